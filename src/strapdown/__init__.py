@@ -1,0 +1,97 @@
+"""strapdown: the IMU stack for Python. One measurement, every dialect.
+
+::
+
+    motion (truth) -> sensors (error model) -> ImuSeries -> integration -> estimation -> Trajectory
+                                                  ^  |
+                       formats, transport           messages (Imu, VehicleImu, ...)
+
+Conventions: quaternions are ``(..., 4)`` in the order x, y, z, w, Hamilton, active, unit, and
+``v_world = R(q_world_from_body) v_body``; SI units, radians, int64 nanoseconds; the
+accelerometer gives specific force, so a level sensor at rest reads +9.80665 m/s^2 on its up
+axis. ``docs/conventions.md`` has the rest, with numbers.
+
+The names below load on first use, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from strapdown._version import __version__
+
+if TYPE_CHECKING:
+    from strapdown.errors import StrapdownError
+    from strapdown.estimation import ComplementaryFilter
+    from strapdown.evaluation import evaluate_orientation
+    from strapdown.formats import Recording, open, write  # noqa: A004 (strapdown.open, like gzip.open)
+    from strapdown.geometry import BodyFrame, WorldFrame
+    from strapdown.messages import (
+        Imu,
+        Odometry,
+        Pose3D,
+        Quaternion,
+        RosImu,
+        Vector3,
+        VehicleImu,
+    )
+    from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+    from strapdown.transport import Topic
+
+_HOME = {
+    "BodyFrame": "geometry",
+    "ComplementaryFilter": "estimation",
+    "Imu": "messages",
+    "ImuSeries": "series",
+    "Increments": "series",
+    "Odometry": "messages",
+    "Pose3D": "messages",
+    "Quaternion": "messages",
+    "Recording": "formats",
+    "RosImu": "messages",
+    "SensorIdentity": "series",
+    "StrapdownError": "errors",
+    "Topic": "transport",
+    "Trajectory": "series",
+    "Vector3": "messages",
+    "VehicleImu": "messages",
+    "WorldFrame": "geometry",
+    "evaluate_orientation": "evaluation",
+    "open": "formats",
+    "write": "formats",
+}
+
+__all__ = [
+    "BodyFrame",
+    "ComplementaryFilter",
+    "Imu",
+    "ImuSeries",
+    "Increments",
+    "Odometry",
+    "Pose3D",
+    "Quaternion",
+    "Recording",
+    "RosImu",
+    "SensorIdentity",
+    "StrapdownError",
+    "Topic",
+    "Trajectory",
+    "Vector3",
+    "VehicleImu",
+    "WorldFrame",
+    "__version__",
+    "evaluate_orientation",
+    "open",
+    "write",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'strapdown' has no attribute {name!r}")
+    value = getattr(import_module(f"strapdown.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,74 @@
+"""Checks at the door of public functions: shape once, in one wording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+
+if TYPE_CHECKING:
+    from enum import StrEnum
+
+    from strapdown._typing import ArrayLike, FloatArray
+
+    Named = TypeVar("Named", bound=StrEnum)
+
+__all__ = ["as_finite", "as_floats", "as_member"]
+
+
+def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
+    """Return ``value`` as a float64 array whose last dimensions are ``tail``.
+
+    Raises
+    ------
+    ShapeError
+        The last dimensions differ, or the value is ragged.
+    TypeError
+        The value holds something that is no number.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except ValueError as error:
+        raise ShapeError(f"expected {name} as numbers of shape {_shape(tail)}: {error}") from error
+    if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+        raise ShapeError(f"expected {name} of shape {_shape(tail)}, got {array.shape}")
+    return array
+
+
+def as_finite(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
+    """Return what :func:`as_floats` returns, and require it to be finite.
+
+    Raises
+    ------
+    ShapeError
+        As :func:`as_floats`.
+    ValueRangeError
+        A value is NaN or infinite; the message names the first one.
+    """
+    array = as_floats(value, name, tail)
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        first = tuple(int(i) for i in bad[0])
+        index = ",".join(map(str, first))
+        raise ValueRangeError(f"expected finite {name}, got {name}[{index}] = {array[first]}")
+    return array
+
+
+def as_member(enumeration: type[Named], value: object, kind: str) -> Named:
+    """Return the member of a string enumeration that ``value`` is or names.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such member.
+    """
+    try:
+        return enumeration(value)
+    except ValueError:
+        raise UnknownNameError(kind, str(value), [member.value for member in enumeration]) from None
+
+
+def _shape(tail: tuple[int, ...]) -> str:
+    return "(" + ", ".join(["...", *map(str, tail)]) + ")"

@@ -1,0 +1,368 @@
+"""The mechanism behind the series: frozen structs of arrays with named frames.
+
+A class declares its columns as dataclass fields whose metadata is one of the constants
+below. Checking, slicing, joining, comparing, frame conversion and printing follow from the
+declaration and are written once, here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from strapdown._checks import as_floats
+from strapdown.errors import FrameError, ShapeError, ValueRangeError
+from strapdown.geometry.frames import (
+    BodyFrame,
+    Frame,
+    WorldFrame,
+    convert_covariance,
+    convert_quaternion,
+    convert_vector,
+)
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Self
+
+    from numpy.typing import DTypeLike
+
+    from strapdown._typing import AnyArray, ArrayLike, BoolArray, ByteArray, IntArray
+
+__all__ = [
+    "AXIS_BITS",
+    "BODY_COVARIANCE",
+    "BODY_DELTA",
+    "BODY_VECTOR",
+    "COUNTER",
+    "DURATION",
+    "FLAG",
+    "QUATERNION",
+    "STAMP",
+    "WORLD_COVARIANCE",
+    "WORLD_VECTOR",
+    "Between",
+    "Column",
+    "Columns",
+    "as_stamps",
+    "present",
+]
+
+Between = Literal["linear", "slerp", "union", "previous", "undefined"]
+"""How a column continues between two rows; an integral over an interval does not."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column holds: shape of a row, type, whose axes, and how it interpolates."""
+
+    tail: tuple[int, ...]
+    dtype: DTypeLike
+    axes: Literal["body", "world", "both", "none"]
+    between: Between
+
+
+def _declare(
+    tail: tuple[int, ...],
+    dtype: DTypeLike,
+    axes: Literal["body", "world", "both", "none"],
+    between: Between,
+) -> Mapping[str, Column]:
+    return {"column": Column(tail, dtype, axes, between)}
+
+
+STAMP: Final = _declare((), np.int64, "none", "previous")
+DURATION: Final = _declare((), np.int64, "none", "undefined")
+COUNTER: Final = _declare((), np.uint8, "none", "previous")
+FLAG: Final = _declare((), np.bool_, "none", "previous")
+AXIS_BITS: Final = _declare((), np.uint8, "body", "union")
+BODY_VECTOR: Final = _declare((3,), np.float64, "body", "linear")
+BODY_DELTA: Final = _declare((3,), np.float64, "body", "undefined")
+WORLD_VECTOR: Final = _declare((3,), np.float64, "world", "linear")
+BODY_COVARIANCE: Final = _declare((3, 3), np.float64, "body", "linear")
+WORLD_COVARIANCE: Final = _declare((3, 3), np.float64, "world", "linear")
+QUATERNION: Final = _declare((4,), np.float64, "both", "slerp")
+
+_FRAMES: Final[dict[str, type[BodyFrame | WorldFrame]]] = {
+    "body": BodyFrame,
+    "world": WorldFrame,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
+    """Base of the series: stamped rows of equal number in named frames."""
+
+    t_ns: IntArray = field(metadata=STAMP)
+    body: BodyFrame = field(default=BodyFrame.FLU, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rows: int | None = None
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name in _FRAMES:
+                value = _as_frame(entry.name, value)
+            elif "column" in entry.metadata and not (value is None and entry.default is None):
+                value = _as_column(value, entry.name, entry.metadata["column"], rows)
+                rows = len(value)
+            object.__setattr__(self, entry.name, value)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __len__(self) -> int:
+        return len(self.t_ns)
+
+    def __getitem__(self, rows: slice | BoolArray | IntArray | list[int] | list[bool]) -> Self:
+        if isinstance(rows, int | np.integer):
+            raise TypeError(
+                f"expected a slice, a mask or an array of row numbers, got {rows}; "
+                f"the series of one row is series[{rows}:{rows + 1}]"
+            )
+        return self.replace(**{name: array[rows] for name, _, array in present(self)})
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _equal(getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self)
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} sample{'' if len(self) == 1 else 's'}"]
+        if len(self) > 1:
+            parts += [f"{_short(self.duration_s)} s", f"{_short(self.rate_hz)} Hz"]
+        for name in _labels(self):
+            text = str(getattr(self, name))
+            if text:
+                parts.append(f"{name}={text}" if name in _FRAMES else f"{name}={text!r}")
+        if self.optional_columns:
+            parts.append("with " + " ".join(self.optional_columns))
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the earliest to the latest stamp [s]; 0 without samples."""
+        if not len(self):
+            return 0.0
+        return (int(self.t_ns.max()) - int(self.t_ns.min())) / NS_PER_S
+
+    @property
+    def rate_hz(self) -> float:
+        """One over the median interval between neighbours [Hz]; NaN where there is none."""
+        median = float(np.median(np.diff(self.t_ns))) if len(self) > 1 else 0.0
+        return NS_PER_S / median if median > 0.0 else float("nan")
+
+    @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Names of the optional columns that are there."""
+        optional = {entry.name for entry in fields(self) if entry.default is None}
+        return tuple(name for name, _, _ in present(self) if name in optional)
+
+    def between(self, start_ns: int, stop_ns: int) -> Self:
+        """Return the samples with ``start_ns <= t_ns < stop_ns``, in their present order."""
+        return self[(self.t_ns >= start_ns) & (self.t_ns < stop_ns)]
+
+    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 (any field, checked on arrival)
+        """Return a copy with some fields changed; it is checked like a new one.
+
+        Raises
+        ------
+        TypeError
+            There is no such field.
+        ShapeError, FrameError, ValueRangeError
+            As from the constructor.
+        """
+        return replace(self, **changes)
+
+    def in_frames(
+        self, *, world: WorldFrame | str | None = None, body: BodyFrame | str | None = None
+    ) -> Self:
+        """Return the same motion in other axes.
+
+        Vectors, covariances and clipping bits change by signs and permutations, without
+        rounding; attitude changes on each side that is converted, exact to the last digit. A
+        covariance whose first element is negative says that its quantity is absent; it has no
+        axes and stays as it is.
+
+        Parameters
+        ----------
+        world, body : frame or name, optional
+            Target frames; a side that is not given stays.
+
+        Returns
+        -------
+        same type
+
+        Raises
+        ------
+        FrameError
+            There is no such frame, or these samples know no world frame.
+        """
+        moves: dict[str, tuple[Frame, Frame]] = {}
+        for name, target in (("world", world), ("body", body)):
+            if target is None:
+                continue
+            if name not in _labels(self):
+                raise FrameError(
+                    f"expected no {name} frame, got {target}: {type(self).__name__} are measured "
+                    f"in body axes alone; leave {name}= out"
+                )
+            source, target = getattr(self, name), _as_frame(name, target)
+            if source != target:
+                moves[name] = (source, target)
+        frames = {name: target for name, (_, target) in moves.items()}
+        columns = {name: _relabel(column, array, moves) for name, column, array in present(self)}
+        return self.replace(**frames, **columns)
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Self]) -> Self:
+        """Join series of one sensor in the order given; stamps are left as they are.
+
+        Raises
+        ------
+        FrameError
+            The parts stand in different frames.
+        ShapeError
+            There is no part, or a column is in some parts only.
+        ValueRangeError
+            The parts come from different sensors.
+        TypeError
+            A part is something else than this class.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ShapeError(f"expected at least one {cls.__name__} to concatenate, got none")
+        for number, part in enumerate(parts):
+            if not isinstance(part, cls):
+                raise TypeError(f"expected {cls.__name__}, got {type(part).__name__} {number}")
+            _check_alike(parts[0], part, number)
+        names = [name for name, _, _ in present(parts[0])]
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return parts[0].replace(**joined)
+
+
+def present(series: Columns) -> Iterator[tuple[str, Column, AnyArray]]:
+    """Yield name, declaration and array of every column that is there."""
+    for entry in fields(series):
+        value = getattr(series, entry.name)
+        if "column" in entry.metadata and value is not None:
+            yield entry.name, entry.metadata["column"], value
+
+
+def _labels(series: Columns) -> list[str]:
+    """Names of the fields that are no columns: frames and identity."""
+    return [entry.name for entry in fields(series) if "column" not in entry.metadata]
+
+
+def _as_frame(name: str, value: str) -> BodyFrame | WorldFrame:
+    kind = _FRAMES[name]
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(kind)
+        raise FrameError(f"expected {name} as one of {known}, got {value!r}") from None
+
+
+def as_stamps(t_ns: ArrayLike) -> IntArray:
+    """Return time stamps as a read-only (N,) array; floats are refused."""
+    return _as_column(t_ns, "t_ns", STAMP["column"], None)
+
+
+def _as_column(value: ArrayLike, name: str, column: Column, rows: int | None) -> AnyArray:
+    """Return a read-only view; the first column (``rows`` None) sets the number of rows."""
+    if column.dtype is np.float64:
+        array: AnyArray = as_floats(value, name, ())
+    else:
+        array = _as_whole(value, name, np.dtype(column.dtype))
+    rows = array.size if rows is None else rows
+    if array.ndim == 0 and not column.tail:
+        array = np.broadcast_to(array, (rows,))
+    if array.shape != (rows, *column.tail):
+        raise ShapeError(f"expected {name} of shape {(rows, *column.tail)}, got {array.shape}")
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _as_whole(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> AnyArray:
+    """Return integers or flags of ``dtype``, and refuse what would not stay itself."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"expected {name} as one row of numbers: {error}") from error
+    if array.dtype == dtype:
+        return array
+    if array.size and array.dtype.kind not in "biu":
+        why = " (float64 cannot hold nanoseconds: today's come in steps of 256)"
+        raise TypeError(
+            f"expected {name} as whole numbers, got {array.dtype}"
+            f"{why if dtype == np.int64 else ''}; convert to {dtype} where the values arise"
+        )
+    whole = array.astype(dtype)
+    if not np.array_equal(whole, array):
+        raise ValueRangeError(
+            f"expected {name} in the range of {dtype}, got {array.min()} to {array.max()}"
+        )
+    return whole
+
+
+def _relabel(column: Column, array: AnyArray, moves: Mapping[str, tuple[Frame, Frame]]) -> AnyArray:
+    """Return a column in the axes that ``moves`` leads to."""
+    if column.axes == "both" and moves:
+        return convert_quaternion(array, world=moves.get("world"), body=moves.get("body"))
+    if column.axes not in moves:
+        return array
+    source, target = moves[column.axes]
+    if column.tail == (3,):
+        return convert_vector(array, source, target)
+    if column.tail == (3, 3):
+        absent = array[:, :1, :1] < 0.0
+        return np.where(absent, array, convert_covariance(array, source, target))
+    return _relabel_bits(array, source, target)
+
+
+def _relabel_bits(bits: ByteArray, source: Frame, target: Frame) -> ByteArray:
+    """Move bit i to the bit of the axis on which axis i of the source lies."""
+    target_axis = np.abs(convert_vector(np.eye(3), source, target)).argmax(axis=-1)
+    moved = bits & np.uint8(0xF8)
+    for axis in range(3):
+        moved |= ((bits >> axis) & 1) << np.uint8(target_axis[axis])
+    return moved
+
+
+def _check_alike(first: Columns, part: Columns, number: int) -> None:
+    """Refuse to join a part whose frames, identity or columns differ."""
+    for name in _labels(first):
+        expected, got = getattr(first, name), getattr(part, name)
+        if expected != got:
+            error, remedy = (
+                (FrameError, "convert it with in_frames()")
+                if name in _FRAMES
+                else (ValueRangeError, f"name it with replace({name}=...)")
+            )
+            raise error(
+                f"expected {name} {str(expected)!r} in every part, got {str(got)!r} "
+                f"in part {number}; {remedy}"
+            )
+    names, others = ({name for name, _, _ in present(series)} for series in (first, part))
+    for name in sorted(names ^ others):
+        here, there = (0, number) if name in names else (number, 0)
+        raise ShapeError(
+            f"expected {name} in every part or in none, got it in part {here} and not in "
+            f"part {there}; drop it with replace({name}=None)"
+        )
+
+
+def _equal(a: Any, b: Any) -> bool:  # noqa: ANN401 (a column, no column, or a label)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b, equal_nan=True)
+    return bool(a == b)
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value >= 1.0 else f"{value:.3g}"

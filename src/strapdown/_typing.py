@@ -1,0 +1,14 @@
+"""Array types that the package speaks."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["AnyArray", "ArrayLike", "BoolArray", "ByteArray", "FloatArray", "IntArray"]
+
+AnyArray: TypeAlias = NDArray[Any]
+BoolArray: TypeAlias = NDArray[np.bool_]
+ByteArray: TypeAlias = NDArray[np.uint8]
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]

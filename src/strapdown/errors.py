@@ -1,0 +1,217 @@
+"""Every exception that strapdown raises on its own account.
+
+::
+
+    StrapdownError
+    |- FormatError             unreadable input of any kind; .path .offset .topic
+    |  |- TruncatedError       the input ends inside a record
+    |  |- ChecksumError        a checksum does not match its data
+    |  `- UnsupportedError     the right format, but a feature that is not read
+    |- ShapeError              an array of the wrong shape               (also ValueError)
+    |- TimeOrderError          a stamp repeats or goes back              (also ValueError)
+    |- FrameError              frames mixed or missing                   (also ValueError)
+    |- ValueRangeError         not finite, or outside the allowed range  (also ValueError)
+    |- UnknownNameError        no such topic, filter, convention, ...    (also ValueError)
+    |- ConversionLossError     the target cannot hold what the source says
+    |- DeviceError             misuse of a device
+    |- TransportError
+    |  |- PeerLostError        the other end went away
+    |  `- BackendMissingError  an optional package is not installed; .extra
+    `- RecordError             a recording could not go on; .bytes_safe .messages_safe
+
+What the operating system says (a missing file, a permission) and misuse of the language
+(``TypeError``, ``OverflowError``) pass through unwrapped.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+__all__ = [
+    "BackendMissingError",
+    "ChecksumError",
+    "ConversionLossError",
+    "DeviceError",
+    "FormatError",
+    "FrameError",
+    "PeerLostError",
+    "RecordError",
+    "ShapeError",
+    "StrapdownError",
+    "TimeOrderError",
+    "TransportError",
+    "TruncatedError",
+    "UnknownNameError",
+    "UnsupportedError",
+    "ValueRangeError",
+]
+
+
+class StrapdownError(Exception):
+    """The root of the tree."""
+
+
+class FormatError(StrapdownError):
+    """Input that cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What was expected, what came, and what to do, without the path.
+    path : path-like, optional
+        The file; stands in front of the message.
+    offset : int, optional
+        Byte at which reading failed.
+    topic : str, optional
+        The topic or message type that was being read.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        offset: int | None = None,
+        topic: str | None = None,
+    ) -> None:
+        where = "" if path is None else f"{path}: "
+        super().__init__(where + message)
+        self.message = message
+        self.path = None if path is None else Path(path)
+        self.offset = offset
+        self.topic = topic
+
+
+class TruncatedError(FormatError):
+    """The input ends inside a record."""
+
+
+class ChecksumError(FormatError):
+    """A checksum does not match its data."""
+
+
+class UnsupportedError(FormatError):
+    """The right format with a feature that strapdown does not read."""
+
+
+class ShapeError(StrapdownError, ValueError):
+    """An array or sequence of the wrong shape."""
+
+
+class TimeOrderError(StrapdownError, ValueError):
+    """A time stamp repeats or goes back.
+
+    Parameters
+    ----------
+    message : str
+        The whole line.
+    row : int
+        Index of the offending sample.
+    t_ns, previous_ns : int
+        Its stamp and the stamp before it [ns].
+    """
+
+    def __init__(self, message: str, *, row: int, t_ns: int, previous_ns: int) -> None:
+        super().__init__(message)
+        self.row = row
+        self.t_ns = t_ns
+        self.previous_ns = previous_ns
+
+
+class FrameError(StrapdownError, ValueError):
+    """Frames are mixed, or a conversion was asked of an unnamed frame."""
+
+
+class ValueRangeError(StrapdownError, ValueError):
+    """A value is not finite where it must be, or outside its allowed range."""
+
+
+class UnknownNameError(StrapdownError, ValueError):
+    """A name that is not in the list of known ones; the message gives the nearest.
+
+    Parameters
+    ----------
+    kind : str
+        What was named, such as ``"filter"``.
+    name : str
+        The name that came.
+    known : iterable of str
+        The names that exist.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        nearest = get_close_matches(name, known, n=3, cutoff=0.0)
+        choice = ", ".join(repr(candidate) for candidate in nearest) or "none exists"
+        super().__init__(f"there is no {kind} {name!r}; the nearest names: {choice}")
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+
+
+class ConversionLossError(StrapdownError):
+    """A conversion whose target cannot hold something that the source says.
+
+    Parameters
+    ----------
+    message : str
+        The whole line.
+    lost : tuple of str
+        Names of the fields that would be lost.
+    """
+
+    def __init__(self, message: str, *, lost: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
+class DeviceError(StrapdownError):
+    """A device was used against its rules."""
+
+
+class TransportError(StrapdownError):
+    """A topic cannot do what was asked."""
+
+
+class PeerLostError(TransportError):
+    """The other end of a link went away."""
+
+
+class BackendMissingError(TransportError):
+    """A backend needs an optional package that is not installed.
+
+    Parameters
+    ----------
+    backend : str
+        The backend that was asked for.
+    extra : str
+        The optional dependency of strapdown that brings it.
+    """
+
+    def __init__(self, backend: str, *, extra: str) -> None:
+        super().__init__(f"{backend} needs: pip install 'strapdown[{extra}]'")
+        self.backend = backend
+        self.extra = extra
+
+
+class RecordError(StrapdownError):
+    """A recording could not go on.
+
+    Parameters
+    ----------
+    message : str
+        The whole line.
+    bytes_safe, messages_safe : int
+        What had reached the file before.
+    """
+
+    def __init__(self, message: str, *, bytes_safe: int, messages_safe: int) -> None:
+        super().__init__(message)
+        self.bytes_safe = bytes_safe
+        self.messages_safe = messages_safe

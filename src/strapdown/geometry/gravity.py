@@ -1,0 +1,88 @@
+"""Gravity: the constant vector of a local frame, and the WGS 84 normal gravity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._checks import as_floats
+from strapdown.errors import ValueRangeError
+from strapdown.geometry.frames import WorldFrame, convert_vector
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown._typing import ArrayLike, FloatArray
+
+__all__ = ["gravity_world", "normal_gravity"]
+
+# WGS 84 (NGA.STND.0036, chapters 3 and 4).
+_EQUATORIAL_GRAVITY: Final = 9.7803253359  # m/s^2
+_SOMIGLIANA: Final = 0.00193185265241
+_ECCENTRICITY_SQUARED: Final = 0.00669437999013
+_SEMI_MAJOR_AXIS: Final = 6378137.0  # m
+_FLATTENING: Final = 1.0 / 298.257223563
+_CENTRIFUGAL_RATIO: Final = 0.00344978650684  # omega^2 a^2 b / GM
+
+
+def normal_gravity(latitude: ArrayLike, height: ArrayLike) -> FloatArray:
+    """Return the magnitude of WGS 84 normal gravity.
+
+    Somigliana's closed form on the ellipsoid, and the second-order series in the height above
+    it, which stays within 2e-6 m/s^2 of the exact field up to 20 km.
+
+    Parameters
+    ----------
+    latitude : array_like, shape (...)
+        Geodetic latitude [rad].
+    height : array_like, shape (...)
+        Height above the ellipsoid [m].
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Gravity, centrifugal part included [m/s^2].
+
+    Raises
+    ------
+    ValueRangeError
+        A latitude is outside -pi/2 ... pi/2.
+
+    References
+    ----------
+    NGA.STND.0036, "World Geodetic System 1984", eqs. 4-1 and 4-3.
+    """
+    latitude = as_floats(latitude, "latitude", ())
+    height = as_floats(height, "height", ())
+    outside = latitude[np.abs(latitude) > np.pi / 2.0]
+    if outside.size:
+        raise ValueRangeError(
+            f"expected a latitude in -pi/2 ... pi/2 rad, got {outside[0]}; convert degrees"
+        )
+    sine_squared = np.sin(latitude) ** 2
+    ellipsoid = (
+        _EQUATORIAL_GRAVITY
+        * (1.0 + _SOMIGLIANA * sine_squared)
+        / np.sqrt(1.0 - _ECCENTRICITY_SQUARED * sine_squared)
+    )
+    h = height / _SEMI_MAJOR_AXIS
+    slope = 2.0 * (1.0 + _FLATTENING + _CENTRIFUGAL_RATIO - 2.0 * _FLATTENING * sine_squared)
+    return np.asarray(ellipsoid * (1.0 - slope * h + 3.0 * h**2))
+
+
+def gravity_world(world: WorldFrame | str, g: float = STANDARD_GRAVITY) -> FloatArray:
+    """Return the gravity vector, which points down.
+
+    Parameters
+    ----------
+    world : WorldFrame, or its name
+        The frame of the result.
+    g : float
+        Magnitude [m/s^2].
+
+    Returns
+    -------
+    ndarray, shape (3,)
+        In components of ``world`` [m/s^2].
+    """
+    return convert_vector([0.0, 0.0, -g], WorldFrame.ENU, world) + 0.0  # -0.0 reads badly

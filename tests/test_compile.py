@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import random
+
+from strapdown._compile import compiled
+from strapdown.geometry._kernels import quaternion_multiply, quaternion_rotate
+
+
+def test_the_compiled_kernel_gives_the_bits_of_the_plain_one():
+    generator = random.Random(1)
+    for kernel, count in ((quaternion_multiply, 8), (quaternion_rotate, 7)):
+        twin = compiled(kernel)
+        for _ in range(100):
+            arguments = [generator.gauss(0.0, 1.0) for _ in range(count)]
+            assert twin(*arguments) == kernel(*arguments)
+
+
+def test_a_kernel_is_compiled_once():
+    assert compiled(quaternion_multiply) is compiled(quaternion_multiply)
