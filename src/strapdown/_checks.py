@@ -29,9 +29,12 @@ def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
         The value holds something that is no number.
     """
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
     except ValueError as error:
-        raise ShapeError(f"expected {name} as numbers of shape {_shape(tail)}: {error}") from error
+        raise ShapeError(f"expected {name} of shape {_shape(tail)}: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"expected {name} as numbers, got {array.dtype}")
+    array = array.astype(np.float64, copy=False)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
         raise ShapeError(f"expected {name} of shape {_shape(tail)}, got {array.shape}")
     return array
