@@ -212,9 +212,9 @@ class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
                     f"expected no {name} frame, got {target}: {type(self).__name__} are measured "
                     f"in body axes alone; leave {name}= out"
                 )
-            source, target = getattr(self, name), _as_frame(name, target)
-            if source != target:
-                moves[name] = (source, target)
+            move = getattr(self, name), _as_frame(name, target)
+            if move[0] != move[1]:
+                moves[name] = move
         frames = {name: target for name, (_, target) in moves.items()}
         columns = {name: _relabel(column, array, moves) for name, column, array in present(self)}
         return self.replace(**frames, **columns)
@@ -314,7 +314,8 @@ def _as_whole(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> AnyArray:
 def _relabel(column: Column, array: AnyArray, moves: Mapping[str, tuple[Frame, Frame]]) -> AnyArray:
     """Return a column in the axes that ``moves`` leads to."""
     if column.axes == "both" and moves:
-        return convert_quaternion(array, world=moves.get("world"), body=moves.get("body"))
+        with np.errstate(invalid="ignore"):  # an infinite component makes its row NaN
+            return convert_quaternion(array, world=moves.get("world"), body=moves.get("body"))
     if column.axes not in moves:
         return array
     source, target = moves[column.axes]

@@ -59,7 +59,7 @@ def ns_from_decimal_seconds(text: str) -> int:
     """
     try:
         nanoseconds = Decimal(text.strip()) * NS_PER_S
-        whole = int(nanoseconds.to_integral_value()) if abs(nanoseconds) < 2**63 else None
+        whole = int(nanoseconds.to_integral_value()) if abs(nanoseconds) <= 2**63 else None
     except (ArithmeticError, ValueError):
         whole = None
     if whole is None or whole == 2**63:

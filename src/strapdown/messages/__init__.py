@@ -1,0 +1,36 @@
+"""Messages, field-exact: horus, ROS and PX4, and conversion between them and to series.
+
+Layouts live in one module per dialect; :mod:`strapdown.messages.conversion` has the rules.
+"""
+
+from strapdown.messages import cdr, conversion, ros_types
+from strapdown.messages.basic import Quaternion, Vector3
+from strapdown.messages.cdr import Batch, Stamped, Wire
+from strapdown.messages.conversion import losses
+from strapdown.messages.covariance import CovarianceStatus
+from strapdown.messages.imu import Imu
+from strapdown.messages.pose import Odometry, Pose3D
+from strapdown.messages.px4 import ULOG_FORMAT, VehicleImu
+from strapdown.messages.ros import RosImu
+from strapdown.messages.ros_types import ROS_TYPES, RosType
+
+__all__ = [
+    "ROS_TYPES",
+    "ULOG_FORMAT",
+    "Batch",
+    "CovarianceStatus",
+    "Imu",
+    "Odometry",
+    "Pose3D",
+    "Quaternion",
+    "RosImu",
+    "RosType",
+    "Stamped",
+    "Vector3",
+    "VehicleImu",
+    "Wire",
+    "cdr",
+    "conversion",
+    "losses",
+    "ros_types",
+]

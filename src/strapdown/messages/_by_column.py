@@ -1,0 +1,180 @@
+"""Messages by column, whatever form they came in, and IMU records from and to series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.geometry.quaternion import IDENTITY
+from strapdown.messages._record import Record
+from strapdown.messages.cdr import Batch
+from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
+from strapdown.messages.imu import Imu
+from strapdown.messages.ros import RosImu
+from strapdown.series import ImuSeries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import FloatArray, IntArray
+
+__all__ = [
+    "HORUS",
+    "ROS",
+    "Messages",
+    "RosMessages",
+    "as_batch",
+    "as_records",
+    "block",
+    "imu_records",
+    "imu_series",
+    "normalise",
+    "stamps_from_unsigned",
+    "unsigned_from_stamps",
+]
+
+AbsentForms: TypeAlias = "Mapping[str, Sequence[float]]"
+"""How an absent quantity is written, by covariance field."""
+
+HORUS: Final[AbsentForms] = {
+    "orientation_covariance": HORUS_ABSENT,
+    "angular_velocity_covariance": ROS_ABSENT,
+    "linear_acceleration_covariance": ROS_ABSENT,
+}
+ROS: Final[AbsentForms] = dict.fromkeys(HORUS, ROS_ABSENT)
+
+Messages: TypeAlias = "Record | Iterable[Record] | NDArray[np.void]"
+"""One message, many, or a structured array of their ``dtype``."""
+RosMessages: TypeAlias = "Batch | RosImu | Iterable[RosImu]"
+"""One message, many, or many by column."""
+
+
+def as_records(messages: Messages, kind: type[Record]) -> NDArray[np.void]:
+    """Return messages as one structured array, shape (N,); a contiguous array is not copied.
+
+    Raises
+    ------
+    TypeError
+        A message is of another type.
+    ShapeError
+        An array is of another ``dtype``.
+    """
+    if isinstance(messages, np.ndarray):
+        if messages.dtype != kind.dtype:
+            raise ShapeError(f"expected an array of {kind.__name__}.dtype, got {messages.dtype}")
+        return np.ascontiguousarray(messages).reshape(-1)
+    return kind.array([messages] if isinstance(messages, Record) else messages)
+
+
+def as_batch(messages: RosMessages) -> Batch:
+    """Return ROS messages by column; a batch is not copied.
+
+    Raises
+    ------
+    TypeError
+        A message is no ``RosImu``.
+    """
+    if isinstance(messages, Batch):
+        return messages
+    batch = [messages] if isinstance(messages, RosImu) else list(messages)
+    for row, message in enumerate(batch):
+        if not isinstance(message, RosImu):
+            raise TypeError(f"expected RosImu messages, got {type(message).__name__} in row {row}")
+    return Batch(
+        stamps_ns=np.array([message.header_stamp_ns for message in batch], np.int64),
+        values=np.array([message.block for message in batch]).reshape(-1, 37),
+        frame_ids=tuple(message.frame_id for message in batch),
+        seq=np.array([message.seq for message in batch], np.int64),
+    )
+
+
+def block(records: NDArray[np.void]) -> FloatArray:
+    """Return the 37 numbers of each record of ``Imu.dtype``, (N, 37): a view."""
+    return records.view(np.float64).reshape(-1, 38)[:, :37]
+
+
+def normalise(records: NDArray[np.void], forms: AbsentForms) -> None:
+    """Bring the covariances of records of ``Imu.dtype`` into the normal form of a dialect."""
+    for field, absent in forms.items():
+        records[field] = normal_form(records[field], absent)
+
+
+def imu_records(series: ImuSeries, forms: AbsentForms) -> NDArray[np.void]:
+    """Return a series as records of ``Imu.dtype`` in FLU and ENU, without stamps."""
+    series = series.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
+    records = np.zeros(len(series), Imu.dtype)
+    records["angular_velocity"] = series.angular_velocity
+    records["linear_acceleration"] = series.specific_force
+    for field, covariance in (
+        ("orientation_covariance", series.orientation_covariance),
+        ("angular_velocity_covariance", series.angular_velocity_covariance),
+        ("linear_acceleration_covariance", series.specific_force_covariance),
+    ):
+        if covariance is not None:
+            records[field] = covariance.reshape(-1, 9)
+    absent = ~(records["orientation_covariance"][:, 0] >= 0.0)
+    if series.q_world_from_body is None:
+        absent[:] = True
+    else:
+        absent |= np.isnan(series.q_world_from_body).any(axis=1)
+        records["orientation"] = series.q_world_from_body
+    records["orientation"][absent] = IDENTITY
+    records["orientation_covariance"][absent] = ROS_ABSENT
+    normalise(records, forms)
+    return records
+
+
+def imu_series(records: NDArray[np.void], t_ns: IntArray) -> ImuSeries:
+    """Return records of ``Imu.dtype`` as a series in FLU and ENU; stamps are given apart."""
+    columns: dict[str, FloatArray | None] = {}
+    for field in ROS:
+        blocks = records[field]
+        if blocks.any():
+            columns[field] = normal_form(blocks, ROS_ABSENT).reshape(-1, 3, 3)
+    absent = ~(records["orientation_covariance"][:, :1] >= 0.0)
+    if absent.all():
+        columns["orientation_covariance"] = None
+    else:
+        columns["q_world_from_body"] = np.where(absent, np.nan, records["orientation"])
+    columns["specific_force_covariance"] = columns.pop("linear_acceleration_covariance", None)
+    series = ImuSeries(t_ns, records["angular_velocity"], records["linear_acceleration"])
+    return series.replace(**columns)
+
+
+def stamps_from_unsigned(
+    stamps: NDArray[np.unsignedinteger], name: str, scale: int = 1
+) -> IntArray:
+    """Return unsigned times as int64 nanoseconds.
+
+    Raises
+    ------
+    ValueRangeError
+        A time does not fit.
+    """
+    limit = (2**63 - 1) // scale
+    if stamps.size and int(stamps.max()) > limit:
+        raise ValueRangeError(f"expected {name} of at most {limit}, got {stamps.max()}")
+    return stamps.astype(np.int64) * scale
+
+
+def unsigned_from_stamps(
+    t_ns: IntArray, name: str, dtype: type[np.unsignedinteger], scale: int = 1
+) -> NDArray[np.unsignedinteger]:
+    """Return times as unsigned multiples of ``scale`` nanoseconds, rounded to the nearest.
+
+    Raises
+    ------
+    ValueRangeError
+        A time does not fit.
+    """
+    limit = np.iinfo(dtype).max
+    rounded = (t_ns + scale // 2) // scale
+    bad = np.flatnonzero((rounded < 0) | (rounded > limit))
+    if bad.size:
+        raise ValueRangeError(f"expected {name} of 0 to {limit * scale} ns, got {t_ns[bad[0]]}")
+    return rounded.astype(dtype)

@@ -1,0 +1,221 @@
+"""What every message with a fixed memory layout shares: bytes, numpy views, equality, pickle.
+
+A message class lists its scalars as ctypes ``_fields_`` (the fastest attribute that Python
+has) and describes the same bytes as one numpy ``dtype`` of packed fields, in which vectors
+and matrices have their names.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from operator import attrgetter, index
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, overload
+
+import numpy as np
+
+from strapdown.errors import FormatError, ShapeError, TruncatedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Self
+
+    from _typeshed import ReadableBuffer, WriteableBuffer
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Record", "Unsigned", "View", "fixed"]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_alias = type(ctypes.Structure).from_buffer  # Record.from_buffer hides it
+
+
+class Record(ctypes.LittleEndianStructure):
+    """Base of the messages whose bytes are their memory."""
+
+    __slots__ = ()
+
+    dtype: ClassVar[np.dtype[np.void]]
+    """The same bytes as one packed numpy record."""
+
+    @classmethod
+    def from_bytes(cls, data: ReadableBuffer) -> Self:
+        """Copy a message out of exactly as many bytes as it has.
+
+        Raises
+        ------
+        TruncatedError
+            Fewer bytes; ``offset`` is where they end.
+        FormatError
+            More bytes; ``offset`` is the first one too many.
+        """
+        expected, got = cls.dtype.itemsize, memoryview(data).nbytes
+        if got != expected:
+            error = TruncatedError if got < expected else FormatError
+            raise error(
+                f"expected {expected} bytes for {cls.__name__}, got {got}; "
+                "pass the bytes of one message",
+                offset=min(got, expected),
+                topic=cls.__name__,
+            )
+        return cls.from_buffer_copy(data)
+
+    @classmethod
+    def from_buffer(cls, buffer: WriteableBuffer, offset: int = 0) -> Self:
+        """Return a message that lives in ``buffer``: a change of one is seen in the other.
+
+        Parameters
+        ----------
+        buffer : writable buffer
+            Such as a bytearray, shared memory, or an array of ``dtype``; kept alive.
+        offset : int
+            Byte at which the message begins.
+
+        Raises
+        ------
+        TruncatedError
+            The buffer ends inside the message; ``offset`` is where it ends.
+        """
+        expected, size = cls.dtype.itemsize, memoryview(buffer).nbytes
+        if size - offset < expected:
+            raise TruncatedError(
+                f"expected {expected} bytes for {cls.__name__} at byte {offset}, "
+                f"got {max(size - offset, 0)}; pass a longer buffer or a smaller offset",
+                offset=size,
+                topic=cls.__name__,
+            )
+        return _alias(cls, buffer, offset)
+
+    @classmethod
+    def from_record(cls, record: NDArray[np.void] | np.void) -> Self:
+        """Copy a message out of one element of an array of ``dtype``.
+
+        Raises
+        ------
+        ShapeError
+            It is no single element of that type.
+        """
+        element = np.asarray(record)
+        if element.shape != () or element.dtype != cls.dtype:
+            raise ShapeError(
+                f"expected one record of {cls.__name__}.dtype, "
+                f"got shape {element.shape} of {element.dtype}"
+            )
+        return cls.from_bytes(element.tobytes())
+
+    @classmethod
+    def array(cls, messages: Iterable[Self]) -> NDArray[np.void]:
+        """Copy messages into one structured array, shape (N,).
+
+        Raises
+        ------
+        TypeError
+            One of them is of another type; the text says which.
+        """
+        batch = list(messages)
+        for row, message in enumerate(batch):
+            if type(message) is not cls:
+                got = type(message).__name__
+                raise TypeError(f"expected {cls.__name__} messages, got {got} in row {row}")
+        return np.frombuffer(bytearray().join(batch), cls.dtype)
+
+    def to_numpy(self) -> NDArray[np.void]:
+        """Return the message as a 0-d record array of ``dtype``: a writable view, no copy."""
+        return np.ndarray((), self.dtype, self)  # type: ignore[arg-type]  # no Buffer before 3.12
+
+    def __eq__(self, other: object) -> bool:
+        """All fields equal, NaN equal to NaN."""
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = self.to_numpy(), other.to_numpy()
+        return bytes(self) == bytes(other) or all(
+            np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f")
+            for name in self.dtype.names or ()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        return self.from_bytes, (bytes(self),)
+
+
+class Unsigned(property):
+    """An unsigned integer that refuses what its private ctypes field would wrap.
+
+    ``stamp = Unsigned(64)`` guards the ctypes field ``_stamp``.
+    """
+
+    def __init__(self, bits: int = 64) -> None:
+        super().__init__()
+        self._bits = bits
+
+    def __set_name__(self, owner: type[Record], name: str) -> None:
+        field, bits, limit = f"_{name}", self._bits, 1 << self._bits
+
+        def store(record: Record, value: int) -> None:
+            try:
+                whole = index(value)
+            except TypeError:
+                kind = type(value).__name__
+                raise TypeError(f"expected {name} as an int, got {kind} {value!r}") from None
+            if not 0 <= whole < limit:
+                raise OverflowError(f"expected 0 <= {name} < 2**{bits}, got {whole}")
+            setattr(record, field, whole)
+
+        super().__init__(attrgetter(field), store)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, record: None, owner: type, /) -> Self: ...
+        @overload
+        def __get__(self, record: Record, owner: type | None = None, /) -> int: ...
+        def __get__(self, record: Record | None, owner: type | None = None, /) -> Self | int: ...
+
+        def __set__(self, record: Record, value: int) -> None: ...
+
+
+class View(Generic[Scalar]):
+    """A field of the record's ``dtype`` as a writable numpy view that keeps the record alive.
+
+    Parameters
+    ----------
+    matrix : tuple of int, optional
+        Shape of the matrix that may be assigned beside the flat sequence, such as (3, 3).
+    """
+
+    def __init__(self, matrix: tuple[int, int] | None = None) -> None:
+        self._matrix = matrix
+
+    def __set_name__(self, owner: type[Record], name: str) -> None:
+        field = owner.dtype[name]
+        self._name, self._scalar, self._shape = name, field.base, field.shape
+        self._offset = owner.dtype.fields[name][1]  # type: ignore[index]  # a record has fields
+
+    @overload
+    def __get__(self, record: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, record: Record, owner: type) -> NDArray[Scalar]: ...
+    def __get__(self, record: Record | None, owner: type) -> Self | NDArray[Scalar]:
+        if record is None:
+            return self
+        shape, scalar, offset = self._shape, self._scalar, self._offset
+        return np.ndarray(shape, scalar, record, offset)  # type: ignore[arg-type]  # as to_numpy
+
+    def __set__(self, record: Record, value: ArrayLike) -> None:
+        wanted = f"expected {self._name} as {self._shape[0]} numbers"
+        if self._matrix:
+            wanted += f" or a {self._matrix[0]}x{self._matrix[1]} matrix"
+        try:
+            numbers = np.asarray(value)
+        except ValueError as error:
+            raise ShapeError(f"{wanted}: {error}") from error
+        if numbers.dtype.kind not in "biuf":
+            raise TypeError(f"{wanted}, got {numbers.dtype}: {value!r}")
+        if numbers.shape not in (self._shape, self._matrix):
+            raise ShapeError(f"{wanted}, got {numbers.size} in shape {numbers.shape}")
+        self.__get__(record, type(record))[:] = numbers.ravel()
+
+
+def fixed(*values: float) -> str:
+    """Write numbers with three decimals, as horus prints them."""
+    return ", ".join(f"{value:.3f}" for value in values).replace("nan", "NaN")

@@ -1,0 +1,440 @@
+"""One codec for every ROS message of the form "std_msgs/Header, then n float64".
+
+``sensor_msgs/Imu`` (n = 37), ``sensor_msgs/MagneticField`` (12), ``geometry_msgs/PoseStamped``
+(7), ``QuaternionStamped`` (4) and ``Vector3Stamped`` (3) differ on the wire only in n.
+
+======  ========================  ========================
+bytes   ROS 2, CDR                ROS 1
+======  ========================  ========================
+0       encapsulation             u32 seq
+4       i32 sec                   u32 secs
+8       u32 nanosec               u32 nsecs
+12      u32 length, text and NUL  u32 length, text
+then    zeros up to a multiple    -
+        of 8, counted from 4
+then    n float64                 n float64
+======  ========================  ========================
+
+Written are XCDR version 1, little endian (``00 01 00 00``), and the ROS 1 form. Read are also
+big endian (``00 00``) and XCDR version 2 (``00 07``, ``00 06``), which aligns float64 to 4.
+Stamps are integer nanoseconds and never pass through floating-point seconds.
+
+References
+----------
+OMG Data Distribution Service Interoperability (DDSI-RTPS) 2.5, clause 10; OMG Extensible and
+Dynamic Topic Types for DDS (DDS-XTypes) 1.3, clause 7.4; ROS 1 message serialisation.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from operator import index
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from strapdown.errors import FormatError, TruncatedError, ValueRangeError
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from strapdown._typing import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
+
+__all__ = [
+    "Batch",
+    "Payload",
+    "Stamped",
+    "Wire",
+    "decode",
+    "decode_batch",
+    "encode",
+    "encode_batch",
+]
+
+Payload: TypeAlias = bytes | bytearray | memoryview
+"""One serialised message; a memoryview is one-dimensional and of bytes."""
+
+Order: TypeAlias = Literal["<", ">"]
+"""Byte order, as numpy and struct write it."""
+
+
+class Wire(StrEnum):
+    """How a message is serialised."""
+
+    CDR = "cdr"
+    """ROS 2."""
+    ROS1 = "ros1"
+    """ROS 1."""
+
+
+class Stamped(NamedTuple):
+    """One message: its header and its numbers."""
+
+    stamp_ns: int
+    """Time in the header [ns]."""
+    frame_id: str
+    """Frame that the header names."""
+    values: FloatArray
+    """The n numbers, (n,) float64."""
+    seq: int = 0
+    """Sequence number; only the ROS 1 form holds one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Many messages: headers and numbers by column.
+
+    ``len(batch)`` counts the messages, ``batch[i]`` is one :class:`Stamped`, and iteration gives
+    them in order.
+
+    Parameters
+    ----------
+    stamps_ns : (N,) int64
+        Times in the headers [ns].
+    values : (N, n) float64
+        The numbers.
+    frame_ids : tuple of str
+        N names.
+    seq : (N,) int64
+        ROS 1 sequence numbers; zeros for CDR.
+    malformed : (M,) int64
+        Which payloads were left out because they could not be read.
+    times_normalised : int
+        Stamps whose nanoseconds reached a whole second, or whose seconds were negative.
+    """
+
+    stamps_ns: IntArray
+    values: FloatArray = field(repr=False)
+    frame_ids: tuple[str, ...] = field(repr=False)
+    seq: IntArray = field(repr=False)
+    malformed: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    times_normalised: int = 0
+
+    def __len__(self) -> int:
+        return len(self.stamps_ns)
+
+    def __getitem__(self, row: int) -> Stamped:
+        return Stamped(
+            int(self.stamps_ns[row]), self.frame_ids[row], self.values[row], int(self.seq[row])
+        )
+
+    def __iter__(self) -> Iterator[Stamped]:
+        return (self[row] for row in range(len(self)))
+
+
+def encode(message: Stamped, wire: Wire = Wire.CDR) -> bytes:
+    """Serialise one message.
+
+    Parameters
+    ----------
+    message : Stamped
+        Header and numbers.
+    wire : Wire
+        ROS 2 CDR or ROS 1.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ValueRangeError
+        The stamp, the sequence number or the frame name does not fit its field.
+    TypeError
+        The stamp or the sequence number is no int.
+    """
+    stamp_ns, seq = index(message.stamp_ns), index(message.seq)
+    _check_stamps(stamp_ns, stamp_ns, wire)
+    if wire is Wire.ROS1:
+        _check_range("seq", seq, seq, 2**32)
+    first = seq if wire is Wire.ROS1 else _CDR_LITTLE_ENDIAN
+    head = _HEAD.pack(first, *divmod(stamp_ns, NS_PER_S))
+    return head + _frame_bytes(message.frame_id, wire) + np.asarray(message.values, "<f8").tobytes()
+
+
+def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
+    """Serialise many messages; fastest where all name the same frame.
+
+    Parameters
+    ----------
+    batch : Batch
+        Headers and numbers.
+    wire : Wire
+        ROS 2 CDR or ROS 1.
+
+    Returns
+    -------
+    list of bytes
+        One payload a message.
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp, a sequence number or a frame name does not fit its field.
+    """
+    if len(set(batch.frame_ids)) != 1:
+        return [encode(message, wire) for message in batch]
+    frame = _frame_bytes(batch.frame_ids[0], wire)
+    dtype = _record_dtype("<", wire, len(frame), batch.values.shape[1])
+    records = np.empty(len(batch), dtype)
+    records["first"] = _CDR_LITTLE_ENDIAN
+    if wire is Wire.ROS1:
+        _check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
+        records["first"] = batch.seq
+    _check_stamps(batch.stamps_ns.min(), batch.stamps_ns.max(), wire)
+    records["sec"], records["nanosec"] = np.divmod(batch.stamps_ns, NS_PER_S)
+    records["frame"] = np.void(frame)
+    records["values"] = batch.values
+    joined, size = records.tobytes(), records.itemsize
+    return [joined[at : at + size] for at in range(0, len(joined), size)]
+
+
+def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:
+    """Read one message.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The whole payload.
+    floats : int
+        How many float64 follow the header: n.
+    wire : Wire
+        ROS 2 CDR or ROS 1.
+
+    Returns
+    -------
+    Stamped
+
+    Raises
+    ------
+    TruncatedError
+        The payload ends early; carries the offset.
+    FormatError
+        Anything else is not as the table above says; carries the offset.
+    """
+    order, frame_id, start = _header(data, floats, wire)
+    first, seconds, nanoseconds = struct.unpack_from(order + _HEAD_FORMAT[wire], data)
+    if seconds < 0 or nanoseconds >= NS_PER_S:
+        raise _bad_time(seconds, nanoseconds)
+    values = np.frombuffer(data, order + "f8", floats, start).astype(np.float64)
+    seq = first if wire is Wire.ROS1 else 0
+    return Stamped(seconds * NS_PER_S + nanoseconds, frame_id, values, seq)
+
+
+def decode_batch(
+    payloads: Sequence[Payload], floats: int, wire: Wire = Wire.CDR, *, lenient: bool = False
+) -> Batch:
+    """Read many messages of one type, a run with equal headers at a time.
+
+    Parameters
+    ----------
+    payloads : sequence of bytes-like
+        One whole payload each. Fastest where all name the same frame.
+    floats : int
+        How many float64 follow each header: n.
+    wire : Wire
+        ROS 2 CDR or ROS 1.
+    lenient : bool
+        Leave out what cannot be read and normalise impossible stamps, and count both, instead
+        of raising.
+
+    Returns
+    -------
+    Batch
+        In the order of ``payloads``.
+
+    Raises
+    ------
+    FormatError
+        As :func:`decode`; the message begins with the index of the payload. Never if lenient.
+    """
+    count = len(payloads)
+    stamps, values = np.zeros(count, np.int64), np.zeros((count, floats))
+    seq, frame_ids = np.zeros(count, np.int64), np.full(count, "", dtype=object)
+    readable = np.ones(count, dtype=np.bool_)
+    normalised = 0
+    for rows, table in _runs(payloads, floats, wire):
+        bad = np.arange(1)
+        try:
+            order, frame_id, start = _header(table[0].data, floats, wire)
+            dtype = _record_dtype(order, wire, start - _HEAD.size, floats)
+            records = table.view(dtype)[:, 0]
+            bad = np.flatnonzero((records["sec"] < 0) | (records["nanosec"] >= NS_PER_S))
+            if bad.size and not lenient:
+                raise _bad_time(*records[["sec", "nanosec"]][bad[0]].tolist())
+        except FormatError as error:
+            if not lenient:
+                raise in_payload(int(rows[bad[0]]), error) from None
+            readable[rows] = False
+            continue
+        normalised += bad.size
+        stamps[rows] = records["sec"] * np.int64(NS_PER_S) + records["nanosec"]
+        values[rows] = records["values"]
+        frame_ids[rows] = frame_id
+        if wire is Wire.ROS1:
+            seq[rows] = records["first"]
+    kept: slice | BoolArray = slice(None) if readable.all() else readable
+    return Batch(
+        stamps_ns=stamps[kept],
+        values=values[kept],
+        frame_ids=tuple(frame_ids[kept]),
+        seq=seq[kept],
+        malformed=np.flatnonzero(~readable),
+        times_normalised=normalised,
+    )
+
+
+def byte_order(data: Payload) -> tuple[Order, int]:
+    """Read the encapsulation: numpy's sign of the byte order, and the alignment of a float64.
+
+    Raises
+    ------
+    TruncatedError
+        There are no four bytes.
+    FormatError
+        The payload is not plain CDR, version 1 or 2.
+    """
+    if len(data) < 4:
+        raise TruncatedError(
+            f"expected an encapsulation of 4 bytes, got {len(data)}", offset=len(data)
+        )
+    representation = int.from_bytes(data[:2], "big")
+    if representation not in _REPRESENTATIONS:
+        raise FormatError(
+            f"expected plain CDR (0000, 0001, 0006 or 0007), got {representation:04x}", offset=0
+        )
+    return _REPRESENTATIONS[representation]
+
+
+def in_payload(row: int, error: FormatError) -> FormatError:
+    """Return the error with the index of the payload in front."""
+    return type(error)(f"message {row}: {error.message}", offset=error.offset)
+
+
+def rows_by_key(keys: AnyArray) -> list[IntArray]:
+    """Return the row numbers of each distinct key; fast where there is only one."""
+    if not len(keys):
+        return []
+    if (keys == keys[0]).all():
+        return [np.arange(len(keys))]
+    _, labels, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+
+
+_CDR_LITTLE_ENDIAN: Final = 0x0100
+"""The encapsulation ``00 01 00 00``, read as a little-endian u32."""
+_REPRESENTATIONS: Final[dict[int, tuple[Order, int]]] = {
+    0: (">", 8),
+    1: ("<", 8),
+    6: (">", 4),
+    7: ("<", 4),
+}
+"""Byte order and alignment of a float64 by representation identifier."""
+_HEAD: Final = struct.Struct("<3I")
+"""The 12 bytes before the frame name; what we write has no negative seconds."""
+_HEAD_FORMAT: Final = {Wire.CDR: "IiI", Wire.ROS1: "III"}
+
+
+def _header(data: Payload, floats: int, wire: Wire) -> tuple[Order, str, int]:
+    """Check everything before the numbers; return byte order, frame name and their offset."""
+    if len(data) < 16:
+        raise TruncatedError(
+            f"expected a header of at least 16 bytes, got {len(data)}", offset=len(data)
+        )
+    order, alignment = byte_order(data) if wire is Wire.CDR else ("<", 1)
+    (length,) = struct.unpack_from(order + "I", data, 12)
+    start = 16 + length + -(12 + length) % alignment
+    expected = start + 8 * floats
+    if len(data) != expected:
+        raise (TruncatedError if len(data) < expected else FormatError)(
+            f"expected {expected} bytes with a frame_id of {length} bytes and {floats} numbers, "
+            f"got {len(data)}",
+            offset=min(len(data), expected),
+        )
+    name = bytes(data[16 : 16 + length])
+    if wire is Wire.CDR:
+        if name.find(0) != length - 1 or not length:
+            raise FormatError(
+                f"expected a frame_id that ends in its only NUL, got {name[-8:]!r}", offset=16
+            )
+        name = name[:-1]
+    try:
+        return order, name.decode(), start
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"expected a frame_id in UTF-8, got {name[:40]!r}", offset=16 + error.start
+        ) from None
+
+
+def _runs(
+    payloads: Sequence[Payload], floats: int, wire: Wire
+) -> Iterator[tuple[IntArray, ByteArray]]:
+    """Split payloads into runs with equal length and frame bytes: their rows and their bytes."""
+    lengths = np.fromiter(map(len, payloads), np.int64, len(payloads))
+    for rows in rows_by_key(lengths):
+        chosen = payloads if len(rows) == len(payloads) else [payloads[row] for row in rows]
+        length = int(lengths[rows[0]])
+        table = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(rows), length)
+        head = length - 8 * floats
+        if head <= _HEAD.size:
+            yield rows, table
+            continue
+        keys = np.delete(table[:, :head], slice(4, 12), axis=1)
+        if wire is Wire.ROS1:
+            keys[:, :4] = 0
+        for part in rows_by_key(keys.view(f"V{keys.shape[1]}")[:, 0]):
+            whole = len(part) == len(rows)
+            yield (rows, table) if whole else (rows[part], table[part])
+
+
+def _record_dtype(order: Order, wire: Wire, frame: int, floats: int) -> np.dtype[np.void]:
+    """Layout of one payload whose frame name, with length and padding, takes ``frame`` bytes."""
+    first, seconds, nanoseconds = (order + code for code in _HEAD_FORMAT[wire])
+    return np.dtype(
+        [
+            ("first", first),
+            ("sec", seconds),
+            ("nanosec", nanoseconds),
+            ("frame", f"V{frame}"),
+            ("values", order + "f8", (floats,)),
+        ]
+    )
+
+
+@lru_cache(maxsize=64)
+def _frame_bytes(frame_id: str, wire: Wire) -> bytes:
+    """Length, text and padding of a frame name."""
+    try:
+        name = frame_id.encode()
+    except UnicodeEncodeError:
+        raise ValueRangeError(f"expected a frame_id of valid text, got {frame_id!r}") from None
+    if wire is Wire.ROS1:
+        return struct.pack("<I", len(name)) + name
+    if 0 in name:
+        raise ValueRangeError(f"expected a frame_id without NUL, got {frame_id!r}")
+    padding = -(12 + len(name) + 1) % 8
+    return struct.pack("<I", len(name) + 1) + name + bytes(1 + padding)
+
+
+def _check_stamps(least: int, greatest: int, wire: Wire) -> None:
+    """Refuse stamps beyond the seconds of the header: int32 in ROS 2, uint32 in ROS 1."""
+    limit = 2**31 if wire is Wire.CDR else 2**32
+    _check_range("stamp_ns", least, greatest, limit * NS_PER_S)
+
+
+def _check_range(name: str, least: int, greatest: int, limit: int) -> None:
+    if least < 0 or greatest >= limit:
+        offending = least if least < 0 else greatest
+        raise ValueRangeError(f"expected {name} from 0 to {limit - 1}, got {offending}")
+
+
+def _bad_time(seconds: int, nanoseconds: int) -> FormatError:
+    return FormatError(
+        f"expected seconds from 0 and nanoseconds below 1000000000, got {seconds} s "
+        f"{nanoseconds} ns; read leniently to normalise",
+        offset=4 if seconds < 0 else 8,
+    )

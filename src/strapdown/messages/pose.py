@@ -1,0 +1,336 @@
+"""``Pose3D`` and ``Odometry`` in the memory layout of the horus messages.
+
+``Pose3D``, 64 bytes: ``position`` (3 float64) at byte 0, ``orientation`` (4 float64, x y z w)
+at 24, ``timestamp_ns`` (uint64) at 56.
+
+``Odometry``, 736 bytes:
+
+======  =======================  ===========================================
+offset  field                    type
+======  =======================  ===========================================
+0       ``x``, ``y``, ``theta``  3 float64 [m, m, rad], the pose in a plane
+24      ``pose_timestamp_ns``    uint64
+32      ``linear``               3 float64 [m/s], child frame
+56      ``angular``              3 float64 [rad/s], child frame
+80      ``twist_timestamp_ns``   uint64
+88      ``pose_covariance``      36 float64, 6x6 row-major
+376     ``twist_covariance``     36 float64, 6x6 row-major
+664     ``frame_id``             32 bytes, UTF-8 filled up with NUL
+696     ``child_frame_id``       32 bytes, UTF-8 filled up with NUL
+728     ``timestamp_ns``         uint64
+======  =======================  ===========================================
+
+``linear_velocity`` is ``linear[0]``, and ``angular_velocity`` is ``angular[2]``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from ctypes import c_char, c_double, c_uint64
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from strapdown.errors import ValueRangeError
+from strapdown.messages._record import Record, Unsigned, View, fixed
+from strapdown.messages.basic import Quaternion
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Odometry", "Pose3D"]
+
+_FRAME_BYTES: Final = 32
+
+
+class Pose3D(Record):
+    """Position and orientation; 64 bytes.
+
+    Parameters
+    ----------
+    x, y, z : float
+        Position [m, world].
+    qx, qy, qz, qw : float
+        Orientation, world from body; by default no rotation.
+    timestamp_ns : int
+        Nanoseconds since 1970; 0 = not stamped.
+
+    Attributes
+    ----------
+    position, orientation : array, shape (3,), (4,)
+        Writable float64 views; any sequence of that length may be assigned.
+
+    Raises
+    ------
+    TypeError
+        A value is no number, or the stamp is no int.
+    OverflowError
+        The stamp is outside 0 ... 2**64 - 1.
+    """
+
+    __slots__ = ()
+    __topic_name__: ClassVar[str] = "pose3d"
+    _fields_ = (
+        *((name, c_double) for name in ("x", "y", "z", "qx", "qy", "qz", "qw")),
+        ("_timestamp_ns", c_uint64),
+    )
+    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
+        [("position", "<f8", (3,)), ("orientation", "<f8", (4,)), ("timestamp_ns", "<u8")]
+    )
+
+    x: float
+    y: float
+    z: float
+    qx: float
+    qy: float
+    qz: float
+    qw: float
+    position = View[np.float64]()
+    orientation = View[np.float64]()
+    timestamp_ns = Unsigned()
+
+    def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
+        self,
+        x: float = 0.0,
+        y: float = 0.0,
+        z: float = 0.0,
+        qx: float = 0.0,
+        qy: float = 0.0,
+        qz: float = 0.0,
+        qw: float = 1.0,
+        timestamp_ns: int = 0,
+    ) -> None:
+        self.x = x
+        self.y = y
+        self.z = z
+        self.qx = qx
+        self.qy = qy
+        self.qz = qz
+        self.qw = qw
+        self.timestamp_ns = timestamp_ns
+
+    @classmethod
+    def identity(cls) -> Self:
+        """Return the origin without rotation, stamped with the wall clock."""
+        return cls(timestamp_ns=time.time_ns())
+
+    @classmethod
+    def from_pose_2d(cls, x: float, y: float, theta: float) -> Self:
+        """Return a pose in the plane z = 0.
+
+        Parameters
+        ----------
+        x, y : float
+            Position [m].
+        theta : float
+            Rotation about z [rad].
+        """
+        turn = Quaternion.from_euler(yaw=theta)
+        return cls(x, y, 0.0, turn.x, turn.y, turn.z, turn.w)
+
+    def __repr__(self) -> str:
+        return (
+            f"Pose3D(pos=[{fixed(self.x, self.y, self.z)}], "
+            f"quat=[{fixed(self.qx, self.qy, self.qz, self.qw)}], "
+            f"timestamp_ns={self.timestamp_ns})"
+        )
+
+    def distance_to(self, other: Pose3D) -> float:
+        """Return the distance between the positions [m]; orientation does not count."""
+        return math.dist((self.x, self.y, self.z), (other.x, other.y, other.z))
+
+    def is_valid(self) -> bool:
+        """Whether position and orientation are finite; the norm is not looked at."""
+        values = (self.x, self.y, self.z, self.qx, self.qy, self.qz, self.qw)
+        return all(map(math.isfinite, values))
+
+
+class Odometry(Record):
+    """Pose in a plane and velocity; 736 bytes.
+
+    Parameters
+    ----------
+    x, y : float
+        Position [m, frame ``frame_id``].
+    theta : float
+        Rotation about z [rad].
+    linear_velocity : float
+        Forward speed [m/s], ``linear[0]``.
+    angular_velocity : float
+        Turn rate about z [rad/s], ``angular[2]``.
+    timestamp_ns : int
+        Nanoseconds since 1970; 0 = not stamped.
+
+    Attributes
+    ----------
+    linear, angular : array, shape (3,)
+        Writable float64 views of the twist [m/s, rad/s, frame ``child_frame_id``]; any
+        sequence of that length may be assigned.
+    pose_covariance, twist_covariance : array, shape (36,)
+        Writable float64 views, row-major; 36 numbers or a 6x6 matrix may be assigned.
+    frame_id, child_frame_id : str
+        At most 31 bytes of UTF-8. Bytes received that are no UTF-8 read as U+FFFD.
+    pose_timestamp_ns, twist_timestamp_ns : int
+        Stamps of the pose and of the twist [ns].
+
+    Raises
+    ------
+    TypeError
+        A value is no number, or the stamp is no int.
+    OverflowError
+        The stamp is outside 0 ... 2**64 - 1.
+    """
+
+    __slots__ = ()
+    __topic_name__: ClassVar[str] = "odom"
+    _fields_ = (
+        *((name, c_double) for name in ("x", "y", "theta")),
+        ("_pose_timestamp_ns", c_uint64),
+        *((name, c_double) for name in ("linear_velocity", "_linear_y", "_linear_z")),
+        *((name, c_double) for name in ("_angular_x", "_angular_y", "angular_velocity")),
+        ("_twist_timestamp_ns", c_uint64),
+        ("_pose_covariance", c_double * 36),
+        ("_twist_covariance", c_double * 36),
+        ("_frame_id", c_char * _FRAME_BYTES),
+        ("_child_frame_id", c_char * _FRAME_BYTES),
+        ("_timestamp_ns", c_uint64),
+    )
+    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
+        [
+            ("x", "<f8"),
+            ("y", "<f8"),
+            ("theta", "<f8"),
+            ("pose_timestamp_ns", "<u8"),
+            ("linear", "<f8", (3,)),
+            ("angular", "<f8", (3,)),
+            ("twist_timestamp_ns", "<u8"),
+            ("pose_covariance", "<f8", (36,)),
+            ("twist_covariance", "<f8", (36,)),
+            ("frame_id", f"S{_FRAME_BYTES}"),
+            ("child_frame_id", f"S{_FRAME_BYTES}"),
+            ("timestamp_ns", "<u8"),
+        ]
+    )
+
+    x: float
+    y: float
+    theta: float
+    linear_velocity: float
+    angular_velocity: float
+    _frame_id: bytes
+    _child_frame_id: bytes
+    linear = View[np.float64]()
+    angular = View[np.float64]()
+    pose_covariance = View[np.float64]((6, 6))
+    twist_covariance = View[np.float64]((6, 6))
+    pose_timestamp_ns = Unsigned()
+    twist_timestamp_ns = Unsigned()
+    timestamp_ns = Unsigned()
+
+    def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
+        self,
+        x: float = 0.0,
+        y: float = 0.0,
+        theta: float = 0.0,
+        linear_velocity: float = 0.0,
+        angular_velocity: float = 0.0,
+        timestamp_ns: int = 0,
+    ) -> None:
+        self.x = x
+        self.y = y
+        self.theta = theta
+        self.linear_velocity = linear_velocity
+        self.angular_velocity = angular_velocity
+        self.timestamp_ns = timestamp_ns
+
+    def __repr__(self) -> str:
+        return (
+            f"Odometry(x={fixed(self.x)}, y={fixed(self.y)}, theta={fixed(self.theta)}, "
+            f"v_lin={fixed(self.linear_velocity)}, v_ang={fixed(self.angular_velocity)}, "
+            f"timestamp_ns={self.timestamp_ns})"
+        )
+
+    @property
+    def frame_id(self) -> str:
+        """Frame of the pose."""
+        return self._frame_id.decode(errors="replace")
+
+    @frame_id.setter
+    def frame_id(self, name: str) -> None:
+        self.to_numpy()["frame_id"] = _frame_bytes("frame_id", name)
+
+    @property
+    def child_frame_id(self) -> str:
+        """Frame of the twist."""
+        return self._child_frame_id.decode(errors="replace")
+
+    @child_frame_id.setter
+    def child_frame_id(self, name: str) -> None:
+        self.to_numpy()["child_frame_id"] = _frame_bytes("child_frame_id", name)
+
+    def set_frames(self, frame: str, child_frame: str) -> None:
+        """Name the frames of the pose and of the twist.
+
+        Raises
+        ------
+        ValueRangeError
+            A name has more than 31 bytes of UTF-8, or holds NUL.
+        """
+        self.frame_id = frame
+        self.child_frame_id = child_frame
+
+    def update(self, linear_velocity: float, angular_velocity: float, dt: float) -> None:
+        """Drive on for a while at constant speed and turn rate, and keep both.
+
+        The path is an arc, followed exactly (the unicycle model; Thrun, Burgard and Fox,
+        Probabilistic Robotics, 2005, equation 5.9, written with the chord so that driving
+        straight needs no case of its own). ``theta`` counts full turns and is not wrapped. The
+        three stamps become ``timestamp_ns`` plus ``dt``; covariances are left alone.
+
+        Parameters
+        ----------
+        linear_velocity : float
+            Forward speed [m/s].
+        angular_velocity : float
+            Turn rate about z [rad/s].
+        dt : float
+            Duration [s], not negative.
+
+        Raises
+        ------
+        ValueRangeError
+            ``dt`` is negative, or it, a velocity or ``theta`` is not finite; the message is
+            unchanged.
+        """
+        half_turn = 0.5 * angular_velocity * dt
+        heading = self.theta + half_turn
+        if not (dt >= 0.0 and math.isfinite(linear_velocity * dt) and math.isfinite(heading)):
+            raise ValueRangeError(
+                "expected finite theta and velocities and 0 <= dt [s], got "
+                f"{self.theta}, {linear_velocity}, {angular_velocity}, dt = {dt}"
+            )
+        self.timestamp_ns += round(dt * NS_PER_S)
+        self.pose_timestamp_ns = self.twist_timestamp_ns = self.timestamp_ns
+        chord = linear_velocity * dt * (math.sin(half_turn) / half_turn if half_turn else 1.0)
+        self.x += chord * math.cos(heading)
+        self.y += chord * math.sin(heading)
+        self.theta += 2.0 * half_turn
+        self.linear_velocity = linear_velocity
+        self.angular_velocity = angular_velocity
+
+    def is_valid(self) -> bool:
+        """Whether pose and twist are finite; covariances are not looked at."""
+        twist = (*self.linear.tolist(), *self.angular.tolist())
+        return all(map(math.isfinite, (self.x, self.y, self.theta, *twist)))
+
+
+def _frame_bytes(field: str, name: str) -> bytes:
+    encoded = str.encode(name)
+    if len(encoded) >= _FRAME_BYTES or b"\0" in encoded:
+        raise ValueRangeError(
+            f"expected {field} of at most {_FRAME_BYTES - 1} bytes of UTF-8 without NUL, "
+            f"got {len(encoded)} bytes: {name!r}; use a shorter name"
+        )
+    return encoded
