@@ -68,7 +68,7 @@ def as_member(enumeration: type[Named], value: object, kind: str) -> Named:
         There is no such member.
     """
     try:
-        return enumeration(value)
+        return enumeration(str(value))
     except ValueError:
         raise UnknownNameError(kind, str(value), [member.value for member in enumeration]) from None
 

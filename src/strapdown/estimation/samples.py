@@ -1,0 +1,67 @@
+"""One sample, as a streaming filter takes it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from strapdown.errors import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ImuSample"]
+
+Three: TypeAlias = tuple[float, float, float]
+_ABSENT: Final = (math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class ImuSample:
+    """What an inertial measurement unit measured at one time, in FLU body axes.
+
+    The vectors may be any three numbers (tuple, list, array); they are kept as tuples of
+    floats. A vector that was not measured is ``None``.
+
+    Parameters
+    ----------
+    t_ns : int
+        Time of the sample [ns].
+    angular_velocity : sequence of 3 float, optional
+        [rad/s, FLU].
+    specific_force : sequence of 3 float, optional
+        [m/s^2, FLU]: at rest +9.81 on the up axis.
+    magnetic_field : sequence of 3 float, optional
+        [T, FLU].
+
+    Raises
+    ------
+    ShapeError
+        A vector is not three numbers.
+    """
+
+    t_ns: int
+    angular_velocity: Iterable[float] | None
+    specific_force: Iterable[float] | None
+    magnetic_field: Iterable[float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("angular_velocity", "specific_force", "magnetic_field"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _as_three(value, name))
+
+    def vectors(self) -> tuple[Three, Three, Three]:
+        """Return angular velocity, specific force and magnetic field, NaN where not measured."""
+        three = (self.angular_velocity, self.specific_force, self.magnetic_field)
+        w, f, m = (cast("Three", _ABSENT if vector is None else vector) for vector in three)
+        return w, f, m
+
+
+def _as_three(value: Iterable[float], name: str) -> Three:
+    try:
+        x, y, z = value
+        return float(x), float(y), float(z)
+    except (TypeError, ValueError):
+        raise ShapeError(f"expected {name} as three numbers or None, got {value!r:.80}") from None
