@@ -289,3 +289,21 @@ def test_one_frame_name_is_written_as_one_block():
     batch = Batch(np.arange(5) * 10**9 + 1, values, ("imu",) * 5, np.arange(5))
     for wire in Wire:
         assert encode_batch(batch, wire) == [encode(message, wire) for message in batch]
+
+
+def test_a_batch_longer_than_a_block_keeps_the_order_of_mixed_messages():
+    count = 10_000
+    names = ["imu", "base_link", "imu_link"]
+    messages = [Stamped(i * 1_000, names[i % 7 % 3], np.arange(4.0) + i) for i in range(count)]
+    batch = decode_batch([encode(message) for message in messages], 4)
+    assert batch.frame_ids == tuple(message.frame_id for message in messages)
+    assert np.array_equal(batch.stamps_ns, np.arange(count) * 1_000)
+    assert np.array_equal(batch.values, np.arange(4.0) + np.arange(count)[:, None])
+
+
+def test_damage_beyond_the_first_block_is_counted_and_named():
+    payloads = [encode(Stamped(i, "imu", np.zeros(4))) for i in range(5_000)]
+    payloads[4_500] = payloads[4_500][:-1]
+    assert decode_batch(payloads, 4, lenient=True).malformed.tolist() == [4_500]
+    with pytest.raises(FormatError, match="message 4500"):
+        decode_batch(payloads, 4)

@@ -74,13 +74,15 @@ class FilterReport:
 
     @property
     def lossless(self) -> bool:
-        """Whether every sample was used, and none seems to be missing."""
+        """Whether every sample was used."""
         return not self.losses()
 
     def losses(self) -> list[str]:
-        """Return one line for each kind of loss, empty where there is none."""
+        """Return one line for each kind of loss, empty where there is none.
+
+        A gap is no loss of the filter: the samples never came.
+        """
         counts = {
-            f"gaps in time (longest {self.longest_gap_ns / 1e6:.1f} ms)": self.gaps,
             "samples with a repeated stamp, left out": self.duplicates,
             "samples whose stamp goes back, left out": self.backward,
             "unusable angular velocities, bridged": self.invalid_angular_velocity,
@@ -91,7 +93,9 @@ class FilterReport:
         return [f"{what}: {count}" for what, count in counts.items() if count]
 
     def __str__(self) -> str:
-        return f"{self.samples} samples, " + ("; ".join(self.losses()) or "all used")
+        gaps = f", {self.gaps} gaps in time up to {self.longest_gap_ns / 1e6:.1f} ms, bridged"
+        used = "; ".join(self.losses()) or "all used"
+        return f"{self.samples} samples, {used}" + gaps * bool(self.gaps)
 
     def to_dict(self) -> dict[str, int | bool]:
         """Return the counts and ``lossless``, as JSON holds them."""

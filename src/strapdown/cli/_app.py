@@ -1,0 +1,116 @@
+"""The command group: names from a table, verbs on demand, one place for exit codes."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from strapdown._version import __version__
+from strapdown.cli._outcome import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.cli._outcome import Outcome
+
+__all__ = ["main"]
+
+# The library keeps these classes in another private place in every version.
+Context: TypeAlias = Any
+Command: TypeAlias = Any
+
+VERBS = {
+    "demo": "Run the whole chain on simulated motion: sensor, topic, filter, file, picture.",
+    "info": "Say what a recording holds: topics, rates, gaps, frames.",
+    "convert": "Convert a recording to the format that the output's ending names.",
+    "fuse": "Estimate attitude from a recording, and compare it with a reference in it.",
+    "plot": "Draw a recording.",
+    "evaluate": "Compare an estimated attitude with a reference.",
+}
+
+EPILOG = (
+    "Exit codes: 0 done; 1 failed (one line says why); 2 usage; "
+    "3 done, but data was lost, dropped or repaired; 130 interrupted."
+)
+
+SWITCHES = {
+    "json": "Print one JSON object, with the exit code and what was lost.",
+    "quiet": "Print results only where they were asked for in a file.",
+    "strict": "Fail (exit code 1) where data was lost, instead of exit code 3.",
+    "debug": "Show the traceback of an error.",
+}
+
+
+class VerbGroup(TyperGroup):
+    """A group whose verbs are imported when they run, not when they are listed."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 (signature of the library)
+        """Return the names of the verbs in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command:  # noqa: ARG002 (as above)
+        """Return a stand-in that knows its one-line help: enough to list the verb."""
+        return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command, list[str]]:
+        """Import the verb that is about to run."""
+        name, _stand_in, rest = super().resolve_command(ctx, args)
+        return name, _load(name) if name else None, rest
+
+
+def _load(name: str) -> Command:
+    """Import a verb and make a command of it."""
+    verb = getattr(import_module(f"strapdown.cli.{name}"), name)
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(name=name, epilog=EPILOG)(_as_command(verb))
+    return typer.main.get_command(app)
+
+
+def _as_command(verb: Callable[..., Outcome]) -> Callable[..., None]:
+    """Give a verb the switches that every verb has, and its outcome an exit code."""
+
+    def command(**arguments: object) -> None:
+        switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
+        raise typer.Exit(run(lambda: verb(**arguments), **switches))
+
+    signature = inspect.signature(verb, eval_str=True)
+    parameters = list(signature.parameters.values())
+    for name, text in SWITCHES.items():
+        annotation = Annotated[bool, typer.Option(f"--{name}", help=text)]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=False, annotation=annotation))
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__doc__ = verb.__doc__
+    return command
+
+
+app = typer.Typer(
+    cls=VerbGroup,
+    name="strapdown",
+    help="One IMU, every dialect: simulate, convert, fuse, judge and draw inertial data.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),  # noqa: FBT001, FBT003 (the library's form of a switch)
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    app()

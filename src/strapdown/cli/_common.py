@@ -1,0 +1,52 @@
+"""Arguments and helpers that several verbs share."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from strapdown.formats import ReadReport
+    from strapdown.series import ImuSeries, Trajectory
+
+__all__ = ["Force", "Input", "Output", "Topic", "frames_of", "read_losses", "working"]
+
+Input: TypeAlias = Annotated[Path, typer.Argument(help="A recording, recognised by content.")]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Topic: TypeAlias = Annotated[
+    str | None, typer.Option("--topic", help="The topic to use where the input holds several.")
+]
+Output: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+
+
+def read_losses(report: ReadReport) -> list[str]:
+    """Return one line for each kind of loss that a reader counted."""
+    lost = []
+    if report.lost_messages:
+        lost.append(f"{report.lost_messages} messages of the input are damaged")
+    if report.lost_bytes:
+        lost.append(f"{report.lost_bytes} bytes of the input cannot be read")
+    return [*lost, *report.damage]
+
+
+def frames_of(result: ImuSeries | Trajectory) -> str:
+    """Return the line that says how an attitude is meant."""
+    return f"attitude: q_world_from_body, xyzw, {result.world} from {result.body}"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something is going on, and what."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+
+    with Console(stderr=True).status(what):
+        yield

@@ -1,0 +1,117 @@
+"""What a verb hands back, and how it reaches a person, a script and the exit code."""
+
+from __future__ import annotations
+
+import math
+import sys
+import traceback
+from dataclasses import dataclass
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from strapdown.errors import StrapdownError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+__all__ = ["Outcome", "printable", "run"]
+
+PIPE_WIDTH = 200
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_LOSSY = 3
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a verb.
+
+    Parameters
+    ----------
+    data : mapping
+        What ``--json`` prints, beside ``exit`` and ``lost``.
+    view : sequence of renderables
+        What a person reads; plain strings are shown as they are.
+    lost : sequence of str
+        One line for everything that was lost, dropped or repaired.
+    """
+
+    data: Mapping[str, Any]
+    view: Sequence[RenderableType]
+    lost: Sequence[str] = ()
+
+
+def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
+    """Run a verb, print its outcome or its error, and return the exit code."""
+    try:
+        outcome = verb()
+    except (StrapdownError, OSError) as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(_wording(error), EXIT_FAILED, as_json=json)
+    except KeyboardInterrupt:
+        return _fail("interrupted", EXIT_INTERRUPTED, as_json=json)
+    code = EXIT_OK
+    if outcome.lost:
+        code = EXIT_FAILED if strict else EXIT_LOSSY
+    if json:
+        _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
+    elif not quiet:
+        _print_view(outcome.view)
+    for line in outcome.lost:
+        _say(f"lost: {line}")
+    return code
+
+
+def _fail(line: str, code: int, *, as_json: bool) -> int:
+    line = " ".join(line.split())
+    if as_json:
+        _print_json({"exit": code, "error": printable(line)})
+    _say(f"strapdown: {line}")
+    return code
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
+
+
+def _print_view(view: Sequence[RenderableType]) -> None:
+    # Into a pipe or a file a table is not cut to the width of a terminal that is not there.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    for item in view:
+        if isinstance(item, str):
+            console.print(printable(item), markup=False, soft_wrap=True)
+        else:
+            console.print(item)
+
+
+def printable(text: str) -> str:
+    """Return ``text`` without the control characters that a hostile file may carry."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _wording(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+def _print_json(data: Mapping[str, Any]) -> None:
+    sys.stdout.write(dumps(_finite(data), indent=2, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    """Replace NaN and infinity, which JSON does not know, by null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,100 @@
+"""``strapdown info``: what a recording holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+import strapdown.formats as files
+from strapdown import timebase
+from strapdown.cli._common import Input, read_losses, working
+from strapdown.cli._outcome import Outcome, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from strapdown.formats import Recording
+    from strapdown.series import ImuSeries, Increments, Trajectory
+
+COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames", "with")
+
+
+def info(file: Input) -> Outcome:
+    """Say what a recording holds: topics, counts, rates, gaps, frames and damage.
+
+    A damaged file gives what it holds, with exit code 3.
+
+    Examples
+    --------
+    strapdown info demo.mcap
+
+    strapdown info flight.ulg --json
+
+    strapdown info walk.csv
+    """
+    with working(f"reading {file}"):
+        recording = files.open(file, on_error="salvage")
+    topics = [_describe(name, series) for name, series in _topics(recording)]
+    report = recording.report
+    data = {
+        "file": str(file),
+        "format": report.format,
+        "messages": report.messages,
+        "topics": topics,
+        "skipped": dict(report.skipped),
+        "notes": list(report.notes),
+        "lost_messages": report.lost_messages,
+        "lost_bytes": report.lost_bytes,
+    }
+    skipped = [f"not read: {name}, {count} messages" for name, count in report.skipped.items()]
+    head = f"{file}: {report.format}, {report.messages} messages"
+    return Outcome(data, [head, _table(topics), *skipped, *report.notes], read_losses(report))
+
+
+def _topics(recording: Recording) -> Iterator[tuple[str, ImuSeries | Trajectory | Increments]]:
+    yield from recording.imu.items()
+    yield from recording.increments.items()
+    yield from recording.trajectories.items()
+
+
+def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:
+    clock = timebase.report(series.t_ns)
+    frames = {"body": str(series.body)}
+    if (world := getattr(series, "world", None)) is not None:
+        frames["world"] = str(world)
+    return {
+        "topic": name,
+        "holds": type(series).__name__,
+        "count": clock.samples,
+        "duration_s": clock.duration_ns * 1e-9,
+        "rate_hz": clock.rate_hz,
+        "rate_min_hz": clock.rate_min_hz,
+        "rate_max_hz": clock.rate_max_hz,
+        "gaps": clock.gaps,
+        "longest_gap_s": clock.longest_gap_ns * 1e-9,
+        "duplicates": clock.duplicates,
+        "backward": clock.backward,
+        "frames": frames,
+        "columns": list(series.optional_columns),
+    }
+
+
+def _table(topics: list[dict[str, Any]]) -> Table:
+    table = Table(*COLUMNS, box=None, header_style="bold", pad_edge=False)
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    for topic in topics:
+        rates = "{rate_hz:.1f} Hz ({rate_min_hz:.1f}..{rate_max_hz:.1f})".format(**topic)
+        table.add_row(
+            escape(printable(topic["topic"])),
+            topic["holds"],
+            str(topic["count"]),
+            rates,
+            f"{topic['duration_s']:.3f} s",
+            str(topic["gaps"]),
+            " from ".join(reversed(topic["frames"].values())),
+            ", ".join(topic["columns"]),
+        )
+    return table

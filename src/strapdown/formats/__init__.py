@@ -1,0 +1,165 @@
+"""Files: one door for reading and one for writing.
+
+======================  =======================================  =========================
+format                  recognised by                            written, by ending
+======================  =======================================  =========================
+MCAP                    magic bytes                              ``.mcap``
+ROS 1 bag               ``#ROSBAG V``
+ROS 2 bag               its folder, or the magic bytes of SQLite
+ULog (PX4)              magic bytes
+BROAD, TUM-VI arrays    a zip archive of arrays
+EuRoC                   ``#timestamp``, or its folder
+TUM trajectory          eight numbers in the first row           ``.tum``
+CSV                     a header line                            ``.csv``
+======================  =======================================  =========================
+
+A file is recognised by what it holds, never by its name.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from strapdown._checks import as_member
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats import (
+    csv_file,
+    euroc,
+    mcap_reader,
+    mcap_writer,
+    npz,
+    rosbag,
+    tum,
+    ulog,
+)
+from strapdown.formats._single import write_csv, write_tum
+from strapdown.formats.mcap_writer import McapWriter
+from strapdown.formats.recording import ReadReport, Recording, WriteReport, as_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from strapdown.series import ImuSeries, Increments, Trajectory
+
+__all__ = ["McapWriter", "OnError", "ReadReport", "Recording", "WriteReport", "open", "write"]
+
+
+class _Reader(Protocol):
+    """What every module of a format offers."""
+
+    def sniff(self, head: bytes, path: Path) -> bool: ...
+
+    def read(self, path: Path, *, salvage: bool) -> Recording: ...
+
+
+_READERS: Final[tuple[_Reader, ...]] = (mcap_reader, rosbag, ulog, npz, euroc, tum, csv_file)
+_WRITERS: Final = {".mcap": mcap_writer.write, ".csv": write_csv, ".tum": write_tum}
+_HEAD: Final = 2**16
+
+
+class OnError(StrEnum):
+    """What a reader does about damage."""
+
+    STRICT = "strict"
+    """Raise."""
+    SALVAGE = "salvage"
+    """Read what can be read, and count the rest in the report."""
+
+
+def open(  # noqa: A001 (strapdown.open, like gzip.open)
+    path: str | PathLike[str],
+    *,
+    on_error: OnError | str = OnError.STRICT,
+    columns: Mapping[str, tuple[str, float]] | None = None,
+) -> Recording:
+    """Read a recording of any format.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or the folder of a ROS 2 bag or of EuRoC.
+    on_error : {"strict", "salvage"}
+        Whether damage is raised, or counted in ``Recording.report``.
+    columns : mapping, optional
+        For a CSV file that is not ours: from our column name to its column name and the factor
+        to our unit, such as ``{"t_ns": ("Time (s)", 1e9)}``.
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    FormatError
+        No format is recognised, or the file is damaged: TruncatedError, ChecksumError or
+        UnsupportedError where it can be told. In salvage, only where nothing can be read.
+    UnknownNameError
+        ``on_error`` is neither of the two, or ``columns`` names a column that we do not have.
+    OSError
+        What the operating system says, such as FileNotFoundError.
+    """
+    path = Path(path)
+    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
+    if columns is not None:
+        return csv_file.read(path, salvage=salvage, columns=columns)
+    head = b""
+    if not path.is_dir():
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    for reader in _READERS:
+        if reader.sniff(head, path):
+            return reader.read(path, salvage=salvage)
+    got = f"a file that begins with {head[:16]!r}" if head else "an empty file"
+    if path.is_dir():
+        got = "a folder without metadata.yaml or mav0; name a file in it"
+    raise FormatError(
+        "expected MCAP, a ROS bag, ULog, CSV, TUM, EuRoC or npz arrays, got " + got, path=path
+    )
+
+
+def write(
+    path: str | PathLike[str],
+    source: Recording | ImuSeries | Trajectory | Increments,
+    *,
+    force: bool = False,
+) -> WriteReport:
+    """Write a recording, or one series, in the format that the ending of ``path`` names.
+
+    The file appears whole or not at all: it is written beside its place, synchronised, and
+    moved there.
+
+    Parameters
+    ----------
+    path : path-like
+        Ending in ``.mcap`` (all topics), ``.csv`` (one series, one trajectory) or ``.tum`` (one
+        trajectory).
+    source : Recording, ImuSeries, Trajectory or Increments
+        What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
+        alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    WriteReport
+        How much was written, and what the format could not hold.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no writer for that ending.
+    FileExistsError
+        The file exists, and not ``force``. Other OSError pass too.
+    FormatError
+        The recording holds nothing that the format could.
+    ValueRangeError
+        A number does not fit the format, such as a negative stamp in a ROS message.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in _WRITERS:
+        raise UnknownNameError("writer for the ending", ending, _WRITERS)
+    return _WRITERS[ending](path, as_recording(source), force=force)

@@ -1,0 +1,262 @@
+"""MCAP as records: the parts that need no file. Framing, fields, chunks.
+
+A record is ``u8 opcode, u64 length, content``; a text is ``u32 length, UTF-8``. No length is
+believed before it has been compared with what is there.
+
+References
+----------
+MCAP Format Specification, https://mcap.dev/spec
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from strapdown.errors import ChecksumError, FormatError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "CHUNK_START",
+    "CHUNK_START_SIZE",
+    "MAGIC",
+    "MAX_CHUNK",
+    "RECORD",
+    "Channel",
+    "Fields",
+    "Opcode",
+    "Schema",
+    "chunk_length",
+    "name_of",
+    "split",
+    "unpack_chunk",
+]
+
+MAGIC: Final = b"\x89MCAP0\r\n"
+RECORD: Final = struct.Struct("<BQ")
+_ALIKE: Final = RECORD.size + 2
+"""Bytes in which records of one run agree; for messages they include the channel."""
+MAX_CHUNK: Final = 256 * 2**20
+"""Largest chunk that is unpacked, and largest record that is read at once [bytes]."""
+MAX_RATIO: Final = 1000
+"""Largest ratio of unpacked to packed size."""
+
+CHUNK_START: Final = re.compile(
+    rb"\x06(?=.{36}(?:\x04\0\0\0zstd|\x03\0\0\0lz4|\0\0\0\0))", re.DOTALL
+)
+"""What a chunk record looks like to somebody who is lost."""
+CHUNK_START_SIZE: Final = RECORD.size + 28 + 4 + 32 + 8
+"""Bytes that :func:`chunk_length` looks at; the name of a packing has at most 32."""
+
+
+class Opcode(IntEnum):
+    """Kinds of records; others may appear and are passed over."""
+
+    HEADER = 0x01
+    FOOTER = 0x02
+    SCHEMA = 0x03
+    CHANNEL = 0x04
+    MESSAGE = 0x05
+    CHUNK = 0x06
+    MESSAGE_INDEX = 0x07
+    CHUNK_INDEX = 0x08
+    ATTACHMENT = 0x09
+    ATTACHMENT_INDEX = 0x0A
+    STATISTICS = 0x0B
+    METADATA = 0x0C
+    METADATA_INDEX = 0x0D
+    SUMMARY_OFFSET = 0x0E
+    DATA_END = 0x0F
+
+
+class Schema(NamedTuple):
+    """A message type."""
+
+    name: str
+    encoding: str
+
+
+class Channel(NamedTuple):
+    """A topic with one type and one encoding of messages."""
+
+    topic: str
+    encoding: str
+    schema_id: int
+
+
+class Fields:
+    """The fields of one record, taken one after the other."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes; too few are a :class:`FormatError`."""
+        stop = self._at + size
+        if stop > len(self._content):
+            raise FormatError(
+                f"expected a field of {size} bytes, got {len(self._content) - self._at}"
+            )
+        field = self._content[self._at : stop]
+        self._at = stop
+        return field
+
+    def number(self, size: int) -> int:
+        """Return the next unsigned integer."""
+        return int.from_bytes(self.take(size), "little")
+
+    def text(self) -> str:
+        """Return the next text."""
+        raw = self.take(self.number(4))
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            raise FormatError(f"expected text in UTF-8, got {raw[:40]!r}") from None
+
+    def entries(self) -> dict[str, str]:
+        """Return the next map of texts."""
+        inner = Fields(self.take(self.number(4)))
+        found = {}
+        while inner._at < len(inner._content):
+            key = inner.text()
+            found[key] = inner.text()
+        return found
+
+
+def name_of(opcode: int) -> str:
+    """Return the name of a kind of record, for messages."""
+    try:
+        return Opcode(opcode).name.lower().replace("_", " ")
+    except ValueError:
+        return f"opcode {opcode:#04x}"
+
+
+def split(data: bytes) -> Iterator[tuple[int, range, int]]:
+    """Split a chunk into runs of records with the same kind, length and channel.
+
+    Yields
+    ------
+    opcode : int
+        Kind of the records.
+    starts : range
+        Where the content of each begins.
+    length : int
+        Length of each content.
+    """
+    at, size = 0, len(data)
+    while at < size:
+        if at + RECORD.size > size:
+            raise FormatError(f"expected a record, got the last {size - at} bytes of a chunk")
+        opcode, length = RECORD.unpack_from(data, at)
+        if opcode == 0:
+            raise FormatError("expected a record, got zeros in a chunk")
+        head, stride, start = data[at : at + _ALIKE], RECORD.size + length, at
+        at += stride
+        while data[at : at + _ALIKE] == head:
+            at += stride
+            if at - start == 16 * stride:  # a long run goes faster by column
+                at += stride * _run(data, at, stride, head)
+        if at > size:
+            raise FormatError(
+                f"expected a {name_of(opcode)} record within its chunk, got one that is "
+                f"{at - size} bytes too long"
+            )
+        yield opcode, range(start + RECORD.size, at, stride), length
+
+
+def _run(data: bytes, at: int, stride: int, head: bytes) -> int:
+    """Return how many whole records from ``at`` on begin with ``head``."""
+    width = min(stride, len(head))
+    wanted = np.frombuffer(head, np.uint8, width)
+    count, rows = 0, 64
+    while rows := min(rows, (len(data) - at) // stride - count):
+        block = np.frombuffer(data, np.uint8, rows * stride, at + count * stride)
+        alike = (block.reshape(rows, stride)[:, :width] == wanted).all(axis=1)
+        if not alike.all():
+            return count + int(alike.argmin())
+        count += rows
+        rows *= 4
+    return count
+
+
+def chunk_length(head: bytes) -> int | None:
+    """Return the content length of the chunk record that starts with ``head``.
+
+    None where the two lengths that a chunk carries contradict each other.
+    """
+    if len(head) < RECORD.size + 28 + 4:
+        return None
+    _, length = RECORD.unpack_from(head)
+    named = int.from_bytes(head[RECORD.size + 28 : RECORD.size + 32], "little")
+    at = RECORD.size + 32 + named
+    packed = int.from_bytes(head[at : at + 8], "little")
+    whole: bool = len(head) >= at + 8 and length == 40 + named + packed
+    return length if whole else None
+
+
+def unpack_chunk(content: bytes) -> bytes:
+    """Return the records of a chunk, unpacked and compared with its checksum.
+
+    Raises
+    ------
+    ChecksumError
+        The checksum does not match, or the packing is broken.
+    UnsupportedError
+        The packing is unknown, or the size beyond 256 MiB or 1000 times the packed size:
+        refused before any memory is taken.
+    """
+    fields = Fields(content)
+    fields.take(16)
+    size, crc, packing = fields.number(8), fields.number(4), fields.text()
+    packed = fields.take(fields.number(8))
+    if size > min(MAX_CHUNK, MAX_RATIO * len(packed)):
+        raise UnsupportedError(
+            f"expected a chunk of at most {MAX_CHUNK} bytes and {MAX_RATIO} times its packed "
+            f"size, got {len(packed)} bytes that claim to unpack to {size}"
+        )
+    data = _unpack(packed, packing, size)
+    if len(data) != size:
+        raise ChecksumError(f"expected a chunk that unpacks to {size} bytes, got {len(data)}")
+    if crc not in {0, actual := zlib.crc32(data)}:
+        raise ChecksumError(f"expected a chunk with checksum {crc:08x}, got {actual:08x}")
+    return data
+
+
+def _unpack(packed: bytes, packing: str, size: int) -> bytes:
+    if packing == "":
+        return packed
+    if packing == "zstd":
+        return _unpack_zstd(packed, size)
+    if packing == "lz4":
+        return _unpack_lz4(packed, size)
+    raise UnsupportedError(f"expected a chunk packed by zstd, lz4 or not at all, got {packing!r}")
+
+
+def _unpack_zstd(packed: bytes, size: int) -> bytes:
+    import zstandard  # noqa: PLC0415 (only packed files need it)
+
+    try:
+        claimed = zstandard.frame_content_size(packed)  # the library allocates what this says
+        if claimed not in {-1, size}:
+            raise ChecksumError(f"expected a zstd frame of {size} bytes, got one of {claimed}")
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+    except zstandard.ZstdError as error:
+        raise ChecksumError(f"expected a chunk in zstd, got damage ({error})") from error
+
+
+def _unpack_lz4(packed: bytes, size: int) -> bytes:
+    from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 (only packed files need it)
+
+    try:
+        data: bytes = LZ4FrameDecompressor().decompress(packed, max_length=size)
+    except RuntimeError as error:
+        raise ChecksumError(f"expected a chunk in lz4, got damage ({error})") from error
+    return data

@@ -1,0 +1,52 @@
+"""One way to write a file: beside its place, then moved there whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["replacing"]
+
+_REMEDY: Final = "pass --force (force=True) to replace it"
+
+
+@contextmanager
+def replacing(path: Path, *, force: bool) -> Iterator[Path]:
+    """Hand out ``NAME.partial``; on success put it, synchronised, in the place of ``path``.
+
+    On failure the partial file is removed and ``path`` is as it was.
+
+    Raises
+    ------
+    FileExistsError
+        ``path`` exists, or another writer is at work on it, and not ``force``.
+    OSError
+        Whatever else the operating system says.
+    """
+    partial = path.with_name(path.name + ".partial")
+    _refuse(path, force=force)
+    try:
+        partial.open("wb" if force else "xb").close()
+    except FileExistsError:
+        text = f"is being written, or is left of a writer that was killed; {_REMEDY}"
+        raise FileExistsError(errno.EEXIST, text, str(partial)) from None
+    try:
+        yield partial
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        _refuse(path, force=force)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _refuse(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise FileExistsError(errno.EEXIST, f"exists already; {_REMEDY}", str(path))

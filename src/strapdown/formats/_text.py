@@ -1,0 +1,363 @@
+"""Tables of numbers in text: the one reader and writer behind CSV, TUM and EuRoC.
+
+A file is read in blocks and its lines are clipped, so that memory follows the rows that it
+holds and no hostile line. A block whose rows are all well formed is converted column by
+column; any other block goes row by row, which finds the line and the column to name.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from strapdown.errors import FormatError, TruncatedError
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray, FloatArray, IntArray
+
+__all__ = [
+    "Column",
+    "Layout",
+    "Opening",
+    "Table",
+    "opening_of",
+    "read_opening",
+    "read_table",
+    "write_table",
+]
+
+Number = TypeVar("Number", int, float)
+
+_BLOCK: Final = 1 << 18
+_LONGEST_LINE: Final = 1 << 16
+_COMMENTS_KEPT: Final = 64
+_ROWS_PER_WRITE: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What stands before the rows.
+
+    Parameters
+    ----------
+    comments : tuple of str
+        The comment lines at the top, with their ``#``.
+    line : str
+        The first line that is neither comment nor blank; empty where there is none.
+    """
+
+    comments: tuple[str, ...] = ()
+    line: str = ""
+
+    @property
+    def tags(self) -> dict[str, str] | None:
+        """The ``key=value`` pairs of the line ``# strapdown ...``; None in a foreign file."""
+        for comment in self.comments:
+            words = comment.lstrip("#").split()
+            if words[:1] == ["strapdown"]:
+                return dict(word.split("=", 1) for word in words[1:] if "=" in word)
+        return None
+
+    def frames(self, path: Path) -> tuple[BodyFrame, WorldFrame, tuple[str, ...]]:
+        """Return the frames that the tags name, and a note where they are assumed."""
+        tags = self.tags
+        if tags is None:
+            return BodyFrame.FLU, WorldFrame.ENU, ("frames are not named: FLU, ENU assumed",)
+        try:
+            return BodyFrame(tags.get("body", "FLU")), WorldFrame(tags.get("world", "ENU")), ()
+        except ValueError as error:
+            raise FormatError(f"expected the names of known frames: {error}", path=path) from error
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of numbers: its name for messages, its cell, and the factor to SI."""
+
+    name: str
+    cell: int
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a file are read.
+
+    Parameters
+    ----------
+    separator : str or None
+        Between cells; None is any white space.
+    width : int
+        Cells in a row.
+    stamp : Column
+        The cell of the time stamp; its factor is not used.
+    read_stamp : callable
+        From the text of the stamp to nanoseconds; raises ``ValueError``.
+    columns : sequence of Column
+        The numbers that are wanted.
+    header : bool
+        Whether the first line names the columns.
+    ended : bool
+        Whether a last row without a line end is known to be cut.
+    """
+
+    separator: str | None
+    width: int
+    stamp: Column
+    read_stamp: Callable[[str], int]
+    columns: Sequence[Column]
+    header: bool
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a file: ``values`` is (N, columns); ``lost`` counts damaged rows."""
+
+    t_ns: IntArray
+    values: FloatArray
+    lost: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some lines; ``number`` counts from 1; ``open_at`` is the offset of a line without end."""
+
+    number: int
+    lines: list[bytes]
+    open_at: int | None = None
+
+
+def opening_of(head: bytes) -> Opening | None:
+    """Return the opening of a file from its first bytes; None where they are no text."""
+    if b"\0" in head:
+        return None
+    lines = head.decode("utf-8-sig", "replace").split("\n")
+    comments = [line for line in lines if line.startswith("#")]
+    content = [line for line in lines if line.strip() and not line.startswith("#")]
+    return Opening(tuple(comments[:_COMMENTS_KEPT]), content[0] if content else "")
+
+
+def read_opening(path: Path) -> Opening:
+    """Return the opening of a file.
+
+    Raises
+    ------
+    FormatError
+        It is not UTF-8.
+    """
+    return _split_opening(path, _blocks(path))[0]
+
+
+def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
+    """Read all rows of a text file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layout : Layout
+        How a row is read.
+    salvage : bool
+        Whether damaged rows are counted and left out, rather than raised.
+
+    Raises
+    ------
+    TruncatedError
+        The file ends inside a row.
+    FormatError
+        A row is damaged (line and column are named), or no row can be read.
+    """
+    _, blocks = _split_opening(path, _blocks(path))
+    reader = _Rows(path, layout, salvage=salvage)
+    stamps, values = [np.empty(0, np.int64)], [np.empty((0, len(layout.columns)))]
+    for block in blocks:
+        part = reader.read(block)
+        stamps.append(part[0])
+        values.append(part[1])
+    t_ns = np.concatenate(stamps)
+    if reader.lost and not t_ns.size:
+        raise FormatError(f"expected rows of numbers, got {reader.lost} damaged lines", path=path)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.concatenate(values) * [column.factor for column in layout.columns]
+    return Table(t_ns, scaled, reader.lost, tuple(reader.notes))
+
+
+def write_table(
+    path: Path, heading: Iterable[str], columns: Sequence[AnyArray], separator: str
+) -> None:
+    """Write lines and then rows; floats as the shortest decimals that read back exactly.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that exists is replaced.
+    heading : iterable of str
+        Lines before the rows.
+    columns : sequence of (N,) arrays
+        Whole numbers, floats or text.
+    separator : str
+        Between cells.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{line}\n" for line in heading)
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        for start in range(0, len(columns[0]), _ROWS_PER_WRITE):
+            rows = slice(start, start + _ROWS_PER_WRITE)
+            writer.writerows(zip(*(column[rows].tolist() for column in columns), strict=True))
+
+
+def _blocks(path: Path) -> Iterator[_Block]:
+    """Yield the lines of a file without their ends; a long line is clipped."""
+    number, offset, rest = 1, 0, b""
+    with path.open("rb") as file:
+        while data := file.read(_BLOCK):
+            if file.tell() == len(data):
+                data = data.removeprefix(codecs.BOM_UTF8)
+            *lines, tail = data.split(b"\n")
+            if lines:
+                lines[0] = rest + lines[0]
+                yield _Block(number, lines)
+                number += len(lines)
+                offset = file.tell() - len(tail)
+                rest = b""
+            rest = (rest + tail)[: _LONGEST_LINE + 1]
+    if rest:
+        yield _Block(number, [rest], open_at=offset)
+
+
+def _split_opening(path: Path, blocks: Iterator[_Block]) -> tuple[Opening, Iterator[_Block]]:
+    """Take comments off the front; the blocks that remain begin with ``Opening.line``."""
+    comments: list[str] = []
+    for block in blocks:
+        for index, raw in enumerate(block.lines):
+            number = block.number + index
+            try:
+                line = raw.decode().strip()
+            except UnicodeDecodeError as error:
+                raise FormatError(f"line {number}: expected UTF-8 text", path=path) from error
+            if line.startswith("#"):
+                comments += [line] if len(comments) < _COMMENTS_KEPT else []
+            elif line:
+                rest = _Block(number, block.lines[index:], block.open_at)
+                return Opening(tuple(comments), line), chain([rest], blocks)
+    return Opening(tuple(comments)), iter(())
+
+
+class _Rows:
+    """Turns blocks into arrays and counts what is damaged."""
+
+    def __init__(self, path: Path, layout: Layout, *, salvage: bool) -> None:
+        self._path = path
+        self._layout = layout
+        self._salvage = salvage
+        self._header_is_next = layout.header
+        self.lost = 0
+        self.notes: list[str] = []
+
+    def read(self, block: _Block) -> tuple[IntArray, FloatArray]:
+        """Return stamps (N,) and values (N, columns) of the rows of a block."""
+        if self._header_is_next:
+            self._header_is_next = False
+            if block.open_at is not None:
+                raise TruncatedError(
+                    f"line {block.number}: the file ends inside the header line",
+                    path=self._path,
+                    offset=block.open_at,
+                )
+            block = _Block(block.number + 1, block.lines[1:])
+        if block.open_at is None:
+            try:
+                return self._by_column(block.lines)
+            except (ValueError, OverflowError):
+                pass  # some row is unusual: the next call finds it
+        return self._by_row(block)
+
+    def _by_column(self, lines: list[bytes]) -> tuple[IntArray, FloatArray]:
+        """Convert well formed rows at once."""
+        layout = self._layout
+        texts = [line.decode() for line in lines]
+        rows = [text.split(layout.separator) for text in texts if text.strip() and text[0] != "#"]
+        if not all(text.isascii() and "_" not in text for text in texts) or not all(
+            len(row) == layout.width for row in rows
+        ):
+            raise ValueError("not well formed")
+        if not rows:
+            return np.empty(0, np.int64), np.empty((0, len(layout.columns)))
+        cells = list(zip(*rows, strict=True))
+        t_ns = np.array([layout.read_stamp(text) for text in cells[layout.stamp.cell]], np.int64)
+        values = [list(map(float, cells[column.cell])) for column in layout.columns]
+        return t_ns, np.array(values, np.float64).reshape(len(values), len(rows)).T
+
+    def _by_row(self, block: _Block) -> tuple[IntArray, FloatArray]:
+        """Convert row by row; damage is raised or counted."""
+        stamps, values = [], []
+        for number, raw in enumerate(block.lines, block.number):
+            try:
+                row = self._row(raw, cut=block.open_at is not None and self._layout.ended)
+            except (ValueError, OverflowError) as error:
+                if not self._salvage:
+                    raise self._error(number, str(error), block.open_at) from error
+                self.lost += 1
+                continue
+            if row is None:
+                continue
+            if block.open_at is not None:
+                self.notes.append(f"line {number} has no line end; its last number may be cut")
+            stamps.append(row[0])
+            values.append(row[1])
+        shape = (len(values), len(self._layout.columns))
+        return np.array(stamps, np.int64), np.array(values, np.float64).reshape(shape)
+
+    def _row(self, raw: bytes, *, cut: bool) -> tuple[int, list[float]] | None:
+        """Return one row; None for a comment or a blank line."""
+        if len(raw) > _LONGEST_LINE:
+            raise ValueError(f"expected a row, got a line above {_LONGEST_LINE} bytes")
+        try:
+            text = raw.decode().strip()
+        except UnicodeDecodeError:
+            raise ValueError("expected UTF-8 text") from None
+        if not text or text[0] == "#":
+            return None
+        if cut:
+            raise ValueError("the file ends inside this row")
+        layout = self._layout
+        cells = [cell.strip(' \t"') for cell in text.split(layout.separator)]
+        if len(cells) != layout.width:
+            raise ValueError(f"expected {layout.width} columns, got {len(cells)}")
+        stamp = _cell(cells, layout.stamp, layout.read_stamp)
+        if not -(2**63) <= stamp < 2**63:
+            raise ValueError(f"column {layout.stamp.name!r}: expected 64 bits of ns, got {stamp}")
+        return stamp, [_cell(cells, column, _number) for column in layout.columns]
+
+    def _error(self, number: int, reason: str, open_at: int | None) -> FormatError:
+        kind = FormatError if open_at is None else TruncatedError
+        return kind(
+            f'line {number}: {reason}; on_error="salvage" leaves such rows out',
+            path=self._path,
+            offset=open_at,
+        )
+
+
+def _cell(cells: list[str], column: Column, convert: Callable[[str], Number]) -> Number:
+    """Convert one cell; the error names the column."""
+    text = cells[column.cell]
+    with suppress(ValueError):
+        if "_" not in text and text.isascii():  # which int() and float() would take
+            return convert(text)
+    raise ValueError(f"column {column.name!r}: expected a number, got {text[:40]!r}")
+
+
+def _number(text: str) -> float:
+    """Read a number; an empty cell is NaN."""
+    return float(text or "nan")

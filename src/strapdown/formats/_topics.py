@@ -1,0 +1,309 @@
+"""Payloads by topic, whatever container they came in, to series by topic.
+
+=====================================  ==================================================
+type                                   becomes
+=====================================  ==================================================
+``sensor_msgs/Imu``                    an IMU series (ROS 1 and ROS 2 serialisation)
+``sensor_msgs/MagneticField``          the ``magnetic_field`` of an IMU series
+``geometry_msgs/PoseStamped``          a trajectory
+``geometry_msgs/QuaternionStamped``    a trajectory without positions
+``geometry_msgs/Vector3Stamped``       on ``T/velocity``: the ``velocity_world`` of the
+                                       trajectory ``T``
+``px4_msgs/VehicleImu``                increments (ROS 2 serialisation)
+``horus/Imu``                          an IMU series (its 304 bytes)
+=====================================  ==================================================
+
+A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
+have the same parent (``imu/data`` and ``imu/mag``, REP 145). What belongs together is joined by
+equal stamps; other rows are NaN.
+
+ROS messages are FLU and ENU. A topic may come with a description of what its messages cannot
+say: the frames it was in before, the identity of the sensor, which rows count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from strapdown.errors import FormatError
+from strapdown.formats._description import is_intact, restore
+from strapdown.messages import ros_types
+from strapdown.messages.cdr import Batch, Wire, decode_batch
+from strapdown.messages.conversion import (
+    increments_from_vehicle_imu,
+    series_from_imu,
+    series_from_ros,
+    trajectory_from_ros,
+)
+from strapdown.messages.imu import Imu
+from strapdown.messages.px4 import decode_vehicle_imu_batch
+from strapdown.units import NS_PER_US
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.messages.cdr import Payload
+    from strapdown.series import ImuSeries, Increments, Trajectory
+
+    Said: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
+
+__all__ = ["HORUS_ENCODING", "HORUS_IMU", "Content", "Topics", "can_read"]
+
+HORUS_IMU: Final = "horus/Imu"
+"""Type name of the horus message."""
+HORUS_ENCODING: Final = "x-horus-imu"
+"""Its message encoding: the 304 bytes as they are in memory."""
+
+_LATEST_NS: Final = 2**63 - 1
+
+_VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
+Part: TypeAlias = "Batch | NDArray[np.void]"
+
+
+class Content(NamedTuple):
+    """Series by topic."""
+
+    imu: dict[str, ImuSeries]
+    trajectories: dict[str, Trajectory]
+    increments: dict[str, Increments]
+
+
+def can_read(kind: str, encoding: str) -> bool:
+    """Tell whether messages of this type and encoding become series."""
+    if encoding == HORUS_ENCODING:
+        return kind == HORUS_IMU
+    if _modern(kind) == ros_types.VEHICLE_IMU.name:
+        return encoding == Wire.CDR
+    return encoding in list(Wire) and _modern(kind) in ros_types.ROS_TYPES
+
+
+@dataclass
+class Topics:
+    """Collects messages; :meth:`content` makes of them what a recording holds.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    salvage : bool
+        Count what cannot be decoded instead of raising.
+
+    Attributes
+    ----------
+    messages, lost : int
+        Messages that were decoded, and that could not be.
+    skipped : dict
+        Messages by topic that are whole and not read.
+    notes, damage : list of str
+        For the report.
+    """
+
+    path: Path
+    salvage: bool
+    messages: int = 0
+    lost: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
+    _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+
+    def add(self, topic: str, kind: str, encoding: str, payloads: Sequence[Payload]) -> None:
+        """Decode messages of one topic, in their order, of a type for which ``can_read`` is true.
+
+        Raises
+        ------
+        FormatError
+            One of them cannot be decoded; never in salvage.
+        """
+        kind = _modern(kind)
+        try:
+            part, repaired = _decode(kind, encoding, payloads, lenient=self.salvage)
+        except FormatError as error:
+            what = f"topic {topic}: {error.message}"
+            raise type(error)(what, path=self.path, topic=topic) from error
+        lost = len(payloads) - len(part)
+        if lost:
+            self.damage.append(f"{topic}: {lost} messages that are no {kind}")
+        if repaired:
+            self.damage.append(f"{topic}: {repaired} impossible stamps, normalised")
+        self.lost += lost
+        self.messages += len(part)
+        self._parts.setdefault((topic, kind), []).append(part)
+
+    def skip(self, topic: str, count: int) -> None:
+        """Count messages that are not read."""
+        self.skipped[topic] = self.skipped.get(topic, 0) + count
+
+    def describe(self, said: Mapping[str, str]) -> None:
+        """Take the description of a topic, as :mod:`strapdown.formats._description` has it.
+
+        Raises
+        ------
+        FormatError
+            Its checksum does not fit; never in salvage.
+        """
+        if is_intact(said):
+            self._said[said.get("holds", ""), said.get("topic", "")] = said
+        else:
+            self._nonsense(said.get("topic", ""), "its checksum does not fit")
+
+    def content(self) -> Content:
+        """Convert what was collected.
+
+        Raises
+        ------
+        FormatError
+            A description makes no sense; never in salvage.
+        """
+        content = Content({}, {}, {})
+        vectors: dict[str, dict[str, Batch]] = {kind: {} for kind in _VECTORS}
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            for (topic, kind), parts in self._parts.items():
+                whole = _joined(parts)
+                if not len(whole):
+                    continue
+                if isinstance(whole, Batch) and kind in _VECTORS:
+                    vectors[kind][topic] = whole
+                else:
+                    _convert(content, topic, kind, whole)
+            fields = vectors[ros_types.MAGNETIC_FIELD.name]
+            choices = {topic: _fields_of(topic, fields, self._said) for topic in content.imu}
+            self._attach(content.imu, "magnetic_field", fields, choices)
+            velocities = vectors[ros_types.VECTOR3_STAMPED.name]
+            choices = {topic: [f"{topic}/velocity"] for topic in content.trajectories}
+            self._attach(content.trajectories, "velocity_world", velocities, choices)
+            for holds, group in content._asdict().items():
+                self._restore(holds, group)
+        return content
+
+    def _attach(
+        self,
+        targets: dict[str, Any],
+        column: str,
+        sources: Mapping[str, Batch],
+        choices: Mapping[str, Sequence[str]],
+    ) -> None:
+        """Put each vector on the rows with its stamp; count those that find none."""
+        placed = dict.fromkeys(sources, 0)
+        for topic, series in targets.items():
+            for name in choices[topic]:
+                if name in sources:
+                    values, hits = _by_stamp(series.t_ns, sources[name])
+                    if hits:
+                        targets[topic] = series.replace(**{column: values})
+                        placed[name] = max(placed[name], hits)
+                        break
+        for name, hits in placed.items():
+            if left := len(sources[name]) - hits:
+                self.notes.append(f"{name}: {left} messages have no {column} to be: no such stamp")
+                self.messages -= left
+                self.skip(name, left)
+
+    def _restore(self, holds: str, group: dict[str, Any]) -> None:
+        for topic, series in group.items():
+            try:
+                group[topic] = restore(series, self._said.get((holds, topic), {}))
+            except ValueError as error:
+                self._nonsense(topic, str(error))
+
+    def _nonsense(self, topic: str, reason: str) -> None:
+        what = f"topic {topic}: expected a description that makes sense: {reason}"
+        if not self.salvage:
+            raise FormatError(what, path=self.path, topic=topic)
+        self.damage.append(what)
+
+
+def _modern(kind: str) -> str:
+    """Return the ROS 2 name of a type."""
+    return kind.replace("/", "/msg/") if kind.count("/") == 1 and kind != HORUS_IMU else kind
+
+
+def _decode(
+    kind: str, encoding: str, payloads: Sequence[Payload], *, lenient: bool
+) -> tuple[Part, int]:
+    """Return what can be decoded, and how many stamps were repaired."""
+    if kind == HORUS_IMU:
+        whole = [data for data in payloads if len(data) == Imu.dtype.itemsize]
+        if len(whole) < len(payloads) and not lenient:
+            raise FormatError(f"expected {Imu.dtype.itemsize} bytes of Imu in every message")
+        records = np.frombuffer(b"".join(whole), Imu.dtype)
+        return _timely(records, "timestamp_ns", 1, lenient=lenient), 0
+    if kind == ros_types.VEHICLE_IMU.name:
+        records, _ = decode_vehicle_imu_batch(payloads, lenient=lenient)
+        return _timely(records, "timestamp_sample", NS_PER_US, lenient=lenient), 0
+    floats = ros_types.ROS_TYPES[kind].floats or 0
+    batch = decode_batch(payloads, floats, Wire(encoding), lenient=lenient)
+    return batch, batch.times_normalised
+
+
+def _timely(
+    records: NDArray[np.void], stamp: str, scale: int, *, lenient: bool
+) -> NDArray[np.void]:
+    """Leave out stamps that do not fit into 64 bits of nanoseconds."""
+    late = records[stamp] > _LATEST_NS // scale
+    if late.any() and not lenient:
+        raise FormatError(f"expected {stamp} below 2^63 ns, got {records[stamp].max()}")
+    return records[~late]
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    if len(parts) == 1:
+        return parts[0]
+    batches = [part for part in parts if isinstance(part, Batch)]
+    if not batches:
+        return np.concatenate([part for part in parts if isinstance(part, np.ndarray)])
+    return Batch(
+        np.concatenate([batch.stamps_ns for batch in batches]),
+        np.concatenate([batch.values for batch in batches]),
+        tuple(chain.from_iterable(batch.frame_ids for batch in batches)),
+        np.concatenate([batch.seq for batch in batches]),
+    )
+
+
+def _convert(content: Content, topic: str, kind: str, messages: Any) -> None:  # noqa: ANN401 (what the kind says)
+    """Convert the messages of one topic and put them where they belong."""
+    if kind == ros_types.VEHICLE_IMU.name:
+        content.increments[topic] = increments_from_vehicle_imu(messages)
+    elif kind in {ros_types.IMU.name, HORUS_IMU}:
+        name = f"{topic} ({kind})" if topic in content.imu else topic
+        convert = series_from_imu if kind == HORUS_IMU else series_from_ros
+        content.imu[name] = convert(messages)
+    else:
+        name = f"{topic} ({kind})" if topic in content.trajectories else topic
+        content.trajectories[name] = trajectory_from_ros(messages)
+
+
+def _fields_of(imu: str, fields: Mapping[str, Batch], said: Said) -> list[str]:
+    """Return the topics that may hold the magnetic field of an IMU topic, best first."""
+    described = said.get(("imu", imu), {})
+    if "magnetic_field" in described:
+        return [described["magnetic_field"]]
+    parents = {name: name.rpartition("/")[0] for name in sorted(fields)}
+    return [
+        name
+        for wanted in (imu, imu.rpartition("/")[0])
+        for name, parent in parents.items()
+        if parent == wanted
+    ]
+
+
+def _by_stamp(t_ns: IntArray, source: Batch) -> tuple[FloatArray, int]:
+    """Return the vectors of ``source`` on the rows ``t_ns``, and how many found a row."""
+    vectors = source.values[:, :3]
+    if np.array_equal(t_ns, source.stamps_ns):
+        return vectors, len(source)
+    stamps, first = np.unique(source.stamps_ns, return_index=True)
+    at = np.searchsorted(stamps, t_ns).clip(max=len(stamps) - 1)
+    found = stamps[at] == t_ns
+    values = np.full((len(t_ns), 3), np.nan)
+    values[found] = vectors[first[at[found]]]
+    return values, len(np.unique(at[found]))

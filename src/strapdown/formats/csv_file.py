@@ -1,0 +1,282 @@
+"""CSV: our own, and any other through a map of its columns.
+
+Ours begins with the frames and a header line::
+
+    # strapdown body=FLU world=ENU
+    t_ns,angular_velocity_x,angular_velocity_y,...
+    1700000000000000000,0.001,-0.002,...
+
+``t_ns`` [ns] comes first, then any of ``angular_velocity_{x,y,z}`` [rad/s, body],
+``specific_force_{x,y,z}`` [m/s^2, body], ``magnetic_field_{x,y,z}`` [T, body],
+``orientation_{x,y,z,w}`` (world from body), ``position_{x,y,z}`` [m, world] and
+``velocity_{x,y,z}`` [m/s, world]. A vector is there with all its columns or not at all. An
+empty cell and ``nan`` are NaN; other lines that begin with ``#`` are ignored.
+
+The first three are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. In a
+file that holds both, the orientation is also the series' ``q_world_from_body``. What is
+written reads back equal, and writing it again gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from strapdown._columns import present
+from strapdown.errors import FormatError, FrameError, UnknownNameError, ValueRangeError
+from strapdown.formats._text import (
+    Column,
+    Layout,
+    Opening,
+    opening_of,
+    read_opening,
+    read_table,
+    write_table,
+)
+from strapdown.formats.recording import ReadReport, Recording
+from strapdown.series import ImuSeries, SensorIdentity, Trajectory
+from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray, FloatArray
+    from strapdown.formats._text import Table
+
+    ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
+
+__all__ = ["read", "sniff", "write"]
+
+_GROUP_OF: Final = {
+    "angular_velocity": "angular_velocity",
+    "specific_force": "specific_force",
+    "magnetic_field": "magnetic_field",
+    "q_world_from_body": "orientation",
+    "position_world": "position",
+    "velocity_world": "velocity",
+}
+"""Columns of a series, and what they are called in the file."""
+
+_NAMES: Final = {
+    group: tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
+    for group in _GROUP_OF.values()
+}
+_IMU_GROUPS: Final = ("angular_velocity", "specific_force", "magnetic_field")
+_TRAJECTORY_GROUPS: Final = ("orientation", "position", "velocity")
+_DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether a file begins with a header line of separated names."""
+    opening = opening_of(head)
+    cells = [] if opening is None else _header(opening.line)[1]
+    return len(cells) > 1 and not any(map(_is_number, cells))
+
+
+def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Recording:
+    """Read a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        The file: UTF-8; cells separated by comma, semicolon or tab.
+    salvage : bool
+        Whether damaged rows are counted and left out, rather than raised.
+    columns : mapping, optional
+        For a file that is not ours: from our column name to its column name and the factor to
+        our unit, such as ``{"t_ns": ("Time (s)", 1e9), "angular_velocity_x": ("Gyro X (deg/s)",
+        RAD_PER_DEG), ...}``. The factor of ``t_ns`` is 1, 1e3, 1e6 or 1e9; decimal times are
+        read exactly.
+
+    Returns
+    -------
+    Recording
+        ``imu["imu"]`` and ``trajectories["trajectory"]``, as far as the columns are there.
+
+    Raises
+    ------
+    FormatError
+        The header lacks a column, or a row is damaged: line and column are named.
+    TruncatedError
+        The file ends inside a row.
+    UnknownNameError
+        ``columns`` names a column that we do not have.
+    ValueRangeError
+        ``columns`` gives time a factor that we do not read.
+    """
+    opening = read_opening(path)
+    separator, header = _header(opening.line)
+    found = _find(path, header, columns)
+    stamp, groups = found["t_ns"], [group for group in _NAMES if _NAMES[group][0] in found]
+    layout = Layout(
+        separator=separator,
+        width=len(header),
+        stamp=stamp,
+        read_stamp=_stamp_reader(stamp.factor),
+        columns=[found[name] for group in groups for name in _NAMES[group]],
+        header=True,
+        ended=opening.tags is not None,
+    )
+    table = read_table(path, layout, salvage=salvage)
+    ends = np.cumsum([len(_NAMES[group]) for group in groups])
+    vectors = dict(zip(groups, np.split(table.values, ends[:-1], axis=1), strict=True))
+    unread = sorted({*header} - {column.name for column in found.values()})
+    notes = [f"columns that were not read: {_listed(unread)}"] if unread else []
+    return _recording(path, opening, table, vectors, notes)
+
+
+def write(
+    path: Path, first: ImuSeries | Trajectory, *others: ImuSeries | Trajectory
+) -> tuple[list[str], list[str]]:
+    """Write a series, a trajectory, or several that share their stamps and frames.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that exists is replaced.
+    first, *others : ImuSeries or Trajectory
+        What to write. A column that two of them hold must be equal.
+
+    Returns
+    -------
+    lost : list of str
+        Samples that they hold and the file cannot, one line each.
+    notes : list of str
+        What is said about samples, and has no place in the file: covariances and identity.
+
+    Raises
+    ------
+    FrameError
+        They stand in different frames.
+    ValueRangeError
+        They have different stamps, or disagree about a column.
+    """
+    vectors: dict[str, AnyArray] = {}
+    lost: list[str] = []
+    notes: list[str] = []
+    for part in (first, *others):
+        if (part.body, part.world) != (first.body, first.world):
+            raise FrameError(
+                f"expected {first.world} from {first.body} throughout one file, got {part.world} "
+                f"from {part.body}; convert with in_frames()"
+            )
+        for name, _, array in present(part):
+            group = _GROUP_OF.get(name, name)
+            if not np.array_equal(vectors.setdefault(group, array), array, equal_nan=True):
+                raise ValueRangeError(f"expected equal {name} in all parts of one file; write two")
+            if group not in _NAMES and name != "t_ns" and (name == "moving" or array.any()):
+                unheld = notes if name.endswith("_covariance") else lost
+                unheld.append(f"{name} of {len(part)} samples")
+        if isinstance(part, ImuSeries) and part.sensor != SensorIdentity():
+            notes.append(f"the sensor's identity, {part.sensor}")
+    groups = [group for group in _NAMES if group in vectors]
+    header = ["t_ns", *(name for group in groups for name in _NAMES[group])]
+    columns = [vectors["t_ns"], *(column for group in groups for column in vectors[group].T)]
+    frames = f"# strapdown body={first.body} world={first.world}"
+    write_table(path, [frames, ",".join(header)], columns, ",")
+    return lost, [f"not in the file: {what}" for what in notes]
+
+
+def _header(line: str) -> tuple[str, list[str]]:
+    """Return the separator of a header line, and its cells."""
+    separator = max(",;\t", key=line.count)
+    return separator, [cell.strip(' \t"') for cell in line.split(separator)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str, Column]:
+    """Return, by our name, every column that the file has; a vector is whole or absent."""
+    known = {"t_ns", *(name for names in _NAMES.values() for name in names)}
+    for name in columns or ():
+        if name not in known:
+            raise UnknownNameError("CSV column", name, known)
+    wanted = {name: (name, 1.0) for name in header if name in known} if columns is None else columns
+    found = {}
+    for name, (theirs, factor) in wanted.items():
+        if header.count(theirs) != 1:
+            raise FormatError(
+                f"expected one column {theirs!r} in the header, got {header.count(theirs)} "
+                f"of them among {_listed(header)}",
+                path=path,
+            )
+        found[name] = Column(theirs, header.index(theirs), factor)
+    if "t_ns" not in found or len(found) == 1:
+        raise FormatError(
+            f"expected a header with t_ns and at least one vector, got {_listed(header)}; "
+            'name foreign columns: columns={"t_ns": ("Time (s)", 1e9), ...}',
+            path=path,
+        )
+    for names in _NAMES.values():
+        there = [name for name in names if name in found]
+        if there and len(there) < len(names):
+            raise FormatError(f"expected {_listed(names)}, got {_listed(there)} only", path=path)
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))[:200]
+
+
+def _stamp_reader(factor: float) -> Callable[[str], int]:
+    """Return what reads a time, exactly, in units of ``factor`` nanoseconds."""
+    if factor == 1:
+        return int
+    if factor not in _DECIMAL_SHIFT:
+        raise ValueRangeError(f"expected the factor of t_ns as 1, 1e3, 1e6 or 1e9, got {factor}")
+    shift = _DECIMAL_SHIFT[int(factor)]
+    if shift == 0:
+        return ns_from_decimal_seconds
+
+    def read_stamp(text: str) -> int:
+        try:
+            return ns_from_decimal_seconds(str(Decimal(text).scaleb(shift)))
+        except ArithmeticError as error:
+            raise ValueError(text) from error
+
+    return read_stamp
+
+
+def _recording(
+    path: Path,
+    opening: Opening,
+    table: Table,
+    vectors: Mapping[str, FloatArray],
+    notes: list[str],
+) -> Recording:
+    """Sort the vectors of a file into series and trajectory."""
+    body, world, frame_notes = opening.frames(path)
+    notes = [*frame_notes, *table.notes, *notes]
+    imu, trajectories = {}, {}
+    unknown = np.full((len(table.t_ns), 4), np.nan)
+    if not vectors.keys().isdisjoint(_IMU_GROUPS):
+        notes += [f"the file has no {name}: NaN" for name in _IMU_GROUPS[:2] if name not in vectors]
+        imu["imu"] = ImuSeries(
+            table.t_ns,
+            vectors.get("angular_velocity", unknown[:, :3]),
+            vectors.get("specific_force", unknown[:, :3]),
+            magnetic_field=vectors.get("magnetic_field"),
+            q_world_from_body=vectors.get("orientation"),
+            body=body,
+            world=world,
+        )
+    if not vectors.keys().isdisjoint(_TRAJECTORY_GROUPS):
+        trajectories["trajectory"] = Trajectory(
+            table.t_ns,
+            vectors.get("orientation", unknown),
+            position_world=vectors.get("position"),
+            velocity_world=vectors.get("velocity"),
+            body=body,
+            world=world,
+        )
+    report = ReadReport("csv", len(table.t_ns), table.lost, notes=tuple(notes))
+    return Recording(path, report, imu, trajectories)

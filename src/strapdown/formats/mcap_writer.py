@@ -1,0 +1,395 @@
+"""MCAP files that ROS 2 tools, Foxglove and strapdown itself read.
+
+Profile ``ros2``: schemas in ``ros2msg``, messages in CDR, and on each channel the quality of
+service and type hash that rosbag2 wants for playing. Chunks are packed by zstd; chunks, data
+section and summary carry checksums. A metadata record ``strapdown`` names the writer, one
+``strapdown/topic`` for each series says what its messages cannot.
+
+==================  ===============================================  ==========================
+what                type                                             topic
+==================  ===============================================  ==========================
+ImuSeries           ``sensor_msgs/msg/Imu``                          T
+  magnetic field    ``sensor_msgs/msg/MagneticField``                ``P/mag`` for T = ``P/data``,
+                                                                     else ``T/mag``
+Trajectory          ``geometry_msgs/msg/PoseStamped``, without       T
+                    position ``QuaternionStamped``
+  velocity          ``geometry_msgs/msg/Vector3Stamped``             ``T/velocity``
+Increments          ``px4_msgs/msg/VehicleImu``                      T
+Imu message         ``horus/Imu``, the 304 bytes                     T
+==================  ===============================================  ==========================
+
+ROS messages are FLU and ENU on the wire, PX4's are FRD. Publish time is the stamp of the
+message, and so is log time unless it is given.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown._version import __version__
+from strapdown.errors import ValueRangeError
+from strapdown.formats._description import describe, sealed
+from strapdown.formats._output import replacing
+from strapdown.formats._topics import HORUS_ENCODING, HORUS_IMU
+from strapdown.formats.mcap_reader import DESCRIPTION
+from strapdown.formats.recording import WriteReport
+from strapdown.geometry.frames import WorldFrame
+from strapdown.messages import ros_types
+from strapdown.messages.cdr import Batch, Wire, encode_batch
+from strapdown.messages.conversion import (
+    losses,
+    ros_from_magnetic_field,
+    ros_from_series,
+    ros_from_trajectory,
+    vehicle_imu_from_increments,
+)
+from strapdown.messages.imu import Imu
+from strapdown.messages.px4 import VehicleImu
+from strapdown.messages.ros import RosImu
+from strapdown.messages.ros_types import (
+    IMU,
+    MAGNETIC_FIELD,
+    POSE_STAMPED,
+    QUATERNION_STAMPED,
+    VECTOR3_STAMPED,
+    VEHICLE_IMU,
+)
+from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.units import NS_PER_US
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from os import PathLike
+    from types import TracebackType
+    from typing import Self, TypeAlias
+
+    from mcap.writer import Writer
+
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.formats.recording import Recording
+    from strapdown.messages.ros_types import RosType
+
+    Series: TypeAlias = ImuSeries | Trajectory | Increments
+
+__all__ = ["McapWriter", "write"]
+
+_CHUNK: Final = 256 * 2**10
+_ROWS: Final = 4096
+"""Rows that are encoded at once."""
+_REP_145: Final = {"data", "data_raw"}
+"""Names under which an IMU has its own parent."""
+_HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
+"""Fields for which there is another topic, or the description."""
+_WORLD: Final = "map"
+"""Frame name in the headers of trajectories (REP 105)."""
+_QOS: Final = """\
+- history: 1
+  depth: 10
+  reliability: 1
+  durability: 2
+  deadline: {sec: 9223372036, nsec: 854775807}
+  lifespan: {sec: 9223372036, nsec: 854775807}
+  liveliness: 1
+  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}
+  avoid_ros_namespace_conventions: false
+"""
+"""The default profile of a ROS 2 publisher: keep last 10, reliable, volatile."""
+
+
+def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
+    """Write a recording: all topics, in the order of their stamps.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    recording : Recording
+        Its topics keep their names.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    WriteReport
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    ValueRangeError
+        A stamp is negative, or another number does not fit its field.
+    """
+    with McapWriter(path, force=force) as writer:
+        lost = writer.write_series(
+            imu=recording.imu,
+            trajectories=recording.trajectories,
+            increments=recording.increments,
+        )
+    return WriteReport("mcap", writer.messages, tuple(lost))
+
+
+class McapWriter:
+    """Writes messages, one at a time, and whole series to one file.
+
+    A context manager. Until it is closed the file is called ``NAME.partial``; where the block
+    ends with an exception, nothing is left of it.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    force : bool
+        Replace a file that exists.
+    metadata : mapping of str to str, optional
+        What to put beside the version into the record ``strapdown``.
+
+    Attributes
+    ----------
+    messages : int
+        Written so far.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, or is being written, and not ``force``.
+
+    Examples
+    --------
+    >>> with McapWriter("run.mcap") as writer:  # doctest: +SKIP
+    ...     writer.write("imu", Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, timestamp_ns=1))
+    ...     writer.write_series(trajectories={"truth": trajectory})
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        force: bool = False,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        from mcap.writer import CompressionType, Writer  # noqa: PLC0415 (only writing needs it)
+
+        self.messages = 0
+        self._closed = False
+        self._channels: dict[tuple[str, str], int] = {}
+        self._schemas: dict[str, int] = {}
+        with ExitStack() as stack:
+            partial = stack.enter_context(replacing(Path(path), force=force))
+            stream = stack.enter_context(partial.open("wb"))
+            self._writer: Writer = Writer(
+                stream,
+                chunk_size=_CHUNK,
+                compression=CompressionType.ZSTD,
+                enable_crcs=True,
+                enable_data_crcs=True,
+            )
+            self._writer.start("ros2", f"strapdown/{__version__}")
+            self._writer.add_metadata("strapdown", {"version": __version__, **(metadata or {})})
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._closed = True
+            self._stack.__exit__(kind, error, traceback)
+
+    def close(self) -> None:
+        """Write the summary, synchronise with the disk, and give the file its name.
+
+        A writer that is closed already stays as it is.
+        """
+        if not self._closed:
+            self._closed = True
+            with self._stack:
+                self._writer.finish()  # type: ignore[no-untyped-call]
+
+    def write(
+        self, topic: str, message: Imu | RosImu | VehicleImu, *, log_time_ns: int | None = None
+    ) -> None:
+        """Write one message.
+
+        Parameters
+        ----------
+        topic : str
+            Where it belongs.
+        message : Imu, RosImu or VehicleImu
+            As ``horus/Imu``, ``sensor_msgs/msg/Imu`` or ``px4_msgs/msg/VehicleImu``.
+        log_time_ns : int, optional
+            When it was received [ns]; by default its own stamp.
+
+        Raises
+        ------
+        ValueRangeError
+            A time does not fit its field.
+        TypeError
+            The message is of another type.
+        """
+        if isinstance(message, Imu):
+            kind, stamp, payload = HORUS_IMU, message.timestamp_ns, bytes(message)
+        elif isinstance(message, RosImu):
+            kind, stamp, payload = IMU.name, message.header_stamp_ns, message.to_cdr()
+        elif isinstance(message, VehicleImu):
+            stamp, payload = message.timestamp_sample * NS_PER_US, message.to_cdr()
+            kind = VEHICLE_IMU.name
+        else:
+            raise TypeError(f"expected Imu, RosImu or VehicleImu, got {type(message).__name__}")
+        log_time_ns = stamp if log_time_ns is None else log_time_ns
+        self._put(self._channel(topic, kind), stamp, payload, log_time_ns)
+
+    def write_series(
+        self,
+        *,
+        imu: Mapping[str, ImuSeries] | None = None,
+        trajectories: Mapping[str, Trajectory] | None = None,
+        increments: Mapping[str, Increments] | None = None,
+    ) -> list[str]:
+        """Write series, by topic, in the order of their stamps.
+
+        Returns
+        -------
+        list of str
+            What messages cannot hold, one line a topic.
+
+        Raises
+        ------
+        ValueRangeError
+            A stamp is negative, or another number does not fit its field; nothing of the
+            block of rows that holds it is written.
+        """
+        groups: dict[str, Mapping[str, Series]] = {
+            "imu": imu or {},
+            "trajectories": trajectories or {},
+            "increments": increments or {},
+        }
+        taken = {topic for topic, _ in self._channels}.union(*groups.values())
+        parts, lost = [], []
+        for holds, group in groups.items():
+            for topic, series in group.items():
+                own, said, unsaid = _parts(topic, series, taken)
+                taken.update(part.topic for part in own)
+                parts += own
+                entry = sealed({"topic": topic, "holds": holds, **said})
+                self._writer.add_metadata(DESCRIPTION, entry)
+                if unsaid:
+                    lost.append(f"{topic}: {', '.join(unsaid)}")
+        channels = [self._channel(part.topic, part.kind.name) for part in parts]
+        streams = [part.messages(channel) for part, channel in zip(parts, channels, strict=True)]
+        for stamp, channel, payload in merge(*streams, key=itemgetter(0)):
+            self._put(channel, stamp, payload, stamp)
+        return lost
+
+    def _channel(self, topic: str, kind: str) -> int:
+        """Return the number of a channel, which is made where it is new."""
+        if (topic, kind) not in self._channels:
+            ros = ros_types.ROS_TYPES.get(kind)
+            if kind not in self._schemas:
+                definition = "" if ros is None else ros.definition
+                encoding = "" if ros is None else "ros2msg"
+                schema = self._writer.register_schema(kind, encoding, definition.encode())
+                self._schemas[kind] = schema
+            metadata = {"offered_qos_profiles": _QOS}
+            if ros is not None:
+                metadata["topic_type_hash"] = ros.rihs01
+            self._channels[topic, kind] = self._writer.register_channel(
+                topic, HORUS_ENCODING if ros is None else Wire.CDR, self._schemas[kind], metadata
+            )
+        return self._channels[topic, kind]
+
+    def _put(self, channel: int, stamp: int, payload: bytes, log_time_ns: int) -> None:
+        if self._closed:
+            raise ValueError("expected an open writer, got one that is closed")
+        for name, value in (("the stamp", stamp), ("log_time_ns", log_time_ns)):
+            if not 0 <= value < 2**64:
+                raise ValueRangeError(f"expected {name} from 0 to 2^64 - 1 ns, got {value}")
+        self._writer.add_message(channel, log_time_ns, payload, stamp)
+        self.messages += 1
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What becomes the messages of one topic."""
+
+    topic: str
+    kind: RosType
+    series: Any
+    encode: Callable[[Any], list[bytes]]
+
+    def messages(self, channel: int) -> Iterator[tuple[int, int, bytes]]:
+        """Yield stamp, channel and payload of each message."""
+        for start in range(0, len(self.series), _ROWS):
+            rows = self.series[start : start + _ROWS]
+            for stamp, payload in zip(rows.t_ns.tolist(), self.encode(rows), strict=True):
+                yield stamp, channel, payload
+
+
+def _parts(
+    topic: str, series: Series, taken: set[str]
+) -> tuple[list[_Part], dict[str, str], list[str]]:
+    """Return the topics that a series becomes, its description, and what neither can hold."""
+    said, unsaid = describe(series)
+    if isinstance(series, Increments):
+        unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
+        return [_Part(topic, VEHICLE_IMU, series, _encode_increments)], said, unsaid
+    if isinstance(series, Trajectory):
+        kind = QUATERNION_STAMPED if series.position_world is None else POSE_STAMPED
+        parts = [_Part(topic, kind, series, _encode_trajectory)]
+        if series.velocity_world is not None:
+            parts.append(_Part(topic + "/velocity", VECTOR3_STAMPED, series, _encode_velocity))
+        return parts, said, unsaid
+    unsaid += [name for name in losses(series, Batch) if name not in _HELD]
+    parts = [_Part(topic, IMU, series, _encode_imu)]
+    said["magnetic_field"] = ""
+    if series.magnetic_field is not None:
+        parent, _, last = topic.rpartition("/")
+        usual = f"{parent}/mag" if parent and last in _REP_145 else f"{topic}/mag"
+        said["magnetic_field"] = f"{topic}/mag" if usual in taken else usual
+        rows = series[_to_write(series.t_ns, series.magnetic_field)]
+        parts.append(_Part(said["magnetic_field"], MAGNETIC_FIELD, rows, _encode_field))
+    return parts, said, unsaid
+
+
+def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
+    """Return the rows of a magnetic field that need a message to read back equal."""
+    known = np.asarray(~np.isnan(field).all(axis=1))
+    if known.any() and len(np.unique(t_ns)) == len(t_ns):
+        return known
+    return np.ones_like(known)
+
+
+def _encode_imu(series: ImuSeries) -> list[bytes]:
+    return encode_batch(ros_from_series(series))
+
+
+def _encode_field(series: ImuSeries) -> list[bytes]:
+    return encode_batch(ros_from_magnetic_field(series))
+
+
+def _encode_trajectory(trajectory: Trajectory) -> list[bytes]:
+    return encode_batch(ros_from_trajectory(trajectory, frame_id=_WORLD))
+
+
+def _encode_velocity(trajectory: Trajectory) -> list[bytes]:
+    velocity = np.asarray(trajectory.in_frames(world=WorldFrame.ENU).velocity_world)
+    rows = len(trajectory)
+    return encode_batch(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
+
+
+def _encode_increments(increments: Increments) -> list[bytes]:
+    raw, size = vehicle_imu_from_increments(increments).tobytes(), VehicleImu.dtype.itemsize
+    return [VehicleImu.from_bytes(raw[at : at + size]).to_cdr() for at in range(0, len(raw), size)]

@@ -1,0 +1,209 @@
+"""What a file holds: series by topic, and an account of the reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.messages.conversion import series_from_increments
+from strapdown.series import ImuSeries, Increments, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sized
+
+    Held = TypeVar("Held")
+
+__all__ = ["ReadReport", "Recording", "WriteReport", "as_recording"]
+
+_REFERENCE_WORDS = ("truth", "reference")
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """An account of one reading: nothing is lost in silence.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, such as ``"mcap"``.
+    messages : int
+        Messages or rows that became samples.
+    lost_messages : int
+        Messages or rows that are known to be damaged and were left out.
+    lost_bytes : int
+        Bytes that could not be read.
+    skipped : mapping of str to int
+        Messages per topic that are whole but of a type that strapdown does not read.
+    notes : tuple of str
+        What a user should know, one line each.
+    damage : tuple of str
+        What is broken in the file, one line each.
+    """
+
+    format: str
+    messages: int = 0
+    lost_messages: int = 0
+    lost_bytes: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
+
+    @property
+    def lossless(self) -> bool:
+        """Whether everything that the file should hold was read."""
+        return not (self.lost_messages or self.lost_bytes or self.damage)
+
+
+@dataclass(frozen=True)
+class WriteReport:
+    """An account of one writing.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, such as ``"mcap"``.
+    messages : int
+        Messages or rows that were written.
+    lost : tuple of str
+        What the recording holds and the file cannot, one line each.
+    notes : tuple of str
+        What a user should know, one line each.
+    """
+
+    format: str
+    messages: int
+    lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The content of a file.
+
+    Parameters
+    ----------
+    path : Path
+        Where it was read, or is to be written.
+    report : ReadReport
+        An account of the reading.
+    imu : mapping of str to ImuSeries
+        By topic name.
+    trajectories : mapping of str to Trajectory
+        Attitude, pose or reference, by topic name.
+    increments : mapping of str to Increments
+        By topic name.
+    """
+
+    path: Path = Path()
+    report: ReadReport = ReadReport("memory")
+    imu: Mapping[str, ImuSeries] = field(default_factory=dict)
+    trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
+    increments: Mapping[str, Increments] = field(default_factory=dict)
+
+    def imu_series(self, topic: str | None = None) -> ImuSeries:
+        """Return the samples of one IMU.
+
+        Parameters
+        ----------
+        topic : str, optional
+            Its topic; by default the IMU topic with the most samples. Increments are offered
+            as mean rates, stamped at the middle of each interval.
+
+        Returns
+        -------
+        ImuSeries
+            In the frames of the file.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        FormatError
+            The file holds no IMU at all.
+        """
+        sources = {**self.increments, **self.imu}
+        name = _choose(sources, topic, "IMU topic", self.path)
+        if name in self.imu:
+            return self.imu[name]
+        return series_from_increments(self.increments[name])
+
+    def trajectory(self, topic: str | None = None) -> Trajectory:
+        """Return one attitude or pose track.
+
+        Parameters
+        ----------
+        topic : str, optional
+            Its topic; by default the track with the most rows.
+
+        Returns
+        -------
+        Trajectory
+            In the frames of the file.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        FormatError
+            The file holds no attitude at all.
+        """
+        return self.trajectories[_choose(self.trajectories, topic, "attitude topic", self.path)]
+
+    def reference_topic(self) -> str | None:
+        """Return the attitude topic that an estimate from this recording is compared with.
+
+        A track whose name says truth or reference; otherwise the one with the most rows; None
+        where there is no attitude.
+        """
+        named = {
+            name: track
+            for name, track in self.trajectories.items()
+            if any(word in name.lower() for word in _REFERENCE_WORDS)
+        }
+        tracks = named or self.trajectories
+        return max(tracks, key=lambda name: len(tracks[name]), default=None)
+
+    def only(self, topic: str) -> Recording:
+        """Return the recording with this topic alone.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        """
+        kept = replace(
+            self,
+            imu=_only(self.imu, topic),
+            trajectories=_only(self.trajectories, topic),
+            increments=_only(self.increments, topic),
+        )
+        if not (kept.imu or kept.trajectories or kept.increments):
+            known = {*self.imu, *self.trajectories, *self.increments}
+            raise UnknownNameError("topic", topic, known)
+        return kept
+
+
+def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Recording:
+    """Return a recording as it is, and one series as a recording of one topic."""
+    if isinstance(source, ImuSeries):
+        return Recording(imu={"imu/data": source})
+    if isinstance(source, Trajectory):
+        return Recording(trajectories={source.name or "pose": source})
+    if isinstance(source, Increments):
+        return Recording(increments={"vehicle_imu": source})
+    return source
+
+
+def _only(topics: Mapping[str, Held], topic: str) -> dict[str, Held]:
+    return {name: held for name, held in topics.items() if name == topic}
+
+
+def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Path) -> str:
+    """Return the topic that was asked for, or the longest."""
+    if topic is not None and topic not in sources:
+        raise UnknownNameError(kind, topic, sources)
+    if not sources:
+        raise FormatError(f"expected an {kind}, the file holds none", path=path)
+    return topic or max(sources, key=lambda name: len(sources[name]))

@@ -1,0 +1,248 @@
+"""Pictures of recordings and of estimates against truth.
+
+Every function returns a figure and shows nothing. Units stand in the labels and frames in the
+titles; x, y and z differ in colour and in dash; gaps are drawn as gaps; long signals keep
+their peaks, because each pixel shows the smallest and the largest value behind it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown import timebase
+from strapdown.errors import UnsupportedError
+from strapdown.evaluation import orientation_error
+from strapdown.formats._output import replacing
+from strapdown.geometry import EulerConvention, euler
+from strapdown.units import MICROTESLA, NS_PER_S, RAD_PER_DEG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.formats import Recording
+    from strapdown.series import ImuSeries, Trajectory
+
+__all__ = ["plot_estimate", "plot_recording", "plot_track", "save"]
+
+# Okabe and Ito's palette: safe for colour-blind readers.
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9A9A9A"
+STYLES = ((BLUE, "solid"), (ORANGE, (0, (5, 1))), (GREEN, (0, (2, 1))))
+COLUMNS = 1_000  # time bins of the envelope: about one per pixel column
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
+    """Draw what a recording holds: the signals of one IMU, and its longest attitude.
+
+    Parameters
+    ----------
+    recording : Recording
+        With an IMU, an attitude, or both.
+    topic : str, optional
+        Draw this topic alone; by default the longest IMU and the longest attitude.
+
+    Returns
+    -------
+    Figure
+        One panel a quantity, over seconds from the first stamp.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such topic.
+    FormatError
+        The recording holds nothing to draw.
+    """
+    if topic is not None:
+        recording = recording.only(topic)
+    if not (recording.imu or recording.increments):
+        return plot_track(recording.trajectory())
+    series = recording.imu_series()
+    track = recording.trajectory() if recording.trajectories else None
+    panels = 2 + (series.magnetic_field is not None) + (track is not None)
+    figure, axes = _panels(panels, f"{recording.path.name}: {series.sensor.name or 'IMU'}")
+    start_ns = int(series.t_ns.min()) if len(series) else 0
+    rest = _draw_imu(axes, series, start_ns)
+    if track is not None:
+        _draw_attitude(rest[0], track, start_ns)
+    return figure
+
+
+def plot_track(track: Trajectory) -> Figure:
+    """Draw attitude, and position where there is one, over time.
+
+    Parameters
+    ----------
+    track : Trajectory
+        N rows.
+
+    Returns
+    -------
+    Figure
+        One panel a quantity.
+    """
+    panels = 1 + (track.position_world is not None)
+    figure, axes = _panels(panels, track.name or "attitude")
+    start_ns = int(track.t_ns.min()) if len(track) else 0
+    _draw_attitude(axes[0], track, start_ns)
+    if track.position_world is not None:
+        _draw(axes[1], track.t_ns, track.position_world, start_ns)
+        _label(axes[1], "position [m]", f"world {track.world}")
+    return figure
+
+
+def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) -> Figure:
+    """Draw the signals of an IMU, the attitude estimated from them, and its error.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        What the sensor gave.
+    estimate, truth : Trajectory
+        In the same frames; the truth drawn in grey below the estimate.
+
+    Returns
+    -------
+    Figure
+        Angular velocity, specific force, attitude, and orientation error on a log scale.
+    """
+    title = f"q_world_from_body, {truth.world} from {truth.body}"
+    figure, axes = _panels(4, title)
+    start_ns = int(truth.t_ns[0])
+    rest = _draw_imu(axes, series.replace(magnetic_field=None), start_ns)
+    _draw_attitude(rest[0], truth, start_ns, truth=True)
+    _draw_attitude(rest[0], estimate, start_ns)
+    error = orientation_error(
+        timebase.orientation_at(estimate, truth.t_ns), truth.q_world_from_body
+    )
+    names = ("total", "heading", "inclination")
+    degrees = np.stack([getattr(error, name) for name in names], axis=1) / RAD_PER_DEG
+    _draw(rest[1], truth.t_ns, degrees, start_ns, labels=names)
+    rest[1].set_yscale("log")
+    _label(rest[1], "error [deg]", "estimate against truth")
+    return figure
+
+
+def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
+    """Write a figure; the ending of the path chooses the format.
+
+    Parameters
+    ----------
+    figure : Figure
+        As the functions of this module return it.
+    path : path-like
+        Ends in .png, .svg or .pdf.
+    force : bool
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    UnsupportedError
+        Another ending.
+    FileExistsError
+        The file exists and ``force`` is not set.
+    """
+    path = Path(path)
+    if path.suffix not in PICTURES:
+        raise UnsupportedError(
+            f"expected an ending of {', '.join(PICTURES)}, got {path.suffix!r}", path=path
+        )
+    with replacing(path, force=force) as partial:
+        figure.savefig(partial, format=path.suffix[1:], dpi=120)
+
+
+def _panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
+
+    figure = Figure(figsize=(10.0, 1.0 + 2.2 * count), layout="constrained")
+    figure.suptitle(title.replace("$", r"\$"))
+    axes = list(np.atleast_1d(figure.subplots(count, 1, sharex=True)))
+    axes[-1].set_xlabel("time [s]")
+    return figure, axes
+
+
+def _draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence[Axes]:
+    """Draw the signals of an IMU from the top, and return the axes that stay free."""
+    frame = f"body {series.body}"
+    signals = [
+        ("angular velocity [rad/s]", series.angular_velocity),
+        ("specific force [m/s$^2$]", series.specific_force),
+    ]
+    if series.magnetic_field is not None:
+        signals.append(("magnetic field [µT]", series.magnetic_field / MICROTESLA))
+    for axis, (label, values) in zip(axes, signals, strict=False):
+        _draw(axis, series.t_ns, values, start_ns)
+        _label(axis, label, frame)
+    return axes[len(signals) :]
+
+
+def _draw_attitude(axis: Axes, track: Trajectory, start_ns: int, *, truth: bool = False) -> None:
+    angles = euler.from_quaternion(track.q_world_from_body, EulerConvention.ZYX) / RAD_PER_DEG
+    if truth:
+        _draw(axis, track.t_ns, angles, start_ns, labels=("truth", None, None), colour=GREY)
+        return
+    _draw(axis, track.t_ns, angles, start_ns, labels=("roll", "pitch", "yaw"))
+    _label(axis, "attitude [deg]", f"{track.world} from {track.body}, Z-Y-X")
+
+
+def _draw(  # noqa: PLR0913 (a drawing primitive)
+    axis: Axes,
+    t_ns: IntArray,
+    values: FloatArray,
+    start_ns: int,
+    *,
+    labels: Sequence[str | None] = ("x", "y", "z"),
+    colour: str | None = None,
+) -> None:
+    for column, (label, (own_colour, dashes)) in enumerate(zip(labels, STYLES, strict=True)):
+        t, y = _envelope(t_ns, values[:, column])
+        axis.plot(
+            (t - start_ns) / NS_PER_S,
+            y,
+            color=colour or own_colour,
+            linestyle="solid" if colour else dashes,
+            linewidth=2.4 if colour else 1.0,
+            label=label,
+        )
+
+
+def _label(axis: Axes, quantity: str, frame: str) -> None:
+    axis.set_ylabel(quantity)
+    axis.set_title(frame, loc="right", fontsize="small", color="#555555")
+    axis.grid(alpha=0.3)
+    axis.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize="small", frameon=False
+    )
+
+
+def _envelope(t_ns: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Thin a signal to the extremes of each time bin, and break it at gaps."""
+    order = np.argsort(t_ns, kind="stable")
+    t, y = t_ns[order].astype(np.float64), values[order]
+    if len(t) > 2 * COLUMNS:
+        t, y = _extremes(t, y)
+    steps = np.diff(t)
+    if not steps.size:
+        return t, y
+    after = np.flatnonzero(steps > 5.0 * np.median(steps) + 1.0) + 1
+    return np.insert(t, after, t[after - 1]), np.insert(y, after, np.nan)
+
+
+def _extremes(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of each bin of equally many samples."""
+    whole = len(t) // COLUMNS * COLUMNS
+    bins_t, bins_y = t[:whole].reshape(COLUMNS, -1), y[:whole].reshape(COLUMNS, -1)
+    known = np.isfinite(bins_y)
+    low = np.where(known, bins_y, np.inf).argmin(axis=1)
+    high = np.where(known, bins_y, -np.inf).argmax(axis=1)
+    pick = np.sort(np.stack([low, high], axis=1), axis=1)
+    thin_t = np.take_along_axis(bins_t, pick, axis=1).ravel()
+    thin_y = np.take_along_axis(bins_y, pick, axis=1).ravel()
+    return np.append(thin_t, t[whole:]), np.append(thin_y, y[whole:])

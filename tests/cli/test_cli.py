@@ -1,0 +1,230 @@
+"""The command, as a person and as a script use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import strapdown
+from strapdown.cli._app import VERBS, app
+
+COMMAND = str(Path(sys.executable).with_name("strapdown"))
+runner = CliRunner()
+
+
+def run(*arguments):
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def run_json(*arguments):
+    done = run(*arguments, "--json")
+    return json.loads(done.stdout), done
+
+
+@pytest.fixture(scope="module")
+def demo_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    done = run("demo", "--output", folder, "--json")
+    assert done.exit_code == 0, done.output
+    (folder / "report.json").write_text(done.stdout)
+    return folder
+
+
+def test_the_demo_leaves_a_recording_and_a_picture(demo_dir):
+    assert (demo_dir / "demo.mcap").stat().st_size > 100_000
+    assert (demo_dir / "demo.png").read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_demo_prints_its_errors_against_truth(demo_dir):
+    report = json.loads((demo_dir / "report.json").read_text())
+    errors = [row["orientation_error"] for row in report["estimates"]]
+    assert len(errors) >= 2
+    for error in errors:
+        assert 0.0 < error["inclination_deg"] < error["total_deg"] < 5.0
+
+
+def test_the_demo_records_what_the_topic_carried(demo_dir):
+    recording = strapdown.open(demo_dir / "demo.mcap")
+    series = recording.imu["imu/data"]
+    truth = recording.trajectories["truth/pose"]
+    assert len(series) == len(truth) == 12_000
+    assert series.duration_s == pytest.approx(59.995)
+    assert recording.increments["fmu/out/vehicle_imu"].body == "FRD"
+
+
+def test_the_demo_gives_the_same_samples_for_the_same_seed(demo_dir, tmp_path):
+    assert run("demo", "--output", tmp_path, "--seed", "1").exit_code == 0
+    first = strapdown.open(demo_dir / "demo.mcap").imu["imu/data"]
+    other = strapdown.open(tmp_path / "demo.mcap").imu["imu/data"]
+    assert first != other
+    assert run("demo", "--output", tmp_path, "--force").exit_code == 0
+    assert strapdown.open(tmp_path / "demo.mcap").imu["imu/data"] == first
+
+
+def test_the_demo_does_not_replace_what_is_there(demo_dir):
+    before = (demo_dir / "demo.mcap").read_bytes()
+    done = run("demo", "--output", demo_dir)
+    assert done.exit_code == 1
+    assert "--force" in done.stderr
+    assert (demo_dir / "demo.mcap").read_bytes() == before
+
+
+def test_info_names_topics_rates_and_frames(demo_dir):
+    report, done = run_json("info", demo_dir / "demo.mcap")
+    assert done.exit_code == report["exit"] == 0
+    topics = {topic["topic"]: topic for topic in report["topics"]}
+    assert topics["imu/data"]["count"] == 12_000
+    assert topics["imu/data"]["rate_hz"] == pytest.approx(200.0, rel=1e-3)
+    assert topics["imu/data"]["frames"] == {"body": "FLU", "world": "ENU"}
+    text = run("info", demo_dir / "demo.mcap").stdout
+    assert "imu/data" in text
+    assert "ENU" in text
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tum", ".mcap"])
+def test_fuse_writes_attitude_that_evaluate_reads(demo_dir, tmp_path, ending):
+    out = tmp_path / f"attitude{ending}"
+    fused, done = run_json(
+        "fuse", demo_dir / "demo.mcap", "--filter", "complementary", "--output", out
+    )
+    assert done.exit_code == 0
+    judged, _ = run_json("evaluate", out, demo_dir / "demo.mcap", "--reference-topic", "truth/pose")
+    for key in ("total_deg", "heading_deg", "inclination_deg"):
+        expected = fused["orientation_error"][key]
+        assert judged["orientation_error"][key] == pytest.approx(expected, abs=1e-6)
+
+
+def test_fuse_without_the_magnetometer_compares_after_turning_the_heading(demo_dir, tmp_path):
+    out = tmp_path / "attitude.csv"
+    fused, _ = run_json("fuse", demo_dir / "demo.mcap", "--no-mag", "--output", out)
+    assert fused["orientation_error"]["align"] == "heading"
+    assert fused["orientation_error"]["inclination_deg"] < 2.0
+
+
+def test_fuse_says_which_way_the_attitude_is_meant(demo_dir, tmp_path):
+    done = run("fuse", demo_dir / "demo.mcap", "--output", tmp_path / "a.tum")
+    assert "attitude: q_world_from_body, xyzw, ENU from FLU" in done.stdout
+
+
+def test_convert_to_our_csv_and_back_keeps_every_bit(demo_dir, tmp_path):
+    csv, back = tmp_path / "imu.csv", tmp_path / "imu.mcap"
+    assert run("convert", demo_dir / "demo.mcap", csv, "--topic", "imu/data").exit_code == 0
+    assert csv.read_text().startswith("# strapdown body=FLU world=ENU\nt_ns,angular_velocity_x")
+    assert run("convert", csv, back).exit_code == 0
+    first = strapdown.open(demo_dir / "demo.mcap").imu["imu/data"]
+    again = strapdown.open(back).imu_series()
+    for column in ("t_ns", "angular_velocity", "specific_force", "magnetic_field"):
+        assert np.array_equal(getattr(first, column), getattr(again, column))
+
+
+def test_convert_names_what_the_target_cannot_hold(demo_dir, tmp_path):
+    report, done = run_json("convert", demo_dir / "demo.mcap", tmp_path / "all.csv")
+    assert done.exit_code == report["exit"] == 3
+    assert any("fmu/out/vehicle_imu" in line for line in report["lost"])
+    assert run("convert", demo_dir / "demo.mcap", tmp_path / "b.csv", "--strict").exit_code == 1
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_plot_draws_a_recording(demo_dir, tmp_path, ending):
+    out = tmp_path / f"picture{ending}"
+    assert run("plot", demo_dir / "demo.mcap", "--output", out).exit_code == 0
+    assert out.stat().st_size > 10_000
+
+
+def test_a_damaged_file_gives_what_it_holds_and_exit_code_3(demo_dir, tmp_path):
+    cut = tmp_path / "cut.mcap"
+    data = (demo_dir / "demo.mcap").read_bytes()
+    cut.write_bytes(data[: len(data) // 2])
+    report, done = run_json("info", cut)
+    assert done.exit_code == report["exit"] == 3
+    assert report["lost_bytes"] > 0
+    assert sum(topic["count"] for topic in report["topics"]) > 1_000
+    assert run("info", cut, "--strict").exit_code == 1
+
+
+def test_a_missing_file_is_one_line_and_exit_code_1(tmp_path):
+    done = run("info", tmp_path / "no.mcap")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f"strapdown: {tmp_path / 'no.mcap'}: No such file or directory"
+    ]
+
+
+def test_an_unreadable_file_is_one_line_and_json_says_the_same(tmp_path):
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 8)
+    report, done = run_json("info", tmp_path / "noise.bin")
+    assert done.exit_code == report["exit"] == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert report["error"] in done.stderr
+
+
+def test_output_into_a_missing_folder_is_one_line(demo_dir, tmp_path):
+    done = run("convert", demo_dir / "demo.mcap", tmp_path / "none" / "out.mcap")
+    assert done.exit_code == 1
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_existing_output_stays_unless_forced(demo_dir, tmp_path):
+    out = tmp_path / "a.tum"
+    out.write_text("mine")
+    assert run("fuse", demo_dir / "demo.mcap", "--output", out).exit_code == 1
+    assert out.read_text() == "mine"
+    assert run("fuse", demo_dir / "demo.mcap", "--output", out, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["fuse", "{demo}", "--filter", "complimentary", "--output", "x.csv"], "complementary"),
+        (["fuse", "{demo}", "--topic", "imu/dta", "--output", "x.csv"], "imu/data"),
+        (["plot", "{demo}", "--topic", "truth", "--output", "x.png"], "truth/pose"),
+    ],
+)
+def test_a_wrong_name_gives_the_nearest(demo_dir, arguments, nearest):
+    done = run(*[text.format(demo=demo_dir / "demo.mcap") for text in arguments])
+    assert done.exit_code == 1
+    assert nearest in done.stderr
+
+
+def test_debug_adds_the_traceback(tmp_path):
+    assert "Traceback" in run("info", tmp_path / "no.mcap", "--debug").stderr
+
+
+def test_quiet_prints_nothing_and_keeps_the_exit_code(demo_dir):
+    done = run("info", demo_dir / "demo.mcap", "--quiet")
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [["inf"], ["info"], ["fuse", "x", "--no-such"]])
+def test_wrong_usage_is_exit_code_2(arguments):
+    assert run(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_verb_has_three_examples_and_the_exit_codes(verb):
+    text = run(verb, "--help").stdout
+    assert text.count(f"strapdown {verb} ") >= 4  # usage and three examples
+    assert "Exit codes" in text
+
+
+def test_the_installed_command_runs_and_returns_its_exit_code(tmp_path):
+    done = subprocess.run(
+        [COMMAND, "info", tmp_path / "no.mcap"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_of_a_hostile_file_do_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "hostile.csv"
+    path.write_text("t_ns,angular_velocity_x\x1b[31m,[bold]b\n1,2,3\n")
+    done = run("info", path)
+    assert done.exit_code == 1
+    assert "\x1b" not in done.stdout + done.stderr

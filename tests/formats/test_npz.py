@@ -1,0 +1,190 @@
+"""Arrays of the BROAD and TUM-VI benchmarks."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from strapdown.errors import FormatError, TruncatedError, UnsupportedError
+from strapdown.formats import npz
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = {
+    "02_undisturbed_slow_rotation_B": 53240,
+    "34_disturbed_attached_magnet_3cm": 48305,
+}
+
+
+def broad(rows: int = 4, **changes) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    vectors = {
+        name: rng.standard_normal((rows, 3), np.float32) for name in ("gyr", "acc", "mag", "pos")
+    }
+    return {
+        **vectors,
+        "ref": rng.standard_normal((rows, 4), np.float32),
+        "mov": np.arange(rows) > 1,
+        "fs": np.float64(2000 / 7),
+        **changes,
+    }
+
+
+def save(path: Path, arrays: dict[str, np.ndarray]) -> Path:
+    np.savez_compressed(path, **arrays)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "a.npz"
+
+
+@pytest.mark.parametrize("trial", ROWS)
+def test_a_broad_trial_is_read_in_our_units_order_and_exact_times(trial, data_dir):
+    file = data_dir / "broad" / f"{trial}.npz"
+    recording = npz.read(file, salvage=False)
+    imu, reference = recording.imu["imu"], recording.trajectories["reference"]
+    with np.load(file) as arrays:
+        assert len(imu) == ROWS[trial]
+        assert imu.t_ns[[0, 1, 7, -1]].tolist() == [
+            0,
+            3_500_000,
+            24_500_000,
+            (len(imu) - 1) * 3_500_000,
+        ]
+        np.testing.assert_array_equal(imu.angular_velocity, arrays["gyr"])
+        np.testing.assert_array_equal(imu.specific_force, arrays["acc"])
+        np.testing.assert_allclose(
+            imu.magnetic_field, arrays["mag"].astype(float) / 1e6, rtol=1e-15
+        )
+        np.testing.assert_array_equal(reference.q_world_from_body[:, 3], arrays["ref"][:, 0])
+        np.testing.assert_array_equal(reference.q_world_from_body[:, :3], arrays["ref"][:, 1:])
+        np.testing.assert_array_equal(reference.position_world, arrays["pos"])
+        np.testing.assert_array_equal(reference.moving, arrays["mov"])
+    assert (imu.body, reference.world) == ("FLU", "ENU")
+
+
+def test_gravity_of_a_resting_trial_points_up_in_the_world(data_dir):
+    recording = npz.read(data_dir / "broad" / "02_undisturbed_slow_rotation_B.npz", salvage=False)
+    imu, reference = recording.imu["imu"], recording.trajectories["reference"]
+    row = int(np.flatnonzero(np.isfinite(reference.q_world_from_body[:, 0]))[0])
+    x, y, z, w = reference.q_world_from_body[row]
+    up_in_body = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    np.testing.assert_allclose(imu.specific_force[row], 9.81 * up_in_body, atol=0.3)
+
+
+def test_a_room_of_tum_vi_is_read(data_dir):
+    file = data_dir / "tumvi" / "room1.npz"
+    recording = npz.read(file, salvage=False)
+    imu, reference = recording.imu["imu"], recording.trajectories["reference"]
+    with np.load(file) as arrays:
+        np.testing.assert_array_equal(imu.t_ns, arrays["t_ns"])
+        np.testing.assert_array_equal(imu.specific_force, arrays["acc"])
+        np.testing.assert_array_equal(reference.t_ns, arrays["gt_t_ns"])
+        np.testing.assert_array_equal(reference.position_world, arrays["gt"][:, :3])
+        np.testing.assert_array_equal(reference.q_world_from_body, arrays["gt"][:, [4, 5, 6, 3]])
+    assert recording.report.messages == 28122 + 16541
+
+
+def test_stamps_of_another_rate_are_rounded_to_the_nearest_nanosecond(path):
+    recording = npz.read(save(path, broad(fs=np.float64(300.0))), salvage=False)
+    assert recording.imu["imu"].t_ns.tolist() == [0, 3_333_333, 6_666_667, 10_000_000]
+
+
+def test_arrays_stored_by_column_and_big_endian_are_the_same(path):
+    arrays = broad()
+    expected = npz.read(save(path, arrays), salvage=False)
+    turned = {
+        name: np.asarray(array, np.asarray(array).dtype.newbyteorder(">"), order="F")
+        for name, array in arrays.items()
+    }
+    got = npz.read(save(path, turned), salvage=False)
+    assert got.imu == expected.imu
+    assert got.trajectories == expected.trajectories
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        (
+            {"acc": np.zeros((5, 3), np.float32)},
+            r"expected array acc of shape \(4, 3\), got \(5, 3\)",
+        ),
+        ({"gyr": np.float32(1.0)}, "expected array gyr of shape"),
+        ({"ref": np.zeros((4, 3))}, r"expected array ref of shape \(4, 4\)"),
+        ({"mag": np.zeros((4, 3), np.int32)}, "expected array mag of type 'f', got int32"),
+        ({"mov": np.zeros(4)}, "expected array mov of type 'b'"),
+        ({"gyr": np.zeros((4, 3), object)}, "expected array gyr of type 'f', got object"),
+        ({"fs": np.float64(0.0)}, "expected a rate fs of"),
+        ({"fs": np.float64(np.nan)}, "expected a rate fs of"),
+    ],
+)
+def test_an_array_of_another_shape_or_type_is_refused(changes, complaint, path):
+    with pytest.raises(FormatError, match=complaint):
+        npz.read(save(path, broad(**changes)), salvage=False)
+
+
+def test_another_layout_is_not_supported_and_named(data_dir):
+    with pytest.raises(UnsupportedError, match="got 'acc, gcp_xy"):
+        npz.read(data_dir / "pyshoe" / "2017-11-22-11-22-03.npz", salvage=False)
+
+
+def test_an_archive_that_is_cut_is_truncated(path):
+    data = save(path, broad()).read_bytes()
+    for cut in (0, 10, 100, len(data) - 1):
+        path.write_bytes(data[:cut])
+        with pytest.raises(TruncatedError, match="zip directory"):
+            npz.read(path, salvage=True)
+
+
+def bomb(path: Path, claimed_rows: int, data: bytes) -> Path:
+    """Write an archive whose array ``gyr`` claims more rows than there are."""
+    save(path, broad())
+    header = (
+        f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({claimed_rows}, 3), }}\n".encode()
+    )
+    array = io.BytesIO()
+    array.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in {**members, "gyr.npy": array.getvalue()}.items():
+            new.writestr(name, content)
+    return path
+
+
+def test_a_header_that_claims_more_than_there_is_allocates_nothing(path):
+    with pytest.raises(FormatError, match="expected array gyr"):
+        npz.read(bomb(path, 10**12, bytes(48)), salvage=False)
+
+
+def test_an_archive_that_would_unpack_to_a_gigabyte_is_refused(path, monkeypatch):
+    monkeypatch.setattr(npz, "_LARGEST_ARRAY", 10_000)
+    with pytest.raises(UnsupportedError, match="expected array gyr of 10000 bytes at most"):
+        npz.read(bomb(path, 1000, bytes(12_000)), salvage=False)
+
+
+def test_other_compression_is_not_supported(path):
+    arrays = {f"{name}.npy": io.BytesIO() for name in broad()}
+    for (name, file), array in zip(arrays.items(), broad().values(), strict=True):
+        assert name
+        np.save(file, array)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, file in arrays.items():
+            archive.writestr(name, file.getvalue())
+    with pytest.raises(UnsupportedError, match="stored or deflated"):
+        npz.read(path, salvage=False)
+
+
+def test_an_npz_is_known_by_its_first_member(path):
+    head = save(path, broad()).read_bytes()[:512]
+    assert npz.sniff(head, path)
+    assert not npz.sniff(b"PK\x03\x04" + bytes(500), path)
+    assert not npz.sniff(b"", path)

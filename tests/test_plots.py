@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from strapdown import plots
+from strapdown.errors import FormatError, UnknownNameError, UnsupportedError
+from strapdown.formats import Recording
+from strapdown.series import ImuSeries, Increments, Trajectory
+
+STEP_NS = 5_000_000
+
+
+def imu(count=400, **columns):
+    t_ns = np.arange(count) * STEP_NS
+    rest = np.tile([0.0, 0.0, 9.80665], (count, 1))
+    return ImuSeries(t_ns, np.zeros((count, 3)), rest, **columns)
+
+
+def track(count=400, **columns):
+    return Trajectory(
+        np.arange(count) * STEP_NS, np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)), **columns
+    )
+
+
+def drawn(axis, label):
+    (line,) = [line for line in axis.get_lines() if line.get_label() == label]
+    return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
+def test_a_peak_of_one_sample_survives_in_a_long_recording():
+    rates = np.zeros((200_000, 3))
+    rates[123_456, 0] = 7.0
+    rates[150_000, 0] = -5.0
+    series = imu(200_000).replace(angular_velocity=rates)
+    t, y = drawn(plots.plot_recording(Recording(imu={"imu": series})).axes[0], "x")
+    assert len(y) < 5_000
+    assert (y.max(), y.min()) == (7.0, -5.0)
+    assert t[y.argmax()] == pytest.approx(123_456 * 5e-3)
+
+
+def test_a_gap_is_drawn_as_a_gap():
+    series = imu()
+    holey = series[(np.arange(400) < 100) | (np.arange(400) >= 300)]
+    _, y = drawn(plots.plot_recording(Recording(imu={"imu": holey})).axes[0], "x")
+    assert np.isnan(y).sum() == 1
+    assert np.isnan(y[100])
+
+
+def test_every_panel_names_quantity_unit_and_frame():
+    series = imu(magnetic_field=np.full((400, 3), 2e-5), body="FRD", world="NED")
+    recording = Recording(imu={"imu": series}, trajectories={"truth": track()})
+    axes = plots.plot_recording(recording).axes
+    assert [axis.get_ylabel() for axis in axes] == [
+        "angular velocity [rad/s]",
+        "specific force [m/s$^2$]",
+        "magnetic field [µT]",
+        "attitude [deg]",
+    ]
+    assert axes[0].get_title(loc="right") == "body FRD"
+    assert axes[3].get_title(loc="right") == "ENU from FLU, Z-Y-X"
+    assert drawn(axes[2], "x")[1][0] == pytest.approx(20.0)
+
+
+def test_increments_are_drawn_as_mean_rates():
+    count = 50
+    increments = Increments(
+        np.arange(1, count + 1) * STEP_NS,
+        np.full((count, 3), 0.01),
+        np.zeros((count, 3)),
+        np.full(count, STEP_NS),
+        np.full(count, STEP_NS),
+    )
+    axes = plots.plot_recording(Recording(increments={"vehicle_imu": increments})).axes
+    assert drawn(axes[0], "x")[1] == pytest.approx(np.full(count, 2.0))
+
+
+def test_a_track_alone_is_drawn_with_its_position():
+    pose = track(position_world=np.ones((400, 3)))
+    axes = plots.plot_recording(Recording(trajectories={"pose": pose})).axes
+    assert [axis.get_ylabel() for axis in axes] == ["attitude [deg]", "position [m]"]
+
+
+def test_an_estimate_is_drawn_with_its_error():
+    truth = track()
+    tilt = np.array([np.sin(0.01), 0.0, 0.0, np.cos(0.01)])
+    estimate = truth.replace(q_world_from_body=np.tile(tilt, (400, 1)))
+    axes = plots.plot_estimate(imu(), estimate, truth).axes
+    assert drawn(axes[3], "total")[1] == pytest.approx(np.full(400, np.degrees(0.02)))
+    assert drawn(axes[3], "inclination")[1] == pytest.approx(np.full(400, np.degrees(0.02)))
+
+
+def test_an_unknown_topic_gives_the_nearest_and_an_empty_recording_says_so():
+    with pytest.raises(UnknownNameError, match="'imu/data'"):
+        plots.plot_recording(Recording(imu={"imu/data": imu()}), topic="imu/dta")
+    with pytest.raises(FormatError, match="holds none"):
+        plots.plot_recording(Recording())
+
+
+def test_saving_refuses_other_endings_and_existing_files(tmp_path):
+    figure = plots.plot_track(track())
+    with pytest.raises(UnsupportedError, match=r"expected an ending of \.png, \.svg, \.pdf"):
+        plots.save(figure, tmp_path / "a.doc")
+    (tmp_path / "a.svg").write_text("mine")
+    with pytest.raises(FileExistsError, match="--force"):
+        plots.save(figure, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text() == "mine"
+    plots.save(figure, tmp_path / "a.svg", force=True)
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_name_with_dollar_signs_is_no_formula(tmp_path):
+    figure = plots.plot_track(track(name="$\\frac$"))
+    plots.save(figure, tmp_path / "a.png")
