@@ -27,6 +27,9 @@ def run_json(*arguments):
     return json.loads(done.stdout), done
 
 
+pytestmark = pytest.mark.xdist_group("cli")  # they share one run of the demo
+
+
 @pytest.fixture(scope="module")
 def demo_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
@@ -59,11 +62,8 @@ def test_the_demo_records_what_the_topic_carried(demo_dir):
 
 
 def test_the_demo_gives_the_same_samples_for_the_same_seed(demo_dir, tmp_path):
-    assert run("demo", "--output", tmp_path, "--seed", "1").exit_code == 0
     first = strapdown.open(demo_dir / "demo.mcap").imu["imu/data"]
-    other = strapdown.open(tmp_path / "demo.mcap").imu["imu/data"]
-    assert first != other
-    assert run("demo", "--output", tmp_path, "--force").exit_code == 0
+    assert run("demo", "--output", tmp_path, "--seed", "0").exit_code == 0
     assert strapdown.open(tmp_path / "demo.mcap").imu["imu/data"] == first
 
 

@@ -115,8 +115,8 @@ def test_magnetometer_samples_go_to_the_nearest_row_or_nowhere(log):
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [3e-4, 2e-4, np.nan], rtol=1e-15)
     assert (
-        "vehicle_magnetometer: 2 of 4 magnetometer samples joined to the nearest rows, "
-        "1 shared a row with a later one, 1 are more than 20 ms from any"
+        "vehicle_magnetometer: 2 of 4 samples were left out: a later one has the row, or none is "
+        "within 20 ms"
     ) in recording.report.notes
 
 
@@ -305,7 +305,7 @@ def test_a_magnetometer_that_a_row_of_2016_has_not_heard_from_is_not_joined(log)
     recording = ulog.read(path, salvage=False)
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [np.nan, 1e-4, np.nan], rtol=1e-15)
-    assert "sensor_combined: 1 of 1 magnetometer samples" in recording.report.notes[0]
+    assert recording.report.notes == ()
 
 
 def test_a_stamp_beyond_64_bits_of_nanoseconds_is_damage(log):

@@ -172,9 +172,9 @@ class McapScan:
         try:
             return self._record(position)
         except FormatError as error:
-            what = f"{error.message} at byte {position}"
+            what = f"at byte {position}: {error.message}"
             if not self._salvage:
-                hint = f"; on_error='salvage' gives at least {self.messages} messages"
+                hint = f'; on_error="salvage" gives at least {self.messages} messages'
                 raise type(error)(what + hint, path=self._path, offset=position) from error
             self._note(what)
         resume = self._next_chunk() if self._resume is None else self._resume

@@ -14,8 +14,8 @@ type                                   becomes
 =====================================  ==================================================
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
-have the same parent (``imu/data`` and ``imu/mag``, REP 145). What belongs together is joined by
-equal stamps; other rows are NaN.
+have the same parent (``imu/data`` and ``imu/mag``, REP 145); each of its samples goes to the row
+that is nearest in time. Velocities are joined by equal stamps. Other rows are NaN.
 
 ROS messages are FLU and ENU. A topic may come with a description of what its messages cannot
 say: the frames it was in before, the identity of the sensor, which rows count.
@@ -31,6 +31,7 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._description import is_intact, restore
+from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
 from strapdown.messages.conversion import (
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import FloatArray, IntArray
     from strapdown.messages.cdr import Payload
     from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -177,10 +177,11 @@ class Topics:
                     _convert(content, topic, kind, whole)
             fields = vectors[ros_types.MAGNETIC_FIELD.name]
             choices = {topic: _fields_of(topic, fields, self._said) for topic in content.imu}
-            self._attach(content.imu, "magnetic_field", fields, choices)
+            within_ns = MAGNETOMETER_WITHIN_NS
+            self._attach(content.imu, "magnetic_field", fields, choices, within_ns)
             velocities = vectors[ros_types.VECTOR3_STAMPED.name]
             choices = {topic: [f"{topic}/velocity"] for topic in content.trajectories}
-            self._attach(content.trajectories, "velocity_world", velocities, choices)
+            self._attach(content.trajectories, "velocity_world", velocities, choices, 0)
             for holds, group in content._asdict().items():
                 self._restore(holds, group)
         return content
@@ -191,20 +192,24 @@ class Topics:
         column: str,
         sources: Mapping[str, Batch],
         choices: Mapping[str, Sequence[str]],
+        within_ns: int,
     ) -> None:
-        """Put each vector on the rows with its stamp; count those that find none."""
-        placed = dict.fromkeys(sources, 0)
+        """Put each vector on the row nearest in time; count those that find none."""
+        placed = {name: np.zeros(len(source), np.bool_) for name, source in sources.items()}
         for topic, series in targets.items():
-            for name in choices[topic]:
-                if name in sources:
-                    values, hits = _by_stamp(series.t_ns, sources[name])
-                    if hits:
-                        targets[topic] = series.replace(**{column: values})
-                        placed[name] = max(placed[name], hits)
-                        break
-        for name, hits in placed.items():
-            if left := len(sources[name]) - hits:
-                self.notes.append(f"{name}: {left} messages have no {column} to be: no such stamp")
+            for name in filter(sources.__contains__, choices[topic]):
+                stamps_ns, vectors = sources[name].stamps_ns, sources[name].values[:, :3]
+                values, found = on_nearest_rows(
+                    series.t_ns, stamps_ns, vectors, within_ns=within_ns
+                )
+                if found.any():
+                    targets[topic] = series.replace(**{column: values})
+                    placed[name] |= found
+                    break
+        for name, found in placed.items():
+            if not found.all():
+                self.notes.append(unplaced(name, found, within_ns))
+                left = len(found) - int(found.sum())
                 self.messages -= left
                 self.skip(name, left)
 
@@ -294,16 +299,3 @@ def _fields_of(imu: str, fields: Mapping[str, Batch], said: Said) -> list[str]:
         for name, parent in parents.items()
         if parent == wanted
     ]
-
-
-def _by_stamp(t_ns: IntArray, source: Batch) -> tuple[FloatArray, int]:
-    """Return the vectors of ``source`` on the rows ``t_ns``, and how many found a row."""
-    vectors = source.values[:, :3]
-    if np.array_equal(t_ns, source.stamps_ns):
-        return vectors, len(source)
-    stamps, first = np.unique(source.stamps_ns, return_index=True)
-    at = np.searchsorted(stamps, t_ns).clip(max=len(stamps) - 1)
-    found = stamps[at] == t_ns
-    values = np.full((len(t_ns), 3), np.nan)
-    values[found] = vectors[first[at[found]]]
-    return values, len(np.unique(at[found]))

@@ -123,7 +123,7 @@ class Recording:
         FormatError
             The file holds no IMU at all.
         """
-        sources = {**self.increments, **self.imu}
+        sources = {**self.imu, **self.increments}
         name = _choose(sources, topic, "IMU topic", self.path)
         if name in self.imu:
             return self.imu[name]

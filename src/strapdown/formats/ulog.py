@@ -34,6 +34,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._plausible import doubts
+from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats._ulog_records import MAGIC, select
 from strapdown.formats.recording import ReadReport, Recording
 from strapdown.geometry import quaternion
@@ -41,7 +42,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import increments_from_vehicle_imu
 from strapdown.messages.px4 import VehicleImu
 from strapdown.series import ImuSeries, Trajectory
-from strapdown.units import GAUSS, NS_PER_MS, NS_PER_US
+from strapdown.units import GAUSS, NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +66,6 @@ _OPTIONAL: Final = (
 _INVALID: Final = 0x7FFFFFFF
 _LATEST_US: Final = (2**63 - 1) // NS_PER_US
 _LONGEST_US: Final = 2**32 - 1
-_NEAR_NS: Final = 20 * NS_PER_MS
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
@@ -276,27 +276,9 @@ def _with_magnetometer(
         measured = age_us != _INVALID
         t_ns, first = np.unique((t_ns + age_us * NS_PER_US)[measured], return_index=True)
         field = field[measured][first]
-    row = _nearest(imu.t_ns, t_ns)
-    near = np.abs(imu.t_ns[row] - t_ns) <= _NEAR_NS
-    magnetic_field = np.full((len(imu), 3), np.nan)
-    magnetic_field[row[near]] = field[near]
-    placed = len(np.unique(row[near]))
-    note = (
-        f"{source.key}: {placed} of {len(t_ns)} magnetometer samples joined to the nearest rows, "
-        f"{np.count_nonzero(near) - placed} shared a row with a later one, "
-        f"{np.count_nonzero(~near)} are more than {_NEAR_NS // NS_PER_MS} ms from any"
-    )
-    return imu.replace(magnetic_field=magnetic_field), [note]
-
-
-def _nearest(stamps: IntArray, wanted: IntArray) -> IntArray:
-    """Return the rows of ``stamps``, in any order, that are nearest to ``wanted``."""
-    order = np.argsort(stamps, kind="stable")
-    ordered = stamps[order]
-    after = np.searchsorted(ordered, wanted).clip(max=len(stamps) - 1)
-    before = (after - 1).clip(min=0)
-    is_before = np.abs(wanted - ordered[before]) <= np.abs(ordered[after] - wanted)
-    return order[np.where(is_before, before, after)]
+    values, placed = on_nearest_rows(imu.t_ns, t_ns, field, within_ns=MAGNETOMETER_WITHIN_NS)
+    note = [] if placed.all() else [unplaced(source.key, placed, MAGNETOMETER_WITHIN_NS)]
+    return imu.replace(magnetic_field=values), note
 
 
 def _coverage(name: str, increments: Increments) -> str:
