@@ -16,8 +16,6 @@ import zlib
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from strapdown.errors import ChecksumError, FormatError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -41,8 +39,6 @@ __all__ = [
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 RECORD: Final = struct.Struct("<BQ")
-_ALIKE: Final = RECORD.size + 2
-"""Bytes in which records of one run agree; for messages they include the channel."""
 MAX_CHUNK: Final = 256 * 2**20
 """Largest chunk that is unpacked, and largest record that is read at once [bytes]."""
 MAX_RATIO: Final = 1000
@@ -139,52 +135,31 @@ def name_of(opcode: int) -> str:
         return f"opcode {opcode:#04x}"
 
 
-def split(data: bytes) -> Iterator[tuple[int, range, int]]:
-    """Split a chunk into runs of records with the same kind, length and channel.
+def split(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Split a chunk into its records.
 
     Yields
     ------
     opcode : int
-        Kind of the records.
-    starts : range
-        Where the content of each begins.
-    length : int
-        Length of each content.
+        Kind of the record.
+    start, stop : int
+        Where its content stands.
     """
     at, size = 0, len(data)
     while at < size:
-        if at + RECORD.size > size:
+        start = at + RECORD.size
+        if start > size:
             raise FormatError(f"expected a record, got the last {size - at} bytes of a chunk")
         opcode, length = RECORD.unpack_from(data, at)
         if opcode == 0:
             raise FormatError("expected a record, got zeros in a chunk")
-        head, stride, start = data[at : at + _ALIKE], RECORD.size + length, at
-        at += stride
-        while data[at : at + _ALIKE] == head:
-            at += stride
-            if at - start == 16 * stride:  # a long run goes faster by column
-                at += stride * _run(data, at, stride, head)
+        at = start + length
         if at > size:
             raise FormatError(
                 f"expected a {name_of(opcode)} record within its chunk, got one that is "
                 f"{at - size} bytes too long"
             )
-        yield opcode, range(start + RECORD.size, at, stride), length
-
-
-def _run(data: bytes, at: int, stride: int, head: bytes) -> int:
-    """Return how many whole records from ``at`` on begin with ``head``."""
-    width = min(stride, len(head))
-    wanted = np.frombuffer(head, np.uint8, width)
-    count, rows = 0, 64
-    while rows := min(rows, (len(data) - at) // stride - count):
-        block = np.frombuffer(data, np.uint8, rows * stride, at + count * stride)
-        alike = (block.reshape(rows, stride)[:, :width] == wanted).all(axis=1)
-        if not alike.all():
-            return count + int(alike.argmin())
-        count += rows
-        rows *= 4
-    return count
+        yield opcode, start, at
 
 
 def chunk_length(head: bytes) -> int | None:

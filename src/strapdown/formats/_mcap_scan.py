@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import defaultdict
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from strapdown.errors import ChecksumError, FormatError, TruncatedError
@@ -33,7 +34,7 @@ from strapdown.formats._mcap_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["McapScan"]
@@ -229,7 +230,7 @@ class McapScan:
         elif opcode == Opcode.MESSAGE:
             if self._chunked or self._data_ended is not None:
                 raise FormatError("expected messages in chunks, as before, got one outside")
-            self._take_messages(content, [(opcode, range(1), len(content))])
+            self._take_messages(content, [(opcode, 0, len(content))])
             self._search_from = end
         elif opcode == Opcode.MESSAGE_INDEX:
             self._take_index(content)
@@ -255,25 +256,24 @@ class McapScan:
         self._take_messages(data, split(data))
         self._behind_lost_chunk = False
 
-    def _take_messages(self, data: bytes, runs: Iterable[tuple[int, range, int]]) -> None:
+    def _take_messages(self, data: bytes, records: Iterable[tuple[int, int, int]]) -> None:
         """Take messages and what defines them: all, or nothing where a record is broken."""
-        found: dict[int, list[bytes]] = {}
-        counted: dict[int, int] = {}
-        for opcode, starts, length in runs:
-            if opcode == Opcode.MESSAGE:
-                if length < _MESSAGE_HEAD:
-                    raise FormatError(f"expected a message, got {length} bytes")
-                channel = self._same.get(data[starts[0]] | data[starts[0] + 1] << 8, -1)
-                counted[channel] = counted.get(channel, 0) + len(starts)
+        found: defaultdict[int, list[bytes]] = defaultdict(list)
+        counted: defaultdict[int, int] = defaultdict(int)
+        message = int(Opcode.MESSAGE)  # compared for every message: a plain number is quicker
+        for opcode, start, stop in records:
+            if opcode == message:
+                if stop - start < _MESSAGE_HEAD:
+                    raise FormatError(f"expected a message, got {stop - start} bytes")
+                channel = self._same.get(data[start] | data[start + 1] << 8, -1)
+                counted[channel] += 1
                 if channel in self._chosen:
-                    payloads = [data[at + _MESSAGE_HEAD : at + length] for at in starts]
-                    found.setdefault(channel, []).extend(payloads)
+                    found[channel].append(data[start + _MESSAGE_HEAD : stop])
             elif opcode in {Opcode.SCHEMA, Opcode.CHANNEL}:
-                for at in starts:
-                    self._define(opcode, Fields(data[at : at + length]))
+                self._define(opcode, Fields(data[start:stop]))
         self._deliver(found, counted)
 
-    def _deliver(self, found: dict[int, list[bytes]], counted: dict[int, int]) -> None:
+    def _deliver(self, found: Mapping[int, list[bytes]], counted: dict[int, int]) -> None:
         if unknown := counted.pop(-1, 0):
             what = f"expected messages of defined channels, got {unknown} of others"
             if not self._salvage:
@@ -391,12 +391,11 @@ class McapScan:
         if crc not in {0, zlib.crc32(tail[: RECORD.size + 16], zlib.crc32(summary))}:
             return
         try:
-            for kind, starts, length in split(summary):
-                for at in starts:
-                    fields = Fields(summary[at : at + length])
-                    if kind in {Opcode.SCHEMA, Opcode.CHANNEL}:
-                        self._define(kind, fields)
-                    elif kind == Opcode.STATISTICS:
-                        self._expected = fields.number(8)
+            for kind, at, stop in split(summary):
+                fields = Fields(summary[at:stop])
+                if kind in {Opcode.SCHEMA, Opcode.CHANNEL}:
+                    self._define(kind, fields)
+                elif kind == Opcode.STATISTICS:
+                    self._expected = fields.number(8)
         except FormatError:
             return  # a summary without checksum; the pass over the file will meet it and say so
