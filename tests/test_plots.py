@@ -47,6 +47,14 @@ def test_a_gap_is_drawn_as_a_gap():
     assert np.isnan(y[100])
 
 
+def test_a_slower_magnetometer_is_drawn_as_a_line():
+    field = np.full((400, 3), np.nan)
+    field[::10] = 2e-5
+    axes = plots.plot_recording(Recording(imu={"imu": imu(magnetic_field=field)})).axes
+    _, y = drawn(axes[2], "z")
+    assert y == pytest.approx(np.full(40, 20.0))
+
+
 def test_every_panel_names_quantity_unit_and_frame():
     series = imu(magnetic_field=np.full((400, 3), 2e-5), body="FRD", world="NED")
     recording = Recording(imu={"imu": series}, trajectories={"truth": track()})

@@ -172,13 +172,15 @@ def _draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequenc
     """Draw the signals of an IMU from the top, and return the axes that stay free."""
     frame = f"body {series.body}"
     signals = [
-        ("angular velocity [rad/s]", series.angular_velocity),
-        ("specific force [m/s$^2$]", series.specific_force),
+        ("angular velocity [rad/s]", series.t_ns, series.angular_velocity),
+        ("specific force [m/s$^2$]", series.t_ns, series.specific_force),
     ]
-    if series.magnetic_field is not None:
-        signals.append(("magnetic field [µT]", series.magnetic_field / MICROTESLA))
-    for axis, (label, values) in zip(axes, signals, strict=False):
-        _draw(axis, series.t_ns, values, start_ns)
+    if series.magnetic_field is not None:  # rows without it are no gaps: it may be slower
+        there = np.isfinite(series.magnetic_field).any(axis=1)
+        field = series.magnetic_field[there] / MICROTESLA
+        signals.append(("magnetic field [µT]", series.t_ns[there], field))
+    for axis, (label, t_ns, values) in zip(axes, signals, strict=False):
+        _draw(axis, t_ns, values, start_ns)
         _label(axis, label, frame)
     return axes[len(signals) :]
 

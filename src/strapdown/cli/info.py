@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
@@ -48,9 +49,13 @@ def info(file: Input) -> Outcome:
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
     }
-    skipped = [f"not read: {name}, {count} messages" for name, count in report.skipped.items()]
-    head = f"{file}: {report.format}, {report.messages} messages"
-    return Outcome(data, [head, _table(topics), *skipped, *report.notes], read_losses(report))
+    view: list[RenderableType] = [f"{file}: {report.format}, {report.messages} messages"]
+    if topics:
+        view.append(_table(topics))
+    if report.skipped:
+        names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
+        view.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
+    return Outcome(data, [*view, *report.notes], read_losses(report))
 
 
 def _topics(recording: Recording) -> Iterator[tuple[str, ImuSeries | Trajectory | Increments]]:
