@@ -120,3 +120,14 @@ def test_saving_refuses_other_endings_and_existing_files(tmp_path):
 def test_a_name_with_dollar_signs_is_no_formula(tmp_path):
     figure = plots.plot_track(track(name="$\\frac$"))
     plots.save(figure, tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("count", [1, 2, 2_500, 12_501, 12_999])
+def test_a_smooth_signal_of_any_length_is_one_unbroken_line(count):
+    t_ns = np.arange(count) * STEP_NS
+    rates = np.sin(t_ns * 1e-9)[:, None] * np.ones(3)
+    series = ImuSeries(t_ns, rates, rates)
+    t, y = drawn(plots.plot_recording(Recording(imu={"imu": series})).axes[0], "x")
+    assert np.isfinite(y).all()
+    assert (t[0], t[-1]) == pytest.approx((0.0, t_ns[-1] / 1e9), abs=0.1)
+    assert y.max() == rates.max()

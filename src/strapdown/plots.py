@@ -7,12 +7,14 @@ their peaks, because each pixel shows the smallest and the largest value behind 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from strapdown import timebase
+from strapdown._words import printable
 from strapdown.errors import UnsupportedError
 from strapdown.evaluation import orientation_error
 from strapdown.formats._output import replacing
@@ -63,9 +65,9 @@ def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
     if topic is not None:
         recording = recording.only(topic)
     if not (recording.imu or recording.increments):
-        return plot_track(recording.trajectory())
+        return plot_track(recording.trajectory(), title=recording.path.name)
     series = recording.imu_series()
-    track = recording.trajectory() if recording.trajectories else None
+    track = recording.trajectory() if recording.tracks else None
     panels = 2 + (series.magnetic_field is not None) + (track is not None)
     figure, axes = _panels(panels, f"{recording.path.name}: {series.sensor.name or 'IMU'}")
     start_ns = int(series.t_ns.min()) if len(series) else 0
@@ -75,13 +77,15 @@ def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
     return figure
 
 
-def plot_track(track: Trajectory) -> Figure:
+def plot_track(track: Trajectory, *, title: str = "") -> Figure:
     """Draw attitude, and position where there is one, over time.
 
     Parameters
     ----------
     track : Trajectory
         N rows.
+    title : str, optional
+        By default the name of the track.
 
     Returns
     -------
@@ -89,7 +93,7 @@ def plot_track(track: Trajectory) -> Figure:
         One panel a quantity.
     """
     panels = 1 + (track.position_world is not None)
-    figure, axes = _panels(panels, track.name or "attitude")
+    figure, axes = _panels(panels, title or track.name or "attitude")
     start_ns = int(track.t_ns.min()) if len(track) else 0
     _draw_attitude(axes[0], track, start_ns)
     if track.position_world is not None:
@@ -113,8 +117,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
     Figure
         Angular velocity, specific force, attitude, and orientation error on a log scale.
     """
-    title = f"q_world_from_body, {truth.world} from {truth.body}"
-    figure, axes = _panels(4, title)
+    figure, axes = _panels(4, "what the IMU measured, and the attitude estimated from it")
     start_ns = int(truth.t_ns[0])
     rest = _draw_imu(axes, series.replace(magnetic_field=None), start_ns)
     _draw_attitude(rest[0], truth, start_ns, truth=True)
@@ -150,21 +153,21 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
         The file exists and ``force`` is not set.
     """
     path = Path(path)
-    if path.suffix not in PICTURES:
+    if path.suffix.lower() not in PICTURES:
         raise UnsupportedError(
             f"expected an ending of {', '.join(PICTURES)}, got {path.suffix!r}", path=path
         )
     with replacing(path, force=force) as partial:
-        figure.savefig(partial, format=path.suffix[1:], dpi=120)
+        figure.savefig(partial, format=path.suffix[1:].lower(), dpi=120)
 
 
 def _panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
 
     figure = Figure(figsize=(10.0, 1.0 + 2.2 * count), layout="constrained")
-    figure.suptitle(title.replace("$", r"\$"))
+    figure.suptitle(printable(title).replace("$", r"\$"))
     axes = list(np.atleast_1d(figure.subplots(count, 1, sharex=True)))
-    axes[-1].set_xlabel("time [s]")
+    axes[-1].set_xlabel("time since the first sample [s]")
     return figure, axes
 
 
@@ -225,26 +228,31 @@ def _label(axis: Axes, quantity: str, frame: str) -> None:
 
 
 def _envelope(t_ns: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Thin a signal to the extremes of each time bin, and break it at gaps."""
+    """Break a signal at gaps, and thin each piece to the extremes of its bins."""
     order = np.argsort(t_ns, kind="stable")
     t, y = t_ns[order].astype(np.float64), values[order]
-    if len(t) > 2 * COLUMNS:
-        t, y = _extremes(t, y)
     steps = np.diff(t)
-    if not steps.size:
+    gap = 5.0 * np.median(steps) + 1.0 if steps.size else np.inf
+    edges = [0, *(np.flatnonzero(steps > gap) + 1).tolist(), len(t)]
+    size = max(1, len(t) // COLUMNS)
+    pieces = [_extremes(t[a:b], y[a:b], size) for a, b in pairwise(edges)]
+    joined_t, joined_y = [pieces[0][0]], [pieces[0][1]]
+    for piece_t, piece_y in pieces[1:]:
+        joined_t += [piece_t[:1], piece_t]
+        joined_y += [np.array([np.nan]), piece_y]
+    return np.concatenate(joined_t), np.concatenate(joined_y)
+
+
+def _extremes(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of each bin of ``size`` samples, in order."""
+    if size < 3:
         return t, y
-    after = np.flatnonzero(steps > 5.0 * np.median(steps) + 1.0) + 1
-    return np.insert(t, after, t[after - 1]), np.insert(y, after, np.nan)
-
-
-def _extremes(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest value of each bin of equally many samples."""
-    whole = len(t) // COLUMNS * COLUMNS
-    bins_t, bins_y = t[:whole].reshape(COLUMNS, -1), y[:whole].reshape(COLUMNS, -1)
+    whole = len(t) // size * size
+    bins_y = y[:whole].reshape(-1, size)
     known = np.isfinite(bins_y)
     low = np.where(known, bins_y, np.inf).argmin(axis=1)
     high = np.where(known, bins_y, -np.inf).argmax(axis=1)
     pick = np.sort(np.stack([low, high], axis=1), axis=1)
-    thin_t = np.take_along_axis(bins_t, pick, axis=1).ravel()
-    thin_y = np.take_along_axis(bins_y, pick, axis=1).ravel()
-    return np.append(thin_t, t[whole:]), np.append(thin_y, y[whole:])
+    rows = (pick + np.arange(0, whole, size)[:, None]).ravel()
+    rows = np.append(rows, np.arange(whole, len(t)))
+    return t[rows], y[rows]

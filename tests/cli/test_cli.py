@@ -228,3 +228,68 @@ def test_control_characters_of_a_hostile_file_do_not_reach_the_terminal(tmp_path
     done = run("info", path)
     assert done.exit_code == 1
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_truth_beside_an_imu_does_not_become_what_the_sensor_said(demo_dir, tmp_path):
+    assert run("convert", demo_dir / "demo.mcap", tmp_path / "a.csv").exit_code == 3
+    recording = strapdown.open(tmp_path / "a.csv")
+    assert recording.imu_series().q_world_from_body is None
+    assert len(recording.trajectories["trajectory"]) == 12_000
+
+
+def test_the_orientation_that_a_sensor_reports_is_a_track_and_stays_its_own(demo_dir, tmp_path):
+    recording = strapdown.open(demo_dir / "demo.mcap")
+    truth = recording.trajectories["truth/pose"]
+    series = recording.imu["imu/data"].replace(q_world_from_body=truth.q_world_from_body)
+    strapdown.write(tmp_path / "own.csv", series)
+    assert strapdown.open(tmp_path / "own.csv").imu_series().q_world_from_body is not None
+    judged, _ = run_json("evaluate", tmp_path / "own.csv", demo_dir / "demo.mcap")
+    assert judged["orientation_error"]["total_deg"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_convert_never_replaces_its_own_input(demo_dir):
+    before = (demo_dir / "demo.mcap").read_bytes()
+    same = demo_dir / "demo.mcap"
+    assert run("convert", same, same, "--force", "--topic", "attitude").exit_code == 2
+    assert same.read_bytes() == before
+
+
+def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(demo_dir, tmp_path):
+    recording = strapdown.open(demo_dir / "demo.mcap")
+    truth = recording.trajectories["truth/pose"]
+    late = strapdown.Recording(
+        imu={"imu/data": recording.imu["imu/data"]},
+        trajectories={"truth": truth.replace(t_ns=truth.t_ns + 10**12)},
+    )
+    strapdown.write(tmp_path / "late.mcap", late)
+    done = run("fuse", tmp_path / "late.mcap", "--output", tmp_path / "a.csv")
+    assert done.exit_code == 0
+    assert "not compared with truth: expected rows that can be compared" in done.stdout
+
+
+def test_the_table_of_info_is_not_cut_in_a_narrow_terminal(demo_dir, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    text = run("info", demo_dir / "demo.mcap").stdout
+    assert "200.0 Hz (200.0..200.0)" in text
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+
+
+def test_standard_output_that_cannot_be_written_is_one_line(demo_dir):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [COMMAND, "info", demo_dir / "demo.mcap"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == "strapdown: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_hostile_file_name_is_drawn_and_listed_without_its_control_characters(demo_dir, tmp_path):
+    path = tmp_path / "esc\x1b[31m\nred.mcap"
+    path.write_bytes((demo_dir / "demo.mcap").read_bytes())
+    assert "\x1b" not in run("info", path).stdout
+    assert run("plot", path, "--output", tmp_path / "a.png").exit_code == 0

@@ -325,7 +325,7 @@ def test_the_writer_names_what_the_file_cannot_hold(tmp_path):
     )
     assert csv_file.write(tmp_path / "a.csv", imu) == (
         ["accel_clipping of 4 samples"],
-        ["not in the file: the sensor's identity, imu_link"],
+        ["left out of the file: the sensor's identity, imu_link"],
     )
     unclipped = imu.replace(accel_clipping=np.zeros(n, np.uint8))
     assert csv_file.write(tmp_path / "a.csv", unclipped)[0] == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -39,8 +41,8 @@ EPILOG = (
 
 SWITCHES = {
     "json": "Print one JSON object, with the exit code and what was lost.",
-    "quiet": "Print results only where they were asked for in a file.",
-    "strict": "Fail (exit code 1) where data was lost, instead of exit code 3.",
+    "quiet": "Print nothing but errors and losses.",
+    "strict": "Exit with code 1, not 3, where data was lost; the output is written all the same.",
     "debug": "Show the traceback of an error.",
 }
 
@@ -113,4 +115,6 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     app()

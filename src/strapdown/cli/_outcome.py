@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from strapdown._words import printable
 from strapdown.errors import StrapdownError
 
 if TYPE_CHECKING:
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "printable", "run"]
+__all__ = ["Outcome", "run"]
 
-PIPE_WIDTH = 200
+WIDTH = 200
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -51,19 +53,20 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
     """Run a verb, print its outcome or its error, and return the exit code."""
     try:
         outcome = verb()
+        code = EXIT_OK
+        if outcome.lost:
+            code = EXIT_FAILED if strict else EXIT_LOSSY
+        if json:
+            _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
+        elif not quiet:
+            _print_view(outcome.view)
+        sys.stdout.flush()
     except (StrapdownError, OSError) as error:
         if debug:
             traceback.print_exc()
         return _fail(_wording(error), EXIT_FAILED, as_json=json)
     except KeyboardInterrupt:
         return _fail("interrupted", EXIT_INTERRUPTED, as_json=json)
-    code = EXIT_OK
-    if outcome.lost:
-        code = EXIT_FAILED if strict else EXIT_LOSSY
-    if json:
-        _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
-    elif not quiet:
-        _print_view(outcome.view)
     for line in outcome.lost:
         _say(f"lost: {line}")
     return code
@@ -71,8 +74,9 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
 
 def _fail(line: str, code: int, *, as_json: bool) -> int:
     line = " ".join(line.split())
-    if as_json:
-        _print_json({"exit": code, "error": printable(line)})
+    with suppress(OSError):  # where standard output itself is what failed
+        if as_json:
+            _print_json({"exit": code, "error": printable(line)})
     _say(f"strapdown: {line}")
     return code
 
@@ -82,18 +86,13 @@ def _say(line: str) -> None:
 
 
 def _print_view(view: Sequence[RenderableType]) -> None:
-    # Into a pipe or a file a table is not cut to the width of a terminal that is not there.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    # A table is never cut to the terminal: a wrapped line is better than a lost digit.
+    console = Console(highlight=False, width=WIDTH)
     for item in view:
         if isinstance(item, str):
             console.print(printable(item), markup=False, soft_wrap=True)
         else:
             console.print(item)
-
-
-def printable(text: str) -> str:
-    """Return ``text`` without the control characters that a hostile file may carry."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _wording(error: BaseException) -> str:

@@ -21,8 +21,9 @@ def convert(
 ) -> Outcome:
     """Convert a recording; the ending of TARGET names the format.
 
-    Frames are converted where a format fixes them (ROS messages: ENU from FLU). What the
-    target cannot hold is named, with exit code 3.
+    Frames are converted where a format fixes them (ROS messages: ENU from FLU). Samples that
+    the target cannot hold are named, with exit code 3; covariances and names of sensors that
+    find no place are noted.
 
     Examples
     --------
@@ -32,12 +33,19 @@ def convert(
 
     strapdown convert attitude.csv attitude.tum --force
     """
+    if target.exists() and target.samefile(source):
+        raise typer.BadParameter(f"{target} is the input; write to another file")
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     if topic is not None:
         recording = recording.only(topic)
     with working(f"writing {target}"):
         written = files.write(target, recording, force=force)
-    data = {"input": str(source), "output": str(target), "messages": written.messages}
+    data = {
+        "input": str(source),
+        "output": str(target),
+        "messages": written.messages,
+    }
+    data["notes"] = list(written.notes)
     lost = [*read_losses(recording.report), *written.lost]
     return Outcome(data, [f"wrote {target}: {written.messages} messages", *written.notes], lost)

@@ -54,8 +54,9 @@ def evaluate(
 
 def error_line(evaluation: OrientationEvaluation) -> str:
     """Return the errors as one line for a person."""
+    left_out = "".join(f", {count} {why}" for why, count in evaluation.excluded.items())
     return (
         f"total {evaluation.total_deg:.3f} deg, heading {evaluation.heading_deg:.3f} deg, "
-        f"inclination {evaluation.inclination_deg:.3f} deg RMS over {evaluation.samples} samples "
-        f"(alignment: {evaluation.align})"
+        f"inclination {evaluation.inclination_deg:.3f} deg RMS over {evaluation.samples} samples"
+        f"{left_out} (alignment: {evaluation.align})"
     )

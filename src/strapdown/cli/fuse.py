@@ -19,9 +19,9 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli.evaluate import error_line
-from strapdown.errors import UnknownNameError
+from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS
-from strapdown.evaluation import Alignment, OrientationEvaluation, evaluate_orientation
+from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.series import Trajectory
 
@@ -63,14 +63,22 @@ def fuse(
     attitude = result.trajectory()
     product = Recording(trajectories={"attitude": attitude})
     written = files.write(output, product, force=force)
-    error = _against_reference(recording, attitude, has_heading=result.uses_magnetic_field)
     data = _as_data(source, output, filter_name, attitude)
-    view = [frames_of(attitude), f"wrote {output}: {len(attitude)} attitudes", str(result.report)]
-    if error is not None:
-        name, evaluation = error
-        data["reference"] = name
-        data["orientation_error"] = evaluation.to_dict()
-        view.append(f"against {name}: {error_line(evaluation)}")
+    view = [
+        *recording.report.notes,
+        frames_of(attitude),
+        f"wrote {output}: {len(attitude)} attitudes",
+        str(result.report),
+    ]
+    if (name := recording.reference_topic()) is not None:
+        align = Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING
+        try:
+            evaluation = evaluate_orientation(attitude, recording.trajectory(name), align=align)
+        except ValueRangeError as error:
+            view.append(f"not compared with {name}: {error}")
+        else:
+            data |= {"reference": name, "orientation_error": evaluation.to_dict()}
+            view.append(f"against {name}: {error_line(evaluation)}")
     lost = [*read_losses(recording.report), *result.report.losses(), *written.lost]
     return Outcome(data | {"report": result.report.to_dict()}, view, lost)
 
@@ -83,14 +91,3 @@ def _as_data(source: Path, output: Path, name: str, attitude: Trajectory) -> dic
         "attitudes": len(attitude),
         "frames": {"world": str(attitude.world), "body": str(attitude.body)},
     }
-
-
-def _against_reference(
-    recording: Recording, estimate: Trajectory, *, has_heading: bool
-) -> tuple[str, OrientationEvaluation] | None:
-    """Compare with the reference of the recording, if it has one."""
-    name = recording.reference_topic()
-    if name is None:
-        return None
-    align = Alignment.NONE if has_heading else Alignment.HEADING
-    return name, evaluate_orientation(estimate, recording.trajectories[name], align=align)

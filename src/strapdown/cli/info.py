@@ -10,8 +10,9 @@ from rich.table import Table
 
 import strapdown.formats as files
 from strapdown import timebase
+from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
-from strapdown.cli._outcome import Outcome, printable
+from strapdown.cli._outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
-COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames", "with")
+COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
 
 
 def info(file: Input) -> Outcome:
@@ -52,10 +53,12 @@ def info(file: Input) -> Outcome:
     view: list[RenderableType] = [f"{file}: {report.format}, {report.messages} messages"]
     if topics:
         view.append(_table(topics))
+    view += [line for topic in topics for line in _remarks(topic)]
+    notes = list(report.notes)
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
-        view.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    return Outcome(data, [*view, *report.notes], read_losses(report))
+        notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
+    return Outcome(data, [*view, *notes], read_losses(report))
 
 
 def _topics(recording: Recording) -> Iterator[tuple[str, ImuSeries | Trajectory | Increments]]:
@@ -86,10 +89,17 @@ def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[st
     }
 
 
+def _remarks(topic: dict[str, Any]) -> Iterator[str]:
+    if topic["columns"]:
+        yield f"{topic['topic']} also holds {', '.join(topic['columns'])}"
+    if topic["duplicates"] or topic["backward"]:
+        yield (
+            f"{topic['topic']}: {topic['duplicates']} stamps repeat and {topic['backward']} go back"
+        )
+
+
 def _table(topics: list[dict[str, Any]]) -> Table:
     table = Table(*COLUMNS, box=None, header_style="bold", pad_edge=False)
-    for column in table.columns[:-1]:
-        column.no_wrap = True
     for topic in topics:
         rates = "{rate_hz:.1f} Hz ({rate_min_hz:.1f}..{rate_max_hz:.1f})".format(**topic)
         table.add_row(
@@ -100,6 +110,5 @@ def _table(topics: list[dict[str, Any]]) -> Table:
             f"{topic['duration_s']:.3f} s",
             str(topic["gaps"]),
             " from ".join(reversed(topic["frames"].values())),
-            ", ".join(topic["columns"]),
         )
     return table

@@ -32,6 +32,7 @@ from strapdown.formats._mcap_records import (
     split,
     unpack_chunk,
 )
+from strapdown.formats._salvage import WINDOW, Places, search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,10 +42,6 @@ __all__ = ["McapScan"]
 
 _BATCH: Final = 16 * 2**20
 """Payload bytes after which messages are handed over."""
-_WINDOW: Final = 2**20
-"""Bytes read at once where content is passed over or searched."""
-_NOTED: Final = 20
-"""Places of damage that are described; the others are counted."""
 _MESSAGE_HEAD: Final = 22
 """Channel, sequence, log time and publish time stand before the payload."""
 _TAIL: Final = RECORD.size + 20 + len(MAGIC)
@@ -93,8 +90,7 @@ class McapScan:
         self.messages = 0
         self.lost_messages = 0
         self.lost_bytes = 0
-        self.damage: list[str] = []
-        self._damaged = 0
+        self._places = Places()
         self._path = path
         self._salvage = salvage
         self._wanted = wanted
@@ -144,13 +140,11 @@ class McapScan:
                     yield self._hand_over()
         yield self._hand_over()
         self._compare_count()
-        if self._damaged > len(self.damage):
-            self.damage.append(f"and {self._damaged - len(self.damage)} more")
 
-    def _note(self, what: str) -> None:
-        self._damaged += 1
-        if self._damaged <= _NOTED:
-            self.damage.append(what)
+    @property
+    def damage(self) -> list[str]:
+        """What is broken, one line each."""
+        return self._places.lines()
 
     def _hand_over(self) -> dict[int, list[bytes]]:
         ready, self._ready, self._ready_bytes = self._ready, {}, 0
@@ -177,7 +171,7 @@ class McapScan:
             if not self._salvage:
                 hint = f'; on_error="salvage" gives at least {self.messages} messages'
                 raise type(error)(what + hint, path=self._path, offset=position) from error
-            self._note(what)
+            self._places.note(what)
         resume = self._next_chunk() if self._resume is None else self._resume
         self.lost_bytes += max(min(resume, self._size) - position, 0)
         self._finished = resume >= self._size
@@ -216,7 +210,7 @@ class McapScan:
     def _pass_over(self, length: int) -> None:
         """Read content only for the checksum."""
         while length:
-            piece = self._stream.read(min(length, _WINDOW))
+            piece = self._stream.read(min(length, WINDOW))
             if not piece:
                 raise TruncatedError(f"record ends {length} bytes early")
             self._crc = zlib.crc32(piece, self._crc)
@@ -278,7 +272,7 @@ class McapScan:
             what = f"expected messages of defined channels, got {unknown} of others"
             if not self._salvage:
                 raise FormatError(what)
-            self._note(what)
+            self._places.note(what)
             self.lost_messages += unknown
         self.messages += sum(counted.values())
         for channel, count in counted.items():
@@ -350,24 +344,21 @@ class McapScan:
         what = f"expected {self._expected} messages as the statistics say, got {self.messages}"
         if not self._salvage:
             raise FormatError(what, path=self._path)
-        self._note(what)
+        self._places.note(what)
         self.lost_messages = max(self._expected - self.messages, 0)
 
     # What to do about damage
 
     def _next_chunk(self) -> int:
         """Return where the next chunk begins behind what was read; the size if none does."""
-        at = self._search_from
-        while at < self._size:
-            self._stream.seek(at)
-            window = self._stream.read(_WINDOW + CHUNK_START_SIZE)
-            for match in CHUNK_START.finditer(window):
-                begin = at + match.start()
-                self._stream.seek(begin)
-                length = chunk_length(self._stream.read(CHUNK_START_SIZE))
-                if length is not None and begin + RECORD.size + length <= self._size:
-                    return begin
-            at += _WINDOW
+        places = search(
+            self._stream, CHUNK_START, self._search_from, self._size, reach=CHUNK_START_SIZE
+        )
+        for begin in places:
+            self._stream.seek(begin)
+            length = chunk_length(self._stream.read(CHUNK_START_SIZE))
+            if length is not None and begin + RECORD.size + length <= self._size:
+                return begin
         return self._size
 
     def _look_ahead(self) -> None:

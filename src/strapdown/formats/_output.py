@@ -36,6 +36,8 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
     except FileExistsError:
         text = f"is being written, or is left of a writer that was killed; {_REMEDY}"
         raise FileExistsError(errno.EEXIST, text, str(partial)) from None
+    except OSError as error:  # about the file that was asked for, not its stand-in
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         yield partial
         with partial.open("rb") as file:

@@ -12,8 +12,9 @@ Ours begins with the frames and a header line::
 ``velocity_{x,y,z}`` [m/s, world]. A vector is there with all its columns or not at all. An
 empty cell and ``nan`` are NaN; other lines that begin with ``#`` are ignored.
 
-The first three are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. In a
-file that holds both, the orientation is also the series' ``q_world_from_body``. What is
+The first three are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
+first line also says ``orientation=sensor``, the sensor itself gave the orientation, and it is
+the series' ``q_world_from_body`` too. What is
 written reads back equal, and writing it again gives the same bytes.
 """
 
@@ -157,7 +158,8 @@ def write(
     vectors: dict[str, AnyArray] = {}
     lost: list[str] = []
     notes: list[str] = []
-    for part in (first, *others):
+    parts = (first, *others)
+    for part in parts:
         if (part.body, part.world) != (first.body, first.world):
             raise FrameError(
                 f"expected {first.world} from {first.body} throughout one file, got {part.world} "
@@ -176,8 +178,10 @@ def write(
     header = ["t_ns", *(name for group in groups for name in _NAMES[group])]
     columns = [vectors["t_ns"], *(column for group in groups for column in vectors[group].T)]
     frames = f"# strapdown body={first.body} world={first.world}"
+    if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
+        frames += " orientation=sensor"
     write_table(path, [frames, ",".join(header)], columns, ",")
-    return lost, [f"not in the file: {what}" for what in notes]
+    return lost, [f"left out of the file: {what}" for what in notes]
 
 
 def _header(line: str) -> tuple[str, list[str]]:
@@ -256,6 +260,7 @@ def _recording(
     """Sort the vectors of a file into series and trajectory."""
     body, world, frame_notes = opening.frames(path)
     notes = [*frame_notes, *table.notes, *notes]
+    of_sensor = (opening.tags or {}).get("orientation") == "sensor"
     imu, trajectories = {}, {}
     unknown = np.full((len(table.t_ns), 4), np.nan)
     if not vectors.keys().isdisjoint(_IMU_GROUPS):
@@ -265,7 +270,7 @@ def _recording(
             vectors.get("angular_velocity", unknown[:, :3]),
             vectors.get("specific_force", unknown[:, :3]),
             magnetic_field=vectors.get("magnetic_field"),
-            q_world_from_body=vectors.get("orientation"),
+            q_world_from_body=vectors.get("orientation") if of_sensor else None,
             body=body,
             world=world,
         )

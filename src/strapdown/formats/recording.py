@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from strapdown.errors import FormatError, UnknownNameError
+from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import series_from_increments
 from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -127,7 +128,24 @@ class Recording:
         name = _choose(sources, topic, "IMU topic", self.path)
         if name in self.imu:
             return self.imu[name]
-        return series_from_increments(self.increments[name])
+        rates = series_from_increments(self.increments[name])
+        return rates.replace(world=WorldFrame.NED) if rates.body == BodyFrame.FRD else rates
+
+    @property
+    def tracks(self) -> dict[str, Trajectory]:
+        """Every attitude by topic: the trajectories, and what IMUs report of themselves."""
+        own = {
+            topic: Trajectory(
+                series.t_ns,
+                series.q_world_from_body,
+                world=series.world,
+                body=series.body,
+                name=topic,
+            )
+            for topic, series in self.imu.items()
+            if series.q_world_from_body is not None
+        }
+        return own | dict(self.trajectories)
 
     def trajectory(self, topic: str | None = None) -> Trajectory:
         """Return one attitude or pose track.
@@ -149,7 +167,7 @@ class Recording:
         FormatError
             The file holds no attitude at all.
         """
-        return self.trajectories[_choose(self.trajectories, topic, "attitude topic", self.path)]
+        return self.tracks[_choose(self.tracks, topic, "attitude topic", self.path)]
 
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.
@@ -159,10 +177,10 @@ class Recording:
         """
         named = {
             name: track
-            for name, track in self.trajectories.items()
+            for name, track in self.tracks.items()
             if any(word in name.lower() for word in _REFERENCE_WORDS)
         }
-        tracks = named or self.trajectories
+        tracks = named or self.tracks
         return max(tracks, key=lambda name: len(tracks[name]), default=None)
 
     def only(self, topic: str) -> Recording:
