@@ -279,7 +279,7 @@ def test_bytes_that_are_no_records_are_passed_over(bag, damaged):
     chunk, _ = middle(bag)
     back = damaged(bag.data[:chunk] + b"\x5a" * 3000 + bag.data[chunk:])
     assert_holds(back, bag.messages)
-    assert (back.report.lost_messages, back.report.lost_bytes) == (0, 3000)
+    assert back.report.lost_bytes == 3000
 
 
 def test_topics_come_from_the_index_where_the_first_chunk_is_lost(bag, damaged):

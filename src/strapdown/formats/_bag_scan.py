@@ -16,6 +16,7 @@ import io
 import os
 import re
 import struct
+from bisect import bisect_right
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
@@ -80,8 +81,8 @@ class BagScan:
         self._at = len(MAGIC)
         self._chunk = self._chunk_ends = 0
         self._found: Counter[tuple[int, int]] = Counter()  # by chunk and connection
-        self._indexed: dict[tuple[int, int], int] = {}
-        self._promised: Counter[int] = Counter()  # by connection
+        self._promised: dict[tuple[int, int], int] = {}
+        self._gaps: list[int] = []  # start, stop, start, stop, ...
 
     @property
     def damage(self) -> list[str]:
@@ -96,13 +97,8 @@ class BagScan:
     @property
     def lost_messages(self) -> int:
         """Messages that an index promises and no readable record holds, or without a topic."""
-        missing: Counter[int] = Counter()
-        for (chunk, number), count in self._indexed.items():
-            missing[number] += max(count - self._found[chunk, number], 0)
-        short = self._promised.copy()
-        for (_, number), count in self._found.items():
-            short[number] -= count
-        return self._unknown + (missing | short).total()
+        missing = (count - self._found[key] for key, count in self._promised.items())
+        return self._unknown + sum(count for count in missing if count > 0)
 
     def messages(self) -> Iterator[tuple[Connection, bytes]]:
         """Yield the wanted messages in the order of the file.
@@ -250,23 +246,27 @@ class BagScan:
         number, count = record.number("conn", 4), record.number("count", 4)
         if record.stop - record.start != 12 * count:
             raise FormatError(f"expected an index of {count} messages, got other bytes")
-        self._indexed[self._chunk, number] = count
+        self._promised[self._chunk, number] = count
 
     def _take_info(self, record: Record) -> None:
-        """Take the counts of a chunk, which may be lost together with its own index."""
-        count, data = record.number("count", 4), content(self._stream, record, most=MAX_CHUNK)
+        """Take the counts of a chunk that was lost with its own index."""
+        chunk, count = record.number("chunk_pos", 8), record.number("count", 4)
+        data = content(self._stream, record, most=MAX_CHUNK)
         if len(data) != 8 * count:
             raise FormatError(f"expected counts of {count} connections, got other bytes")
-        for number, messages in struct.iter_unpack("<II", data):
-            self._promised[number] += messages
+        if bisect_right(self._gaps, chunk) % 2:
+            for number, messages in struct.iter_unpack("<II", data):
+                self._promised.setdefault((chunk, number), messages)
 
     # What to do about damage
 
     def _go_on_behind(self, at: int, error: FormatError) -> None:
         """Report damage, and go on behind the record or chunk it is in, or at the next chunk."""
+        inside = at < self._chunk_ends
         if self._at == at:
-            inside = at < self._chunk_ends
             self._at = self._chunk_ends if inside else self._next_chunk(at + 1)
+        begin = self._chunk if inside else at
+        self._gaps += [max([begin, *self._gaps[-1:]]), self._at]
         self.lost_bytes += self._at - at
         self._report(error, at)
 
