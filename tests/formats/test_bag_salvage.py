@@ -6,6 +6,7 @@ What should be left is computed from the undamaged file, by rosbags' reader of i
 from __future__ import annotations
 
 import bz2
+import json
 import re
 from typing import NamedTuple
 
@@ -13,8 +14,10 @@ import lz4.frame
 import numpy as np
 import pytest
 from rosbags.rosbag1 import Reader, Writer
+from typer.testing import CliRunner
 
 import strapdown.formats as files
+from strapdown.cli._app import app
 from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 
 IMU, TEXT = "sensor_msgs/msg/Imu", "std_msgs/msg/String"
@@ -192,6 +195,16 @@ def test_a_bag_without_its_index_gives_everything(bag, damaged, strict_error, as
     assert (back.report.lost_messages, back.report.lost_bytes) == (0, 0)
 
 
+def test_the_command_line_salvages_a_cut_bag_and_says_so_with_exit_code_3(bag, tmp_path):
+    cut = tmp_path / "a.bag.active"
+    cut.write_bytes(bag.data[: len(bag.data) // 2])
+    done = CliRunner().invoke(app, ["info", str(cut), "--json"])
+    report = json.loads(done.stdout)
+    assert done.exit_code == report["exit"] == 3
+    assert report["format"] == "rosbag1"
+    assert report["messages"] > 0
+
+
 def test_the_file_of_a_killed_recorder_is_read_into_its_open_chunk(bag, packing, damaged):
     *_, before, last = bag.chunks
     start, size = bag.chunks[last]
@@ -291,6 +304,14 @@ def test_topics_come_from_the_index_where_the_first_chunk_is_lost(bag, damaged):
     back = damaged(data[:stop])
     assert back.report.lost_messages == sum(first < each[0] < stop for each in bag.messages)
     assert not back.imu
+
+
+@pytest.mark.parametrize("topic", [b"/imu/dat2", b"/imu/\xff\xff\xff\xff"])
+def test_of_two_topics_with_one_number_the_first_counts(bag, damaged, strict_error, topic):
+    index = int.from_bytes(bag.data[bag.data.index(b"index_pos=") + 10 :][:8], "little")
+    data = bag.data[:index] + bag.data[index:].replace(b"topic=/imu/data", b"topic=" + topic)
+    assert strict_error(without_index(data)).offset == index
+    assert_holds(damaged(without_index(data)), bag.messages)
 
 
 @pytest.mark.parametrize("bag", ["bz2", "lz4"], indirect=True)

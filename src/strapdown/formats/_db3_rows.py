@@ -57,6 +57,8 @@ class Rows:
 
     Attributes
     ----------
+    path : Path
+        As given.
     topics : dict
         By number; empty where they cannot be read.
     found : Counter
@@ -68,11 +70,11 @@ class Rows:
     connections: tuple[()] = ()  # rosbags asks for definitions of types, which we need not
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.topics: dict[int, Topic] = {}
         self.found: Counter[Topic] = Counter()
         self.lost = 0
         self._places = Places()
-        self.path = path
 
     def open(self) -> None:
         """Do nothing: the file is opened when it is read."""
@@ -119,8 +121,8 @@ class Rows:
         alone = False  # one row at a time: with an error, the row before it does not come either
         while left > 0 and failed < _TRIES:
             try:
-                rows = database.execute(_QUERY, (after + 1, 1 if alone else left))
-                for row, number, data in rows:
+                start = min(after, _LAST - 1) + 1
+                for row, number, data in database.execute(_QUERY, (start, 1 if alone else left)):
                     left -= 1
                     if number not in self.topics or row == after or row <= before:
                         self.lost += 1  # its number or topic is broken, or its page comes twice
@@ -136,7 +138,7 @@ class Rows:
                 if alone:
                     if not failed:
                         self._places.note(f"behind row {after}: {error}")
-                    after = min(after + 1, _LAST - 1)
+                    after += 1
                     failed += 1
                     left -= 1
                 alone = True
