@@ -60,6 +60,7 @@ def imu_series(draw) -> ImuSeries:
         draw(numbers(n, 3)),
         magnetic_field=draw(st.none() | numbers(n, 3)),
         q_world_from_body=draw(st.none() | numbers(n, 4)),
+        gyro_clipping=draw(st.none() | arrays(np.uint8, n)),
         body=draw(st.sampled_from(["FLU", "FRD", "FUR"])),
         world=draw(st.sampled_from(["ENU", "NED", "EUN"])),
     )
@@ -68,7 +69,7 @@ def imu_series(draw) -> ImuSeries:
 @given(series=imu_series())
 def test_a_series_reads_back_equal_and_writes_the_same_bytes_again(series, tmp_path_factory):
     folder = tmp_path_factory.mktemp("csv")
-    assert csv_file.write(folder / "a.csv", series) == ([], [])
+    assert csv_file.write(folder / "a.csv", series) == ({}, {})
     recording = csv_file.read(folder / "a.csv", salvage=False)
     assert recording.imu == {"imu": series}
     assert recording.report.messages == len(series)
@@ -320,17 +321,27 @@ def test_the_writer_names_what_the_file_cannot_hold(tmp_path):
         np.arange(n),
         np.zeros((n, 3)),
         np.zeros((n, 3)),
-        accel_clipping=np.array([0, 0, 4, 0], np.uint8),
         sensor=SensorIdentity("imu_link"),
     )
     assert csv_file.write(tmp_path / "a.csv", imu) == (
-        ["accel_clipping of 4 samples"],
-        ["left out of the file: the sensor's identity, imu_link"],
+        {},
+        {"the sensor's identity, imu_link": None},
     )
-    unclipped = imu.replace(accel_clipping=np.zeros(n, np.uint8))
-    assert csv_file.write(tmp_path / "a.csv", unclipped)[0] == []
     track = Trajectory(np.arange(n), np.zeros((n, 4)), moving=np.ones(n, np.bool_))
-    assert csv_file.write(tmp_path / "a.csv", track) == (["moving of 4 samples"], [])
+    assert csv_file.write(tmp_path / "a.csv", track) == ({"moving": 4}, {})
+
+
+def test_clipping_bits_stand_in_whole_numbers_and_nothing_else_is_taken_for_them(tmp_path):
+    bits = np.array([0, 5, 4, 7], np.uint8)
+    imu = ImuSeries(np.arange(4), np.zeros((4, 3)), np.zeros((4, 3)), accel_clipping=bits)
+    csv_file.write(tmp_path / "a.csv", imu)
+    text = (tmp_path / "a.csv").read_text()
+    assert text.splitlines()[3].endswith(",5")
+    assert csv_file.read(tmp_path / "a.csv", salvage=False).imu["imu"] == imu
+    for bad in ("256", "1.5", "nan", "-1"):
+        (tmp_path / "b.csv").write_text(text.replace(",5\n", f",{bad}\n"))
+        with pytest.raises(FormatError, match="accel_clipping as whole numbers"):
+            csv_file.read(tmp_path / "b.csv", salvage=False)
 
 
 def test_the_writer_refuses_parts_that_do_not_belong_together(tmp_path):

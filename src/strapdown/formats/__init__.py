@@ -7,7 +7,8 @@ MCAP                    magic bytes                              ``.mcap``
 ROS 1 bag               ``#ROSBAG V``
 ROS 2 bag               its folder, or the magic bytes of SQLite
 ULog (PX4)              magic bytes
-BROAD, TUM-VI arrays    a zip archive of arrays
+npz arrays              a zip archive of arrays                  ``.npz``
+Parquet                 magic bytes                              ``.parquet``
 EuRoC                   ``#timestamp``, or its folder
 TUM trajectory          eight numbers in the first row           ``.tum``
 CSV                     a header line                            ``.csv``
@@ -30,11 +31,13 @@ from strapdown.formats import (
     mcap_reader,
     mcap_writer,
     npz,
+    parquet,
     rosbag,
     tum,
     ulog,
 )
 from strapdown.formats._single import write_csv, write_tum
+from strapdown.formats.blocks import BlockWriter, block_writer
 from strapdown.formats.mcap_writer import McapWriter
 from strapdown.formats.recording import ReadReport, Recording, WriteReport, as_recording
 
@@ -44,7 +47,17 @@ if TYPE_CHECKING:
 
     from strapdown.series import ImuSeries, Increments, Trajectory
 
-__all__ = ["McapWriter", "OnError", "ReadReport", "Recording", "WriteReport", "open", "write"]
+__all__ = [
+    "BlockWriter",
+    "McapWriter",
+    "OnError",
+    "ReadReport",
+    "Recording",
+    "WriteReport",
+    "block_writer",
+    "open",
+    "write",
+]
 
 
 class _Reader(Protocol):
@@ -55,8 +68,23 @@ class _Reader(Protocol):
     def read(self, path: Path, *, salvage: bool) -> Recording: ...
 
 
-_READERS: Final[tuple[_Reader, ...]] = (mcap_reader, rosbag, ulog, npz, euroc, tum, csv_file)
-_WRITERS: Final = {".mcap": mcap_writer.write, ".csv": write_csv, ".tum": write_tum}
+_READERS: Final[tuple[_Reader, ...]] = (
+    mcap_reader,
+    rosbag,
+    ulog,
+    npz,
+    parquet,
+    euroc,
+    tum,
+    csv_file,
+)
+_WRITERS: Final = {
+    ".mcap": mcap_writer.write,
+    ".csv": write_csv,
+    ".tum": write_tum,
+    ".npz": npz.write,
+    ".parquet": parquet.write,
+}
 _HEAD: Final = 2**16
 
 
@@ -116,7 +144,8 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"
     raise FormatError(
-        "expected MCAP, a ROS bag, ULog, CSV, TUM, EuRoC or npz arrays, got " + got, path=path
+        "expected MCAP, a ROS bag, ULog, CSV, TUM, EuRoC, npz arrays or Parquet, got " + got,
+        path=path,
     )
 
 
@@ -134,8 +163,8 @@ def write(
     Parameters
     ----------
     path : path-like
-        Ending in ``.mcap`` (all topics), ``.csv`` (one series, one trajectory) or ``.tum`` (one
-        trajectory).
+        Ending in ``.mcap``, ``.npz``, ``.parquet`` (all topics), ``.csv`` (one series, one
+        trajectory) or ``.tum`` (one trajectory).
     source : Recording, ImuSeries, Trajectory or Increments
         What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
         alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from strapdown.formats import csv_file, tum
 from strapdown.formats._output import replacing
+from strapdown.formats._tables import topics
 from strapdown.formats.recording import WriteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sized
+    from collections.abc import Iterator
     from pathlib import Path
 
     from strapdown.formats.recording import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["write_csv", "write_tum"]
+__all__ = ["CsvWriter", "csv_writer", "write_csv", "write_tum"]
 
 
 def write_csv(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -33,20 +36,63 @@ def write_csv(path: Path, recording: Recording, *, force: bool = False) -> Write
     FormatError
         The recording is empty.
     """
-    parts: list[ImuSeries | Trajectory] = []
-    notes = []
-    if recording.imu:
-        parts.append(series := max(recording.imu.values(), key=len))
-        parts += [track for track in recording.trajectories.values() if _fits(series, track)][:1]
-    elif recording.trajectories:
-        parts.append(recording.trajectory())
-    else:
-        parts.append(recording.imu_series())
-        notes.append("increments are written as mean rates at the middle of their intervals")
+    with csv_writer(path, force=force) as writer:
+        writer.write(recording)
+    return WriteReport("csv", writer.messages, tuple(writer.lost), tuple(writer.notes))
+
+
+class CsvWriter:
+    """Takes a recording block by block."""
+
+    def __init__(self, path: Path) -> None:
+        self.messages = 0
+        self._path = path
+        self._unheld = csv_file.Unheld(Counter(), {})
+        self._left: Counter[tuple[str, str]] = Counter()
+        self._rates = False
+
+    def write(self, block: Recording) -> None:
+        """Append the rows of one IMU, or of what else the block has."""
+        parts: list[ImuSeries | Trajectory] = []
+        if block.imu:
+            parts.append(series := max(block.imu.values(), key=len))
+            parts += [track for track in block.trajectories.values() if _fits(series, track)][:1]
+        elif block.trajectories:
+            parts.append(block.trajectory())
+        else:
+            parts.append(block.imu_series())
+            self._rates = True
+        unheld = csv_file.write(self._path, *parts, append=self.messages > 0)
+        self._unheld.samples.update(unheld.samples)
+        self._unheld.about.update(unheld.about)
+        self._left.update(_left_out(block, parts))
+        self.messages += len(parts[0])
+
+    @property
+    def lost(self) -> list[str]:
+        """Samples that the blocks held and the file cannot, one line each."""
+        columns = [f"{name} of {rows} samples" for name, rows in self._unheld.samples.items()]
+        return [*columns, *_as_lines(self._left)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What else a user should know, one line each."""
+        rates = ["increments are written as mean rates at the middle of their intervals"]
+        about = [f"left out of the file: {what}" for what in self._unheld.about]
+        return [*(rates if self._rates else []), *about]
+
+
+@contextmanager
+def csv_writer(path: Path, *, force: bool = False) -> Iterator[CsvWriter]:
+    """Open a file that takes a recording block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
     with replacing(path, force=force) as partial:
-        lost, unsaid = csv_file.write(partial, *parts)
-    left = _left_out(recording, parts)
-    return WriteReport("csv", len(parts[0]), (*lost, *left), (*notes, *unsaid))
+        yield CsvWriter(partial)
 
 
 def write_tum(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -62,7 +108,8 @@ def write_tum(path: Path, recording: Recording, *, force: bool = False) -> Write
     trajectory = recording.trajectory()
     with replacing(path, force=force) as partial:
         lost = tum.write(partial, trajectory)
-    return WriteReport("tum", len(trajectory), (*lost, *_left_out(recording, [trajectory])))
+    left = _as_lines(_left_out(recording, [trajectory]))
+    return WriteReport("tum", len(trajectory), (*lost, *left))
 
 
 def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
@@ -75,15 +122,18 @@ def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
     )
 
 
-def _left_out(recording: Recording, parts: list[ImuSeries | Trajectory]) -> list[str]:
-    groups: tuple[Mapping[str, Sized], ...] = (
-        recording.imu,
-        recording.trajectories,
-        recording.increments,
+def _left_out(
+    recording: Recording, parts: list[ImuSeries | Trajectory]
+) -> Counter[tuple[str, str]]:
+    """Count the rows of each topic that is none of the parts."""
+    return Counter(
+        {
+            (topic, type(series).__name__): len(series)
+            for _, topic, series in topics(recording)
+            if not any(series is part for part in parts)
+        }
     )
-    return [
-        f"{topic}: {len(series)} rows of {type(series).__name__}"
-        for group in groups
-        for topic, series in group.items()
-        if not any(series is part for part in parts)
-    ]
+
+
+def _as_lines(left: Counter[tuple[str, str]]) -> list[str]:
+    return [f"{topic}: {rows} rows of {kind}" for (topic, kind), rows in left.items()]

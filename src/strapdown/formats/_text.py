@@ -194,7 +194,12 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
 
 
 def write_table(
-    path: Path, heading: Iterable[str], columns: Sequence[AnyArray], separator: str
+    path: Path,
+    heading: Iterable[str],
+    columns: Sequence[AnyArray],
+    separator: str,
+    *,
+    append: bool = False,
 ) -> None:
     """Write lines and then rows; floats as the shortest decimals that read back exactly.
 
@@ -208,8 +213,10 @@ def write_table(
         Whole numbers, floats or text.
     separator : str
         Between cells.
+    append : bool
+        Keep what the file holds.
     """
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
         file.writelines(f"{line}\n" for line in heading)
         writer = csv.writer(file, delimiter=separator, lineterminator="\n")
         for start in range(0, len(columns[0]), _ROWS_PER_WRITE):

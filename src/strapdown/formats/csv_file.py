@@ -8,11 +8,12 @@ Ours begins with the frames and a header line::
 
 ``t_ns`` [ns] comes first, then any of ``angular_velocity_{x,y,z}`` [rad/s, body],
 ``specific_force_{x,y,z}`` [m/s^2, body], ``magnetic_field_{x,y,z}`` [T, body],
-``orientation_{x,y,z,w}`` (world from body), ``position_{x,y,z}`` [m, world] and
-``velocity_{x,y,z}`` [m/s, world]. A vector is there with all its columns or not at all. An
-empty cell and ``nan`` are NaN; other lines that begin with ``#`` are ignored.
+``gyro_clipping`` and ``accel_clipping`` (bits X=1, Y=2, Z=4), ``orientation_{x,y,z,w}`` (world
+from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. A vector is
+there with all its columns or not at all. An empty cell and ``nan`` are NaN; other lines that
+begin with ``#`` are ignored.
 
-The first three are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
+The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
 first line also says ``orientation=sensor``, the sensor itself gave the orientation, and it is
 the series' ``q_world_from_body`` too. What is
 written reads back equal, and writing it again gives the same bytes.
@@ -20,8 +21,9 @@ written reads back equal, and writing it again gives the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -44,28 +46,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from strapdown._typing import AnyArray, FloatArray
+    from strapdown._typing import AnyArray, ByteArray, FloatArray
     from strapdown.formats._text import Table
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
 
-__all__ = ["read", "sniff", "write"]
+__all__ = ["Unheld", "read", "sniff", "write"]
 
 _GROUP_OF: Final = {
     "angular_velocity": "angular_velocity",
     "specific_force": "specific_force",
     "magnetic_field": "magnetic_field",
+    "gyro_clipping": "gyro_clipping",
+    "accel_clipping": "accel_clipping",
     "q_world_from_body": "orientation",
     "position_world": "position",
     "velocity_world": "velocity",
 }
 """Columns of a series, and what they are called in the file."""
 
+_BITS: Final = ("gyro_clipping", "accel_clipping")
 _NAMES: Final = {
-    group: tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
+    group: (group,)
+    if group in _BITS
+    else tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
     for group in _GROUP_OF.values()
 }
-_IMU_GROUPS: Final = ("angular_velocity", "specific_force", "magnetic_field")
+_IMU_GROUPS: Final = ("angular_velocity", "specific_force", "magnetic_field", *_BITS)
 _TRAJECTORY_GROUPS: Final = ("orientation", "position", "velocity")
 _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
@@ -129,9 +136,21 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     return _recording(path, opening, table, vectors, notes)
 
 
+class Unheld(NamedTuple):
+    """What was to be written and has no column."""
+
+    samples: Counter[str]
+    """Samples that are lost: rows by column."""
+    about: dict[str, None]
+    """What is said about samples, an ordered set: covariances, and who measured."""
+
+
 def write(
-    path: Path, first: ImuSeries | Trajectory, *others: ImuSeries | Trajectory
-) -> tuple[list[str], list[str]]:
+    path: Path,
+    first: ImuSeries | Trajectory,
+    *others: ImuSeries | Trajectory,
+    append: bool = False,
+) -> Unheld:
     """Write a series, a trajectory, or several that share their stamps and frames.
 
     Parameters
@@ -140,13 +159,13 @@ def write(
         The file; one that exists is replaced.
     first, *others : ImuSeries or Trajectory
         What to write. A column that two of them hold must be equal.
+    append : bool
+        Add the rows to a file that was begun with the same columns and frames.
 
     Returns
     -------
-    lost : list of str
-        Samples that they hold and the file cannot, one line each.
-    notes : list of str
-        What is said about samples, and has no place in the file: covariances and identity.
+    Unheld
+        What finds no place in the file.
 
     Raises
     ------
@@ -156,8 +175,7 @@ def write(
         They have different stamps, or disagree about a column.
     """
     vectors: dict[str, AnyArray] = {}
-    lost: list[str] = []
-    notes: list[str] = []
+    unheld = Unheld(Counter(), {})
     parts = (first, *others)
     for part in parts:
         if (part.body, part.world) != (first.body, first.world):
@@ -170,18 +188,24 @@ def write(
             if not np.array_equal(vectors.setdefault(group, array), array, equal_nan=True):
                 raise ValueRangeError(f"expected equal {name} in all parts of one file; write two")
             if group not in _NAMES and name != "t_ns" and (name == "moving" or array.any()):
-                unheld = notes if name.endswith("_covariance") else lost
-                unheld.append(f"{name} of {len(part)} samples")
+                if name.endswith("_covariance"):
+                    unheld.about[name] = None
+                else:
+                    unheld.samples[name] += len(part)
         if isinstance(part, ImuSeries) and part.sensor != SensorIdentity():
-            notes.append(f"the sensor's identity, {part.sensor}")
+            unheld.about[f"the sensor's identity, {part.sensor}"] = None
     groups = [group for group in _NAMES if group in vectors]
     header = ["t_ns", *(name for group in groups for name in _NAMES[group])]
-    columns = [vectors["t_ns"], *(column for group in groups for column in vectors[group].T)]
+    columns = [
+        vectors["t_ns"],
+        *(column for group in groups for column in np.atleast_2d(vectors[group].T)),
+    ]
     frames = f"# strapdown body={first.body} world={first.world}"
     if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
         frames += " orientation=sensor"
-    write_table(path, [frames, ",".join(header)], columns, ",")
-    return lost, [f"left out of the file: {what}" for what in notes]
+    heading = [] if append else [frames, ",".join(header)]
+    write_table(path, heading, columns, ",", append=append)
+    return unheld
 
 
 def _header(line: str) -> tuple[str, list[str]]:
@@ -250,6 +274,18 @@ def _stamp_reader(factor: float) -> Callable[[str], int]:
     return read_stamp
 
 
+def _bits(path: Path, name: str, values: FloatArray) -> ByteArray:
+    with np.errstate(invalid="ignore"):
+        bits = values[:, 0].astype(np.uint8)
+    if not np.array_equal(bits, values[:, 0]):
+        row = int(np.flatnonzero(bits != values[:, 0])[0])
+        raise FormatError(
+            f"expected {name} as whole numbers from 0 to 255, got {values[row, 0]} in row {row}",
+            path=path,
+        )
+    return bits
+
+
 def _recording(
     path: Path,
     opening: Opening,
@@ -265,12 +301,15 @@ def _recording(
     unknown = np.full((len(table.t_ns), 4), np.nan)
     if not vectors.keys().isdisjoint(_IMU_GROUPS):
         notes += [f"the file has no {name}: NaN" for name in _IMU_GROUPS[:2] if name not in vectors]
+        bits = {name: _bits(path, name, vectors[name]) for name in _BITS if name in vectors}
         imu["imu"] = ImuSeries(
             table.t_ns,
             vectors.get("angular_velocity", unknown[:, :3]),
             vectors.get("specific_force", unknown[:, :3]),
             magnetic_field=vectors.get("magnetic_field"),
             q_world_from_body=vectors.get("orientation") if of_sensor else None,
+            gyro_clipping=bits.get("gyro_clipping"),
+            accel_clipping=bits.get("accel_clipping"),
             body=body,
             world=world,
         )

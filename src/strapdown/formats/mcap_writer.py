@@ -24,71 +24,43 @@ message, and so is log time unless it is given.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from strapdown._version import __version__
 from strapdown.errors import ValueRangeError
-from strapdown.formats._description import describe, sealed
+from strapdown.formats._description import sealed
+from strapdown.formats._mcap_parts import parts_of
 from strapdown.formats._output import replacing
 from strapdown.formats._topics import HORUS_ENCODING, HORUS_IMU
 from strapdown.formats.mcap_reader import DESCRIPTION
 from strapdown.formats.recording import WriteReport
-from strapdown.geometry.frames import WorldFrame
 from strapdown.messages import ros_types
-from strapdown.messages.cdr import Batch, Wire, encode_batch
-from strapdown.messages.conversion import (
-    losses,
-    ros_from_magnetic_field,
-    ros_from_series,
-    ros_from_trajectory,
-    vehicle_imu_from_increments,
-)
+from strapdown.messages.cdr import Wire
 from strapdown.messages.imu import Imu
 from strapdown.messages.px4 import VehicleImu
 from strapdown.messages.ros import RosImu
-from strapdown.messages.ros_types import (
-    IMU,
-    MAGNETIC_FIELD,
-    POSE_STAMPED,
-    QUATERNION_STAMPED,
-    VECTOR3_STAMPED,
-    VEHICLE_IMU,
-)
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.messages.ros_types import IMU, VEHICLE_IMU
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
     from types import TracebackType
-    from typing import Self, TypeAlias
+    from typing import Self
 
     from mcap.writer import Writer
 
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.formats._tables import Series
     from strapdown.formats.recording import Recording
-    from strapdown.messages.ros_types import RosType
+    from strapdown.series import ImuSeries, Increments, Trajectory
 
-    Series: TypeAlias = ImuSeries | Trajectory | Increments
-
-__all__ = ["McapWriter", "write"]
+__all__ = ["McapBlocks", "McapWriter", "mcap_writer", "write"]
 
 _CHUNK: Final = 256 * 2**10
-_ROWS: Final = 4096
-"""Rows that are encoded at once."""
-_REP_145: Final = {"data", "data_raw"}
-"""Names under which an IMU has its own parent."""
-_HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
-"""Fields for which there is another topic, or the description."""
-_WORLD: Final = "map"
-"""Frame name in the headers of trajectories (REP 105)."""
 _QOS: Final = """\
 - history: 1
   depth: 10
@@ -126,13 +98,53 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
     ValueRangeError
         A stamp is negative, or another number does not fit its field.
     """
-    with McapWriter(path, force=force) as writer:
-        lost = writer.write_series(
-            imu=recording.imu,
-            trajectories=recording.trajectories,
-            increments=recording.increments,
+    with mcap_writer(path, force=force) as blocks:
+        blocks.write(recording)
+    return WriteReport("mcap", blocks.messages, tuple(blocks.lost))
+
+
+class McapBlocks:
+    """Takes a recording block by block."""
+
+    def __init__(self, writer: McapWriter) -> None:
+        self._writer = writer
+        self._lost: dict[str, None] = {}
+
+    @property
+    def messages(self) -> int:
+        """Messages written so far."""
+        return self._writer.messages
+
+    @property
+    def lost(self) -> list[str]:
+        """What messages cannot hold, one line a topic."""
+        return list(self._lost)
+
+    def write(self, block: Recording) -> None:
+        """Append the messages of a block.
+
+        Raises
+        ------
+        ValueRangeError
+            A stamp is negative, or another number does not fit its field.
+        """
+        lost = self._writer.write_series(
+            imu=block.imu, trajectories=block.trajectories, increments=block.increments
         )
-    return WriteReport("mcap", writer.messages, tuple(lost))
+        self._lost.update(dict.fromkeys(lost))
+
+
+@contextmanager
+def mcap_writer(path: Path, *, force: bool = False) -> Iterator[McapBlocks]:
+    """Open a file that takes a recording block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    with McapWriter(path, force=force) as writer:
+        yield McapBlocks(writer)
 
 
 class McapWriter:
@@ -180,6 +192,8 @@ class McapWriter:
         self._closed = False
         self._channels: dict[tuple[str, str], int] = {}
         self._schemas: dict[str, int] = {}
+        self._own: dict[str, set[str]] = {}
+        self._said: dict[str, dict[str, str]] = {}
         with ExitStack() as stack:
             partial = stack.enter_context(replacing(Path(path), force=force))
             stream = stack.enter_context(partial.open("wb"))
@@ -259,7 +273,7 @@ class McapWriter:
         trajectories: Mapping[str, Trajectory] | None = None,
         increments: Mapping[str, Increments] | None = None,
     ) -> list[str]:
-        """Write series, by topic, in the order of their stamps.
+        """Write series, by topic, in the order of their stamps; a topic may go on later.
 
         Returns
         -------
@@ -270,22 +284,22 @@ class McapWriter:
         ------
         ValueRangeError
             A stamp is negative, or another number does not fit its field; nothing of the
-            block of rows that holds it is written.
+            block of rows that holds it is written. Or a topic goes on in other frames.
         """
         groups: dict[str, Mapping[str, Series]] = {
             "imu": imu or {},
             "trajectories": trajectories or {},
             "increments": increments or {},
         }
-        taken = {topic for topic, _ in self._channels}.union(*groups.values())
         parts, lost = [], []
         for holds, group in groups.items():
             for topic, series in group.items():
-                own, said, unsaid = _parts(topic, series, taken)
-                taken.update(part.topic for part in own)
+                others = {name for name, _ in self._channels} - self._own.pop(topic, set())
+                taken = others.union(*groups.values(), *self._own.values())
+                own, said, unsaid = parts_of(topic, series, taken)
+                self._own[topic] = {part.topic for part in own}
+                self._describe({"topic": topic, "holds": holds, **said})
                 parts += own
-                entry = sealed({"topic": topic, "holds": holds, **said})
-                self._writer.add_metadata(DESCRIPTION, entry)
                 if unsaid:
                     lost.append(f"{topic}: {', '.join(unsaid)}")
         channels = [self._channel(part.topic, part.kind.name) for part in parts]
@@ -293,6 +307,18 @@ class McapWriter:
         for stamp, channel, payload in merge(*streams, key=itemgetter(0)):
             self._put(channel, stamp, payload, stamp)
         return lost
+
+    def _describe(self, said: dict[str, str]) -> None:
+        """Say once what the messages of a topic cannot."""
+        topic = said["topic"]
+        if topic not in self._said:
+            self._said[topic] = said
+            self._writer.add_metadata(DESCRIPTION, sealed(said))
+        elif self._said[topic] != said:
+            raise ValueRangeError(
+                f"expected {topic} described as in the blocks before, got {said}; write it to "
+                "another topic"
+            )
 
     def _channel(self, topic: str, kind: str) -> int:
         """Return the number of a channel, which is made where it is new."""
@@ -319,77 +345,3 @@ class McapWriter:
                 raise ValueRangeError(f"expected {name} from 0 to 2^64 - 1 ns, got {value}")
         self._writer.add_message(channel, log_time_ns, payload, stamp)
         self.messages += 1
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What becomes the messages of one topic."""
-
-    topic: str
-    kind: RosType
-    series: Any
-    encode: Callable[[Any], list[bytes]]
-
-    def messages(self, channel: int) -> Iterator[tuple[int, int, bytes]]:
-        """Yield stamp, channel and payload of each message."""
-        for start in range(0, len(self.series), _ROWS):
-            rows = self.series[start : start + _ROWS]
-            for stamp, payload in zip(rows.t_ns.tolist(), self.encode(rows), strict=True):
-                yield stamp, channel, payload
-
-
-def _parts(
-    topic: str, series: Series, taken: set[str]
-) -> tuple[list[_Part], dict[str, str], list[str]]:
-    """Return the topics that a series becomes, its description, and what neither can hold."""
-    said, unsaid = describe(series)
-    if isinstance(series, Increments):
-        unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
-        return [_Part(topic, VEHICLE_IMU, series, _encode_increments)], said, unsaid
-    if isinstance(series, Trajectory):
-        kind = QUATERNION_STAMPED if series.position_world is None else POSE_STAMPED
-        parts = [_Part(topic, kind, series, _encode_trajectory)]
-        if series.velocity_world is not None:
-            parts.append(_Part(topic + "/velocity", VECTOR3_STAMPED, series, _encode_velocity))
-        return parts, said, unsaid
-    unsaid += [name for name in losses(series, Batch) if name not in _HELD]
-    parts = [_Part(topic, IMU, series, _encode_imu)]
-    said["magnetic_field"] = ""
-    if series.magnetic_field is not None:
-        parent, _, last = topic.rpartition("/")
-        usual = f"{parent}/mag" if parent and last in _REP_145 else f"{topic}/mag"
-        said["magnetic_field"] = f"{topic}/mag" if usual in taken else usual
-        rows = series[_to_write(series.t_ns, series.magnetic_field)]
-        parts.append(_Part(said["magnetic_field"], MAGNETIC_FIELD, rows, _encode_field))
-    return parts, said, unsaid
-
-
-def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
-    """Return the rows of a magnetic field that need a message to read back equal."""
-    known = np.asarray(~np.isnan(field).all(axis=1))
-    if known.any() and len(np.unique(t_ns)) == len(t_ns):
-        return known
-    return np.ones_like(known)
-
-
-def _encode_imu(series: ImuSeries) -> list[bytes]:
-    return encode_batch(ros_from_series(series))
-
-
-def _encode_field(series: ImuSeries) -> list[bytes]:
-    return encode_batch(ros_from_magnetic_field(series))
-
-
-def _encode_trajectory(trajectory: Trajectory) -> list[bytes]:
-    return encode_batch(ros_from_trajectory(trajectory, frame_id=_WORLD))
-
-
-def _encode_velocity(trajectory: Trajectory) -> list[bytes]:
-    velocity = np.asarray(trajectory.in_frames(world=WorldFrame.ENU).velocity_world)
-    rows = len(trajectory)
-    return encode_batch(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
-
-
-def _encode_increments(increments: Increments) -> list[bytes]:
-    raw, size = vehicle_imu_from_increments(increments).tobytes(), VehicleImu.dtype.itemsize
-    return [VehicleImu.from_bytes(raw[at : at + size]).to_cdr() for at in range(0, len(raw), size)]

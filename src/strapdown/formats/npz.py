@@ -1,13 +1,14 @@
-"""Arrays in ``.npz``: the layouts in which two public benchmarks are handed around.
+"""Arrays in ``.npz``: our own layout, and those in which two public benchmarks are handed around.
 
+* Ours holds a whole recording: see :mod:`strapdown.formats._npz_recording`.
 * BROAD: ``gyr`` [rad/s], ``acc`` [m/s^2], ``mag`` [uT], ``ref`` (w x y z), ``pos`` [m], ``mov``
   and the rate ``fs`` [Hz]; all rows belong together.
 * TUM-VI: ``t_ns``, ``gyr`` [rad/s], ``acc`` [m/s^2], and the reference ``gt_t_ns``, ``gt``
   (x y z [m], then w x y z).
 
-The axes of the body are those of the sensor, called FLU here; both worlds have z up, and are
-called ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the reference
-``trajectories["reference"]``.
+In the last two the axes of the body are those of the sensor, called FLU here; both worlds have z
+up, and are called ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the
+reference ``trajectories["reference"]``.
 
 References
 ----------
@@ -16,7 +17,6 @@ D. Laidig et al., BROAD, Data 6(7):72, 2021. D. Schubert et al., The TUM VI Benc
 
 from __future__ import annotations
 
-import io
 import math
 import zipfile
 from fractions import Fraction
@@ -26,7 +26,8 @@ import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
 from strapdown.formats._guard import foreign_reader
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats._npz_recording import DESCRIPTION, npz_writer, read_recording
+from strapdown.formats.recording import ReadReport, Recording, WriteReport
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import MICROTESLA, NS_PER_S
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray
 
-__all__ = ["read", "sniff"]
+__all__ = ["read", "sniff", "write"]
 
 
 class _Kind(NamedTuple):
@@ -50,7 +51,7 @@ class _Kind(NamedTuple):
 
 _ZIP: Final = b"PK\x03\x04"
 _LARGEST_ARRAY: Final = 256 * 2**20
-_TYPES: Final = {"f": np.float64, "i": np.int64, "b": np.bool_}
+_TYPES: Final = {"f": np.float64, "i": np.int64, "u": np.uint8, "b": np.bool_}
 _SMALLEST_RATE, _LARGEST_RATE = 1e-2, 1e6
 _HEADERS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -75,12 +76,12 @@ _TUMVI: Final = {
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file is a zip archive whose first member is an array."""
-    return head.startswith(_ZIP) and b".npy" in head[:300]
+    """Tell whether a file is a zip archive whose first member is an array, or our description."""
+    return head.startswith(_ZIP) and (b".npy" in head[:300] or DESCRIPTION.encode() in head[:300])
 
 
 def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive is whole or not)
-    """Read a BROAD or TUM-VI file.
+    """Read a recording of ours, or a BROAD or TUM-VI file.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
     Returns
     -------
     Recording
-        ``imu["imu"]`` and ``trajectories["reference"]``.
+        Ours as it was; of the others ``imu["imu"]`` and ``trajectories["reference"]``.
 
     Raises
     ------
@@ -103,8 +104,10 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
     UnsupportedError
         The arrays are those of another layout.
     """
-    with foreign_reader(path, "npz archive"):
-        arrays = _load(path)
+    with foreign_reader(path, "npz archive"), _opened(path) as archive:
+        if DESCRIPTION in archive.namelist():
+            return read_recording(path, archive, lambda name: _array(path, archive, name))
+        arrays = _load(path, archive)
         imu, reference = _broad(path, arrays) if "fs" in arrays else _tumvi(arrays)
     report = ReadReport(
         "npz",
@@ -114,21 +117,36 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
     return Recording(path, report, {"imu": imu}, {"reference": reference})
 
 
-def _load(path: Path) -> dict[str, AnyArray]:
-    """Return the arrays of the layout that the archive has."""
-    file = io.BytesIO(path.read_bytes())  # seeks on it raise no error of the operating system
-    if not zipfile.is_zipfile(file):
+def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
+    """Write a recording: every column of every topic.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    with npz_writer(path, force=force) as writer:
+        writer.write(recording)
+    return WriteReport("npz", writer.messages)
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    if not zipfile.is_zipfile(path):
         raise TruncatedError("expected a zip directory at the end of the file", path=path)
-    with zipfile.ZipFile(file) as archive:
-        names = {name.removesuffix(".npy") for name in archive.namelist()}
-        layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
-        if layout is None:
-            raise UnsupportedError(
-                f"expected the arrays {', '.join(_BROAD)} (BROAD) or {', '.join(_TUMVI)} (TUM-VI), "
-                f"got {', '.join(sorted(names))[:200]!r}",
-                path=path,
-            )
-        arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+    return zipfile.ZipFile(path)
+
+
+def _load(path: Path, archive: zipfile.ZipFile) -> dict[str, AnyArray]:
+    """Return the arrays of the layout that the archive has."""
+    names = {name.removesuffix(".npy") for name in archive.namelist()}
+    layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
+    if layout is None:
+        raise UnsupportedError(
+            f"expected the arrays {', '.join(_BROAD)} (BROAD) or {', '.join(_TUMVI)} (TUM-VI), "
+            f"got {', '.join(sorted(names))[:200]!r}",
+            path=path,
+        )
+    arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
     for name, kind in layout.items():
         rows = () if kind.rows is None else arrays[kind.rows].shape[:1]
         if arrays[name].shape != (*rows, *kind.tail):
@@ -139,10 +157,11 @@ def _load(path: Path) -> dict[str, AnyArray]:
     return arrays
 
 
-def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str) -> AnyArray:
-    """Read one array; nothing is allocated by a size that the file only claims."""
+def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
+    """Read one array of a kind; nothing is allocated by a size that the file only claims."""
     member = archive.getinfo(f"{name}.npy")
-    if member.file_size > _LARGEST_ARRAY:
+    stored = member.compress_type == zipfile.ZIP_STORED and member.file_size < path.stat().st_size
+    if member.file_size > _LARGEST_ARRAY and not stored:
         raise UnsupportedError(
             f"expected array {name} of {_LARGEST_ARRAY} bytes at most, got {member.file_size}",
             path=path,
@@ -152,14 +171,18 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str) -> AnyArr
     with archive.open(member) as stream:
         shape, by_column, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
         data = stream.read()
-    if dtype.kind != kind or dtype.itemsize > 8 or math.prod(shape) * dtype.itemsize != len(data):
+    if (
+        dtype.kind not in kind
+        or dtype.itemsize > 8
+        or math.prod(shape) * dtype.itemsize != len(data)
+    ):
         raise FormatError(
             f"expected array {name} of type {kind!r}, got {dtype} {shape} in {len(data)} bytes",
             path=path,
         )
     array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
     with np.errstate(invalid="ignore"):  # a signalling NaN
-        return array.astype(_TYPES[kind])
+        return array.astype(_TYPES[dtype.kind])
 
 
 def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:

@@ -1,0 +1,121 @@
+"""The topics of ROS messages that a series becomes in an MCAP file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown.formats._description import describe
+from strapdown.geometry.frames import WorldFrame
+from strapdown.messages.cdr import Batch, encode_batch
+from strapdown.messages.conversion import (
+    losses,
+    ros_from_magnetic_field,
+    ros_from_series,
+    ros_from_trajectory,
+    vehicle_imu_from_increments,
+)
+from strapdown.messages.px4 import VehicleImu
+from strapdown.messages.ros_types import (
+    IMU,
+    MAGNETIC_FIELD,
+    POSE_STAMPED,
+    QUATERNION_STAMPED,
+    VECTOR3_STAMPED,
+    VEHICLE_IMU,
+)
+from strapdown.series import ImuSeries, Increments, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.formats._tables import Series
+    from strapdown.messages.ros_types import RosType
+
+__all__ = ["Part", "parts_of"]
+
+_ROWS: Final = 4096
+"""Rows that are encoded at once."""
+_REP_145: Final = {"data", "data_raw"}
+"""Names under which an IMU has its own parent."""
+_HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
+"""Fields for which there is another topic, or the description."""
+_WORLD: Final = "map"
+"""Frame name in the headers of trajectories (REP 105)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What becomes the messages of one topic."""
+
+    topic: str
+    kind: RosType
+    series: Any
+    encode: Callable[[Any], list[bytes]]
+
+    def messages(self, channel: int) -> Iterator[tuple[int, int, bytes]]:
+        """Yield stamp, channel and payload of each message."""
+        for start in range(0, len(self.series), _ROWS):
+            rows = self.series[start : start + _ROWS]
+            for stamp, payload in zip(rows.t_ns.tolist(), self.encode(rows), strict=True):
+                yield stamp, channel, payload
+
+
+def parts_of(
+    topic: str, series: Series, taken: set[str]
+) -> tuple[list[Part], dict[str, str], list[str]]:
+    """Return the topics that a series becomes, its description, and what neither can hold."""
+    said, unsaid = describe(series)
+    if isinstance(series, Increments):
+        unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
+        return [Part(topic, VEHICLE_IMU, series, _encode_increments)], said, unsaid
+    if isinstance(series, Trajectory):
+        kind = QUATERNION_STAMPED if series.position_world is None else POSE_STAMPED
+        parts = [Part(topic, kind, series, _encode_trajectory)]
+        if series.velocity_world is not None:
+            parts.append(Part(topic + "/velocity", VECTOR3_STAMPED, series, _encode_velocity))
+        return parts, said, unsaid
+    unsaid += [name for name in losses(series, Batch) if name not in _HELD]
+    parts = [Part(topic, IMU, series, _encode_imu)]
+    said["magnetic_field"] = ""
+    if series.magnetic_field is not None:
+        parent, _, last = topic.rpartition("/")
+        usual = f"{parent}/mag" if parent and last in _REP_145 else f"{topic}/mag"
+        said["magnetic_field"] = f"{topic}/mag" if usual in taken else usual
+        rows = series[_to_write(series.t_ns, series.magnetic_field)]
+        parts.append(Part(said["magnetic_field"], MAGNETIC_FIELD, rows, _encode_field))
+    return parts, said, unsaid
+
+
+def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
+    """Return the rows of a magnetic field that need a message to read back equal."""
+    known = np.asarray(~np.isnan(field).all(axis=1))
+    if known.any() and len(np.unique(t_ns)) == len(t_ns):
+        return known
+    return np.ones_like(known)
+
+
+def _encode_imu(series: ImuSeries) -> list[bytes]:
+    return encode_batch(ros_from_series(series))
+
+
+def _encode_field(series: ImuSeries) -> list[bytes]:
+    return encode_batch(ros_from_magnetic_field(series))
+
+
+def _encode_trajectory(trajectory: Trajectory) -> list[bytes]:
+    return encode_batch(ros_from_trajectory(trajectory, frame_id=_WORLD))
+
+
+def _encode_velocity(trajectory: Trajectory) -> list[bytes]:
+    velocity = np.asarray(trajectory.in_frames(world=WorldFrame.ENU).velocity_world)
+    rows = len(trajectory)
+    return encode_batch(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
+
+
+def _encode_increments(increments: Increments) -> list[bytes]:
+    raw, size = vehicle_imu_from_increments(increments).tobytes(), VehicleImu.dtype.itemsize
+    return [VehicleImu.from_bytes(raw[at : at + size]).to_cdr() for at in range(0, len(raw), size)]

@@ -1,0 +1,80 @@
+"""What a file of named columns must say beside them, so that every series reads back equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from strapdown._columns import present
+from strapdown.errors import StrapdownError
+from strapdown.formats.recording import ReadReport, Recording
+from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray
+
+__all__ = ["HOLDS", "Series", "heading", "rebuild", "recording_of", "topics"]
+
+Series: TypeAlias = ImuSeries | Trajectory | Increments
+
+HOLDS: Final[dict[str, type[Series]]] = {
+    "imu": ImuSeries,
+    "trajectories": Trajectory,
+    "increments": Increments,
+}
+"""Groups of a recording, and what each topic in them is."""
+
+
+def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:
+    """Yield group, topic and series of everything that a recording holds."""
+    for holds in HOLDS:
+        for topic, series in getattr(recording, holds).items():
+            yield holds, topic, series
+
+
+def heading(holds: str, series: Series) -> dict[str, Any]:
+    """Return what the columns do not say, ready for JSON."""
+    said: dict[str, Any] = {"holds": holds, "body": str(series.body)}
+    if not isinstance(series, Increments):
+        said["world"] = str(series.world)
+    if isinstance(series, Trajectory):
+        said["name"] = series.name
+    else:
+        identity = series.sensor
+        said["sensor"] = [identity.name, identity.accel_device_id, identity.gyro_device_id]
+    said["columns"] = [name for name, _, _ in present(series)]
+    return said
+
+
+def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
+    """Return the series that :func:`heading` described.
+
+    Raises
+    ------
+    ValueError
+        The description makes no sense, or does not fit the arrays.
+    """
+    kind = HOLDS.get(str(said.get("holds")))
+    if kind is None:
+        raise ValueError(f"expected a topic that holds {', '.join(HOLDS)}")
+    labels: dict[str, Any] = {
+        name: said[name] for name in ("body", "world", "name") if name in said
+    }
+    if "sensor" in said:
+        name, accel, gyro = said["sensor"]
+        labels["sensor"] = SensorIdentity(str(name), int(accel), int(gyro))
+    try:
+        return kind(**{**arrays, **labels})
+    except (StrapdownError, TypeError, KeyError) as error:
+        raise ValueError(str(error)) from error
+
+
+def recording_of(path: Path, form: str, found: Mapping[str, tuple[str, Series]]) -> Recording:
+    """Return the recording of topics, each with its group."""
+    groups: dict[str, dict[str, Any]] = {holds: {} for holds in HOLDS}
+    for topic, (holds, series) in found.items():
+        groups[holds][topic] = series
+    rows = sum(len(series) for _, series in found.values())
+    return Recording(path, ReadReport(form, messages=rows), **groups)

@@ -1,0 +1,88 @@
+"""Writing a long recording block by block, in bounded memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from strapdown.errors import UnknownNameError
+from strapdown.formats._npz_recording import npz_writer
+from strapdown.formats._single import csv_writer
+from strapdown.formats.mcap_writer import mcap_writer
+from strapdown.formats.parquet import parquet_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from os import PathLike
+
+    from strapdown.formats.recording import Recording
+
+__all__ = ["BlockWriter", "block_writer"]
+
+
+class BlockWriter(Protocol):
+    """A file that takes a recording block by block."""
+
+    @property
+    def messages(self) -> int:
+        """Messages or rows written so far."""
+        ...
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """What the blocks held and the file cannot, one line each."""
+        ...
+
+    def write(self, block: Recording) -> None:
+        """Append the rows of a block; topics keep their columns and frames."""
+        ...
+
+
+_WRITERS: Final[dict[str, Callable[..., AbstractContextManager[BlockWriter]]]] = {
+    ".mcap": mcap_writer,
+    ".csv": csv_writer,
+    ".npz": npz_writer,
+    ".parquet": parquet_writer,
+}
+
+
+@contextmanager
+def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[BlockWriter]:
+    """Open a file for a recording that comes in blocks, each later than the one before.
+
+    The file appears, whole, when the block of the ``with`` statement ends without an error.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in .mcap, .npz, .parquet (any topics) or .csv (one IMU).
+    force : bool
+        Replace a file that exists.
+
+    Yields
+    ------
+    BlockWriter
+
+    Raises
+    ------
+    UnknownNameError
+        There is no writer for that ending.
+    FileExistsError
+        The file exists, and not ``force``.
+    BackendMissingError
+        The format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> with block_writer("run.npz") as writer:  # doctest: +SKIP
+    ...     for samples in imu.blocks(10_000_000):
+    ...         writer.write(Recording(imu={"imu/data": samples.series()}))
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in _WRITERS:
+        raise UnknownNameError("block writer for the ending", ending, _WRITERS)
+    with _WRITERS[ending](path, force=force) as writer:
+        yield writer
