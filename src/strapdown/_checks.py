@@ -51,11 +51,11 @@ def as_finite(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
         A value is NaN or infinite; the message names the first one.
     """
     array = as_floats(value, name, tail)
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        first = tuple(int(i) for i in bad[0])
-        index = ",".join(map(str, first))
-        raise ValueRangeError(f"expected finite {name}, got {name}[{index}] = {array[first]}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        first = tuple(int(i) for i in np.argwhere(~finite)[0])
+        index = f"[{','.join(map(str, first))}]" if first else ""
+        raise ValueRangeError(f"expected finite {name}, got {name}{index} = {array[first]}")
     return array
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from strapdown._checks import as_floats
-from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import WorldFrame, convert_vector
+from strapdown.geometry.wgs84 import (
+    CENTRIFUGAL_RATIO,
+    ECCENTRICITY_SQUARED,
+    EQUATORIAL_GRAVITY,
+    FLATTENING,
+    SEMI_MAJOR_AXIS,
+    SOMIGLIANA,
+    as_latitude,
+)
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
 
 __all__ = ["gravity_world", "normal_gravity"]
-
-# WGS 84 (NGA.STND.0036, chapters 3 and 4).
-_EQUATORIAL_GRAVITY: Final = 9.7803253359  # m/s^2
-_SOMIGLIANA: Final = 0.00193185265241
-_ECCENTRICITY_SQUARED: Final = 0.00669437999013
-_SEMI_MAJOR_AXIS: Final = 6378137.0  # m
-_FLATTENING: Final = 1.0 / 298.257223563
-_CENTRIFUGAL_RATIO: Final = 0.00344978650684  # omega^2 a^2 b / GM
 
 
 def normal_gravity(latitude: ArrayLike, height: ArrayLike) -> FloatArray:
@@ -52,21 +52,15 @@ def normal_gravity(latitude: ArrayLike, height: ArrayLike) -> FloatArray:
     ----------
     NGA.STND.0036, "World Geodetic System 1984", eqs. 4-1 and 4-3.
     """
-    latitude = as_floats(latitude, "latitude", ())
     height = as_floats(height, "height", ())
-    outside = latitude[np.abs(latitude) > np.pi / 2.0]
-    if outside.size:
-        raise ValueRangeError(
-            f"expected a latitude in -pi/2 ... pi/2 rad, got {outside[0]}; convert degrees"
-        )
-    sine_squared = np.sin(latitude) ** 2
+    sine_squared = np.sin(as_latitude(latitude)) ** 2
     ellipsoid = (
-        _EQUATORIAL_GRAVITY
-        * (1.0 + _SOMIGLIANA * sine_squared)
-        / np.sqrt(1.0 - _ECCENTRICITY_SQUARED * sine_squared)
+        EQUATORIAL_GRAVITY
+        * (1.0 + SOMIGLIANA * sine_squared)
+        / np.sqrt(1.0 - ECCENTRICITY_SQUARED * sine_squared)
     )
-    h = height / _SEMI_MAJOR_AXIS
-    slope = 2.0 * (1.0 + _FLATTENING + _CENTRIFUGAL_RATIO - 2.0 * _FLATTENING * sine_squared)
+    h = height / SEMI_MAJOR_AXIS
+    slope = 2.0 * (1.0 + FLATTENING + CENTRIFUGAL_RATIO - 2.0 * FLATTENING * sine_squared)
     return np.asarray(ellipsoid * (1.0 - slope * h + 3.0 * h**2))
 
 

@@ -1,6 +1,72 @@
-"""Motion: the truth at any time t, which sensors measure and estimates are held against."""
+"""Motion: the truth at any time t, which sensors measure and estimates are held against.
 
-from strapdown.motion.analytic import MOTIONS, Coning, MultiSine, Sines
+A :class:`Motion` gives attitude, position and their derivatives at any instant. A sensor asks an
+:class:`InertialSource`: :class:`Mounted` makes one of a motion, a mount and an Earth;
+:class:`Replay` of a recorded IMU; :class:`PhysicsWorld` of a simulated world.
+"""
+
+from strapdown.motion.analytic import Coning, MultiSine, Sines
+from strapdown.motion.catalogue import DESCRIPTIONS, MOTIONS
+from strapdown.motion.commands import Limits, MotionCommands
+from strapdown.motion.earth import FlatEarth, Wgs84
+from strapdown.motion.joint_laws import JointLaw, Motor, Sine, SplineLaw
 from strapdown.motion.kinematics import Kinematics, Motion
+from strapdown.motion.mount import Mount, Mounted
+from strapdown.motion.physics import PhysicsWorld
+from strapdown.motion.piecewise import SixPosition, Turntable
+from strapdown.motion.primitives import (
+    Chirp,
+    Circle,
+    FreeFall,
+    Sculling,
+    Spin,
+    Static,
+    lissajous,
+)
+from strapdown.motion.replay import Replay
+from strapdown.motion.source import InertialSource
+from strapdown.motion.spline import PoseSpline, SplineMode, SplineWarning
+from strapdown.motion.stepped import SteppedSource
+from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, ball, hinge2
 
-__all__ = ["MOTIONS", "Coning", "Kinematics", "Motion", "MultiSine", "Sines"]
+__all__ = [
+    "DESCRIPTIONS",
+    "MOTIONS",
+    "Chirp",
+    "Circle",
+    "Coning",
+    "FlatEarth",
+    "FreeFall",
+    "Hinge",
+    "InertialSource",
+    "JointLaw",
+    "KinematicTree",
+    "Kinematics",
+    "Limits",
+    "Link",
+    "Motion",
+    "MotionCommands",
+    "Motor",
+    "Mount",
+    "Mounted",
+    "MultiSine",
+    "PhysicsWorld",
+    "PoseSpline",
+    "Replay",
+    "Sculling",
+    "Sine",
+    "Sines",
+    "SixPosition",
+    "Slider",
+    "Spin",
+    "SplineLaw",
+    "SplineMode",
+    "SplineWarning",
+    "Static",
+    "SteppedSource",
+    "Turntable",
+    "Wgs84",
+    "ball",
+    "hinge2",
+    "lissajous",
+]

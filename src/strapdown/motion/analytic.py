@@ -1,26 +1,31 @@
-"""Motions in closed form, with exact derivatives."""
+"""Motions of sums of sines, and the formulas that every motion by Euler angles shares."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError
-from strapdown.geometry import EulerConvention, euler
-from strapdown.motion.kinematics import Kinematics
+from strapdown.geometry._kernels import quaternion_from_half_angles_zyx
+from strapdown.motion.kinematics import (
+    Endless,
+    Kinematics,
+    columns,
+    instants,
+    sine_cosine,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.motion.kinematics import Motion
 
-__all__ = ["MOTIONS", "Coning", "MultiSine", "Sines"]
+__all__ = ["Coning", "Derivatives", "MultiSine", "Sines", "from_euler"]
+
+Derivatives: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray]"
+"""A quantity, its first and its second derivative in time, each (N, 3) or (N,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +64,32 @@ class Sines:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
-    def derivative(self, t_s: FloatArray, order: int) -> FloatArray:
-        """Return the derivative of an order at the instants ``t_s`` (N,), as (N, 3).
-
-        Each derivative multiplies a sine by its angular frequency and leads its phase by a
-        quarter turn.
-        """
-        amplitude = self.amplitude * self.angular_frequency**order
-        phase = self.phase + order * (math.pi / 2.0)
-        angle = t_s[:, None, None] * self.angular_frequency + phase
-        summed: FloatArray = np.sum(amplitude * np.sin(angle), axis=-1)
-        return summed
+    def derivatives(self, t_s: FloatArray) -> Derivatives:
+        """Return the channels and their first two derivatives at ``t_s`` (N,), each (N, 3)."""
+        value, first, second = np.zeros((3, 3, len(t_s)))
+        for amplitude, rate, phase in zip(
+            *(array.T[..., None] for array in (self.amplitude, self.angular_frequency, self.phase)),
+            strict=True,
+        ):
+            # as in sine_cosine, with the amplitude in the numerator; each pass over memory counts
+            tangent = (0.5 * rate) * t_s
+            tangent += 0.5 * phase
+            np.tan(tangent, out=tangent)
+            raised = tangent * tangent
+            raised += 1.0
+            np.divide(2.0 * amplitude, raised, out=raised)  # amplitude (1 + cosine)
+            tangent *= raised  # amplitude sine
+            value += tangent
+            raised -= amplitude
+            raised *= rate
+            first += raised
+            tangent *= rate**2
+            second -= tangent
+        return value.T, first.T, second.T
 
 
 @dataclass(frozen=True, eq=False)
-class MultiSine:
+class MultiSine(Endless):
     """Position and Euler angles, each channel a sum of sines.
 
     Parameters
@@ -95,18 +111,12 @@ class MultiSine:
         ShapeError, ValueRangeError
             The instants are no finite one-dimensional array.
         """
-        t_s = _instants(t_s)
-        angles, rates, accelerations = (self.roll_pitch_yaw.derivative(t_s, n) for n in range(3))
-        return Kinematics(
-            t_s,
-            euler.to_quaternion(angles, EulerConvention.ZYX),
-            *_body_rates(angles, rates, accelerations),
-            *(self.position.derivative(t_s, n) for n in range(3)),
-        )
+        t_s = instants(t_s, self)
+        return from_euler(t_s, self.position.derivatives(t_s), self.roll_pitch_yaw.derivatives(t_s))
 
 
 @dataclass(frozen=True)
-class Coning:
+class Coning(Endless):
     """Tilt by a constant angle about a horizontal axis that turns: the classic coning motion.
 
     The body stays at the origin. Its z axis draws a cone about the vertical, and the body does
@@ -143,87 +153,59 @@ class Coning:
         ShapeError, ValueRangeError
             The instants are no finite one-dimensional array.
         """
-        t_s = _instants(t_s)
-        cosine, sine = np.cos(self.rate * t_s), np.sin(self.rate * t_s)
-        zero, one = np.zeros_like(t_s), np.ones_like(t_s)
+        t_s = instants(t_s, self)
+        sine, cosine = sine_cosine(self.rate * t_s)
         half_sine, half_cosine = math.sin(self.half_cone / 2.0), math.cos(self.half_cone / 2.0)
         tilt_rate = self.rate * math.sin(self.half_cone)
         spin = -2.0 * self.rate * half_sine**2
-        at_origin = np.zeros((3, len(t_s), 3))
+        turn, rows = -self.rate * tilt_rate, len(t_s)
         return Kinematics(
             t_s,
-            np.stack([half_sine * cosine, half_sine * sine, zero, half_cosine * one], axis=-1),
-            np.stack([-tilt_rate * sine, tilt_rate * cosine, spin * one], axis=-1),
-            -self.rate * tilt_rate * np.stack([cosine, sine, zero], axis=-1),
-            *at_origin,
+            columns(rows, half_sine * cosine, half_sine * sine, 0.0, half_cosine),
+            columns(rows, -tilt_rate * sine, tilt_rate * cosine, spin),
+            columns(rows, turn * cosine, turn * sine, 0.0),
+            *np.zeros((3, rows, 3)),
         )
 
 
-def _instants(t_s: ArrayLike) -> FloatArray:
-    array = as_finite(t_s, "t_s", ())
-    if array.ndim != 1:
-        raise ShapeError(f"expected t_s of shape (N,), got {array.shape}")
-    return array
+def from_euler(t_s: FloatArray, position: Derivatives, roll_pitch_yaw: Derivatives) -> Kinematics:
+    """Return the state of a body whose position and ZYX Euler angles are known.
 
+    The angular velocity is the standard kinematic equation of the sequence yaw, pitch, roll;
+    the angular acceleration is its time derivative term by term.
 
-def _body_rates(
-    angles: FloatArray, rates: FloatArray, accelerations: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return angular velocity and acceleration in body axes from ZYX angles (N, 3).
-
-    The first is the standard kinematic equation of the sequence yaw, pitch, roll; the second is
-    its time derivative term by term.
+    Parameters
+    ----------
+    t_s : (N,)
+        Instants, already checked [s].
+    position : three of (N, 3)
+        Position, velocity and acceleration in world axes [m].
+    roll_pitch_yaw : three of (N, 3)
+        Angles of the ZYX convention and their two derivatives [rad]; any angles, also beyond
+        a quarter turn of pitch.
     """
-    roll, pitch, _ = angles.T
-    roll_1, pitch_1, yaw_1 = rates.T
-    roll_2, pitch_2, yaw_2 = accelerations.T
-    sin_roll, cos_roll = np.sin(roll), np.cos(roll)
-    sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
-    velocity = [
-        roll_1 - yaw_1 * sin_pitch,
-        pitch_1 * cos_roll + yaw_1 * cos_pitch * sin_roll,
-        -pitch_1 * sin_roll + yaw_1 * cos_pitch * cos_roll,
-    ]
-    acceleration = [
-        roll_2 - yaw_2 * sin_pitch - yaw_1 * pitch_1 * cos_pitch,
-        pitch_2 * cos_roll
-        - pitch_1 * roll_1 * sin_roll
-        + yaw_2 * cos_pitch * sin_roll
-        - yaw_1 * pitch_1 * sin_pitch * sin_roll
-        + yaw_1 * roll_1 * cos_pitch * cos_roll,
-        -pitch_2 * sin_roll
-        - pitch_1 * roll_1 * cos_roll
-        + yaw_2 * cos_pitch * cos_roll
-        - yaw_1 * pitch_1 * sin_pitch * cos_roll
-        - yaw_1 * roll_1 * cos_pitch * sin_roll,
-    ]
-    return np.stack(velocity, axis=-1), np.stack(acceleration, axis=-1)
-
-
-def _from_rest(reach: ArrayLike, frequency_hz: ArrayLike) -> Sines:
-    """Return three cosines a channel whose value and first three derivatives are 0 at t = 0.
-
-    ``reach`` (3,) bounds each channel. Of frequencies (3, 3), ascending, the slow ones move far
-    and the fast one quickly: the amplitudes solve sum(A) = 0 and sum(A f^2) = 0.
-    """
-    f = np.asarray(frequency_hz, dtype=np.float64)
-    amplitude = np.cross(np.ones_like(f), f**2)
-    amplitude *= (np.asarray(reach) / np.abs(amplitude).sum(axis=-1))[:, None]
-    return Sines(amplitude, 2.0 * math.pi * f, np.full_like(f, math.pi / 2.0))
-
-
-MOTIONS: Mapping[str, Motion] = MappingProxyType(
-    {
-        "wander": MultiSine(
-            position=_from_rest(
-                [0.5, 0.4, 0.25], [[0.13, 0.47, 1.1], [0.11, 0.53, 1.0], [0.17, 0.61, 1.3]]
-            ),
-            roll_pitch_yaw=_from_rest(
-                np.radians([60.0, 45.0, 150.0]),
-                [[0.12, 0.43, 1.3], [0.15, 0.37, 1.1], [0.05, 0.19, 0.7]],
-            ),
+    half_sine, half_cosine = sine_cosine(0.5 * roll_pitch_yaw[0].T)
+    half_roll, half_pitch, half_yaw = zip(half_sine, half_cosine, strict=True)
+    sin_roll, sin_pitch, _ = 2.0 * half_sine * half_cosine
+    cos_roll, cos_pitch, _ = 2.0 * half_cosine**2 - 1.0
+    roll_1, pitch_1, yaw_1 = roll_pitch_yaw[1].T
+    roll_2, pitch_2, yaw_2 = roll_pitch_yaw[2].T
+    # the rate and acceleration of yaw about the axes that pitch has turned: -sine ahead, cosine up
+    ahead, up = -yaw_1 * sin_pitch, yaw_1 * cos_pitch
+    ahead_1 = -yaw_2 * sin_pitch - up * pitch_1
+    up_1 = yaw_2 * cos_pitch + ahead * pitch_1
+    left = pitch_1 * cos_roll + up * sin_roll
+    top = up * cos_roll - pitch_1 * sin_roll
+    rows = len(t_s)
+    return Kinematics(
+        t_s,
+        columns(rows, *quaternion_from_half_angles_zyx(*half_roll, *half_pitch, *half_yaw)),
+        columns(rows, roll_1 + ahead, left, top),
+        columns(
+            rows,
+            roll_2 + ahead_1,
+            pitch_2 * cos_roll + up_1 * sin_roll + top * roll_1,
+            up_1 * cos_roll - pitch_2 * sin_roll - left * roll_1,
         ),
-        "coning": Coning(half_cone=math.radians(20.0), rate=2.0 * math.pi),
-    }
-)
-"""Motions by name: a lively hand-held one that begins at rest, and a cone a second."""
+        *position,
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 import numpy as np
 
+from strapdown._checks import as_finite
+from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.series import Trajectory
 from strapdown.units import NS_PER_S
@@ -14,7 +17,17 @@ from strapdown.units import NS_PER_S
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
 
-__all__ = ["Kinematics", "Motion"]
+__all__ = [
+    "NO_BREAKS",
+    "Endless",
+    "Kinematics",
+    "Motion",
+    "Spanned",
+    "as_vector",
+    "columns",
+    "instants",
+    "sine_cosine",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +91,108 @@ class Kinematics:
         )
 
 
-class Motion(Protocol):
+class Spanned(Protocol):
+    """Anything that is known between two instants."""
+
+    @property
+    def start_s(self) -> float:
+        """First instant [s]; minus infinity where there is none."""
+        ...
+
+    @property
+    def end_s(self) -> float:
+        """Last instant [s]; infinity where there is none."""
+        ...
+
+
+class Motion(Spanned, Protocol):
     """Anything that gives the truth as a pure function of time."""
 
-    def at(self, t_s: ArrayLike) -> Kinematics:
-        """Return the state at the instants ``t_s`` (N,) [s], in any order."""
+    @property
+    def breaks_s(self) -> FloatArray:
+        """Instants (B,) [s], ascending, where a derivative of the state jumps."""
         ...
+
+    def at(self, t_s: ArrayLike) -> Kinematics:
+        """Return the state at the instants ``t_s`` (N,) [s], in any order.
+
+        Raises
+        ------
+        ShapeError
+            The instants have more than one dimension.
+        ValueRangeError
+            An instant is not finite, or outside ``start_s`` ... ``end_s``.
+        """
+        ...
+
+
+NO_BREAKS: Final = np.empty(0)
+"""The breaks of a motion that has none (read-only)."""
+NO_BREAKS.flags.writeable = False
+
+
+class Endless:
+    """The span of a motion without beginning, end and breaks, for its class to inherit."""
+
+    start_s: ClassVar[float] = -math.inf
+    end_s: ClassVar[float] = math.inf
+    breaks_s: ClassVar[FloatArray] = NO_BREAKS
+
+
+def instants(t_s: ArrayLike, motion: Spanned) -> FloatArray:
+    """Return instants as a float64 array (N,), and require them to be within the motion.
+
+    Raises
+    ------
+    ShapeError
+        The instants are not one-dimensional.
+    ValueRangeError
+        An instant is not finite, or outside ``motion.start_s`` ... ``motion.end_s``.
+    """
+    array = as_finite(t_s, "t_s", ())
+    if array.ndim != 1:
+        raise ShapeError(f"expected t_s of shape (N,), got {array.shape}")
+    outside = np.flatnonzero((array < motion.start_s) | (array > motion.end_s))
+    if outside.size:
+        first = int(outside[0])
+        raise ValueRangeError(
+            f"expected t_s within {motion.start_s} ... {motion.end_s} s, got t_s[{first}] ="
+            f" {array[first]}; ask for a time within the motion, or make the motion longer"
+        )
+    return array
+
+
+def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:
+    """Return a read-only copy of one vector of ``size`` finite numbers.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        It is no such vector.
+    """
+    vector = as_finite(value, name, (size,)).copy()
+    if vector.ndim != 1:
+        raise ShapeError(f"expected {name} of shape ({size},), got {vector.shape}")
+    vector.flags.writeable = False
+    return vector
+
+
+def columns(rows: int, *components: FloatArray | float) -> FloatArray:
+    """Return the components (N,), or numbers, side by side as (N, K).
+
+    Each component is contiguous in memory, so that arithmetic on components stays fast.
+    """
+    planar = np.empty((len(components), rows))
+    for row, component in zip(planar, components, strict=True):
+        row[:] = component
+    return planar.T
+
+
+def sine_cosine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sine and cosine, each within 3e-16, by the tangent of half the angle.
+
+    NumPy vectorises the tangent, but neither sine nor cosine, in double precision.
+    """
+    tangent = np.tan(0.5 * angle)
+    twice_square = 2.0 / (1.0 + tangent * tangent)
+    return tangent * twice_square, twice_square - 1.0

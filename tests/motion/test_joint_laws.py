@@ -1,0 +1,105 @@
+"""Laws of joints against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+from strapdown.errors import ValueRangeError
+from strapdown.motion.joint_laws import Motor, Sine, SplineLaw
+
+
+def test_a_sine_is_a_sine_with_its_derivatives():
+    law = Sine(0.5, 3.0, phase=0.2, offset=-1.0)
+    t = np.linspace(-2.0, 2.0, 50)
+    value, first, second = law(t)
+    np.testing.assert_allclose(value, -1.0 + 0.5 * np.sin(3.0 * t + 0.2), atol=1e-15)
+    np.testing.assert_allclose(first, 1.5 * np.cos(3.0 * t + 0.2), atol=1e-15)
+    np.testing.assert_allclose(second, -4.5 * np.sin(3.0 * t + 0.2), atol=1e-15)
+    with pytest.raises(ValueRangeError, match="finite amplitude"):
+        Sine(np.nan, 1.0)
+
+
+def test_a_spline_law_reproduces_a_cubic_and_knows_its_span():
+    knots = np.array([0.0, 1.0, 1.5, 3.0])
+    law = SplineLaw(CubicSpline(knots, knots**3))
+    t = np.linspace(0.0, 3.0, 31)
+    for got, expected in zip(law(t), (t**3, 3.0 * t**2, 6.0 * t), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+    assert (law.start_s, law.end_s) == (0.0, 3.0)
+    np.testing.assert_array_equal(law.breaks_s, knots)
+
+
+def test_a_motor_far_from_its_target_moves_at_full_speed():
+    motor = Motor(step_s=0.016, max_velocity=2.0)
+    for _ in range(10):
+        motor.step(np.inf)
+    value, first, second = motor(np.array([0.0, 0.05, 0.16]))
+    np.testing.assert_allclose(value, [0.0, 0.1, 0.32], atol=1e-15)
+    np.testing.assert_array_equal(first, 2.0)
+    assert np.isnan(second).all()
+    assert not motor.has_acceleration
+    assert motor.end_s == 0.16
+
+
+def test_a_motor_near_its_target_closes_a_fraction_of_the_error_each_step():
+    motor = Motor(step_s=0.02, max_velocity=100.0, gain=5.0, start=1.0)
+    for _ in range(8):
+        motor.step(3.0)
+    value, first, _ = motor(motor.breaks_s)
+    error = 2.0 * (1.0 - 5.0 * 0.02) ** np.arange(9)
+    np.testing.assert_allclose(value, 3.0 - error, rtol=1e-14)
+    np.testing.assert_allclose(first[:-1], 5.0 * error[:-1], rtol=1e-14)
+    assert first[-1] == first[-2]  # no step was commanded beyond the end
+
+
+def test_a_motor_with_an_acceleration_limit_speeds_up_and_brakes_at_the_limit():
+    motor = Motor(step_s=0.01, max_velocity=1.0, max_acceleration=4.0)
+    targets = [10.0] * 40 + [-10.0] * 60
+    for target in targets:
+        motor.step(target)
+    t = np.array([0.1, 0.25, 0.35, 0.65, 0.9])
+    value, first, second = motor(t)
+    np.testing.assert_allclose(first, [0.4, 1.0, 1.0, 0.0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(second, [4.0, 0.0, 0.0, -4.0, 0.0], atol=1e-10)
+    # by hand: 1/8 m of run-up, 0.15 s of cruise, 1/8 m of braking, 1/8 m back, 0.1 s back
+    np.testing.assert_allclose(value[[1, 3]], [0.125, 0.4], atol=1e-12)
+    assert value[4] == pytest.approx(0.4 - 0.125)
+    assert motor.has_acceleration
+
+
+def test_position_and_velocity_of_a_limited_motor_are_continuous():
+    motor = Motor(step_s=0.01, max_velocity=1.0, max_acceleration=4.0)
+    for target in np.random.default_rng(1).normal(size=50):
+        motor.step(target)
+    times = motor.breaks_s[1:-1]
+    before, after = motor(times - 1e-10), motor(times)
+    np.testing.assert_allclose(before[0], after[0], atol=1e-9)
+    np.testing.assert_allclose(before[1], after[1], atol=1e-8)
+
+
+def test_a_further_step_changes_nothing_before_it():
+    motor = Motor(step_s=0.1, max_velocity=1.0)
+    motor.step(1.0)
+    before = motor(np.array([0.05]))
+    motor.step(-1.0)
+    np.testing.assert_array_equal(motor(np.array([0.05])), before)
+
+
+def test_a_motor_refuses_what_it_cannot_do():
+    motor = Motor(step_s=0.1, max_velocity=1.0)
+    with pytest.raises(ValueRangeError, match="was commanded, got none"):
+        motor(np.zeros(1))
+    motor.step(1.0)
+    with pytest.raises(ValueRangeError, match="got t_s"):
+        motor(np.array([0.11]))
+    with pytest.raises(ValueRangeError, match="target position, got NaN"):
+        motor.step(np.nan)
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueRangeError, match="positive max_velocity"):
+            Motor(step_s=0.1, max_velocity=wrong)
+    with pytest.raises(ValueRangeError, match="positive max_acceleration"):
+        Motor(step_s=0.1, max_velocity=1.0, max_acceleration=0.0)
+    with pytest.raises(ValueRangeError, match="finite start"):
+        Motor(step_s=0.1, max_velocity=1.0, start=np.nan)
