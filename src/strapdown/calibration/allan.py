@@ -77,7 +77,7 @@ class AllanAccumulator:
     @property
     def cluster_times_s(self) -> FloatArray:
         """Lengths of the clusters (T,) for which there is a difference [s]."""
-        return 2.0 ** np.arange(len(self._known)) / self._rate_hz
+        return np.ldexp(1.0, np.arange(len(self._known))) / self._rate_hz
 
     @property
     def differences(self) -> IntArray:
@@ -86,8 +86,8 @@ class AllanAccumulator:
 
     def deviation(self) -> FloatArray:
         """Return the Allan deviation (T, C) [unit of the values]."""
-        sums = [level.squares / (2.0 * level.count) for level in self._known]
-        return np.sqrt(np.array(sums).reshape(-1, self._channels))
+        variances = [level.squares / (2.0 * level.count) for level in self._known]
+        return np.array(np.sqrt(variances), np.float64).reshape(-1, self._channels)
 
     @property
     def _known(self) -> list[_Level]:
@@ -112,4 +112,5 @@ class _Level:
         waiting = np.concatenate([self._odd, means])
         whole = len(waiting) // 2 * 2
         self._odd = waiting[whole:]
-        return 0.5 * (waiting[0:whole:2] + waiting[1:whole:2])
+        pairs: FloatArray = waiting[0:whole:2] + waiting[1:whole:2]
+        return 0.5 * pairs

@@ -27,6 +27,8 @@ Command: TypeAlias = Any
 
 VERBS = {
     "demo": "Run the whole chain on simulated motion: sensor, topic, filter, file, picture.",
+    "sim": "Simulate a sensor, or many, on a motion: a name, a trajectory, a world.",
+    "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
     "info": "Say what a recording holds: topics, rates, gaps, frames.",
     "convert": "Convert a recording to the format that the output's ending names.",
     "fuse": "Estimate attitude from a recording, and compare it with a reference in it.",

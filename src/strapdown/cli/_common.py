@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from strapdown.formats import ReadReport
     from strapdown.series import ImuSeries, Trajectory
@@ -38,6 +38,20 @@ def read_losses(report: ReadReport) -> list[str]:
 def frames_of(result: ImuSeries | Trajectory) -> str:
     """Return the line that says how an attitude is meant."""
     return f"attitude: q_world_from_body, xyzw, {result.world} from {result.body}"
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float], object] | None]:
+    """Hand out a function that takes the fraction done; None where no terminal watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.progress import Progress  # noqa: PLC0415 (as above)
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda done: progress.update(task, completed=done)
 
 
 @contextmanager

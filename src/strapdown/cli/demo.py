@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import numpy as np
 import typer
@@ -19,9 +19,9 @@ from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.integration import increments_from_rates
 from strapdown.messages import Imu, VehicleImu, conversion
-from strapdown.motion import MOTIONS
-from strapdown.sensors import IdealImu, simulate
+from strapdown.sensors import ImuSpec, TriadSpec
 from strapdown.series import Trajectory
+from strapdown.simulation import simulate
 from strapdown.transport import Topic
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 DURATION_S = 60.0
 SAMPLES_PER_INCREMENT = 2
 
-# A consumer part: 0.007 deg/s/sqrt(Hz) and 120 ug/sqrt(Hz), with a bias that was not calibrated.
-GYRO_NOISE_DENSITY = 1.2e-4
-ACCEL_NOISE_DENSITY = 1.2e-3
-MAG_NOISE_DENSITY = 3e-8
-GYRO_BIAS = (0.004, -0.003, 0.002)
-ACCEL_BIAS = (0.03, -0.02, 0.04)
+# A consumer part, 0.007 deg/s/sqrt(Hz) and 120 ug/sqrt(Hz), with a bias that was not calibrated.
+CONSUMER_IMU = ImuSpec(
+    name="consumer IMU",
+    gyro=TriadSpec(noise_density=1.2e-4, bias=(0.004, -0.003, 0.002)),
+    accel=TriadSpec(noise_density=1.2e-3, bias=(0.03, -0.02, 0.04)),
+    mag=TriadSpec(noise_density=3e-8),
+)
 
 
 def demo(
@@ -65,7 +66,8 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
 
     with working("simulating a minute of motion"):
-        series, truth = simulate(MOTIONS["wander"], _imu(seed), DURATION_S)
+        simulated = simulate("wander", CONSUMER_IMU, DURATION_S, seed=seed)
+        series, truth = simulated.samples.series(), cast("Trajectory", simulated.truth)
     with working("publishing, receiving and fusing message by message"):
         streamed = _through_topic(series)
     with working("integrating to VehicleImu and back"):
@@ -106,17 +108,6 @@ def demo(
         f"wrote {picture_path}: look at it, or run: strapdown info {recording_path}",
     ]
     return Outcome(data, view, written.lost)
-
-
-def _imu(seed: int) -> IdealImu:
-    return IdealImu(
-        gyro_noise_density=GYRO_NOISE_DENSITY,
-        accel_noise_density=ACCEL_NOISE_DENSITY,
-        mag_noise_density=MAG_NOISE_DENSITY,
-        gyro_bias=GYRO_BIAS,
-        accel_bias=ACCEL_BIAS,
-        seed=seed,
-    )
 
 
 def _through_topic(series: ImuSeries) -> Trajectory:

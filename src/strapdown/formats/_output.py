@@ -7,11 +7,13 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from strapdown.errors import UnsupportedError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["replacing"]
+__all__ = ["check_ending", "refuse", "replacing"]
 
 _REMEDY: Final = "pass --force (force=True) to replace it"
 
@@ -30,7 +32,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
         Whatever else the operating system says.
     """
     partial = path.with_name(path.name + ".partial")
-    _refuse(path, force=force)
+    refuse(path, force=force)
     try:
         partial.open("wb" if force else "xb").close()
     except FileExistsError:
@@ -42,13 +44,22 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
         yield partial
         with partial.open("rb") as file:
             os.fsync(file.fileno())
-        _refuse(path, force=force)
+        refuse(path, force=force)
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
 
 
-def _refuse(path: Path, *, force: bool) -> None:
+def refuse(path: Path, *, force: bool) -> None:
+    """Raise FileExistsError where a file is, and not ``force``."""
     if path.exists() and not force:
         raise FileExistsError(errno.EEXIST, f"exists already; {_REMEDY}", str(path))
+
+
+def check_ending(path: Path, endings: Sequence[str]) -> None:
+    """Raise UnsupportedError where a path has none of the endings."""
+    if path.suffix.lower() not in endings:
+        raise UnsupportedError(
+            f"expected an ending of {', '.join(endings)}, got {path.suffix!r}", path=path
+        )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["CsvWriter", "csv_writer", "write_csv", "write_tum"]
+__all__ = ["CsvWriter", "TumWriter", "csv_writer", "tum_writer", "write_csv", "write_tum"]
 
 
 def write_csv(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -105,11 +105,45 @@ def write_tum(path: Path, recording: Recording, *, force: bool = False) -> Write
     FormatError
         The recording has no trajectory.
     """
-    trajectory = recording.trajectory()
+    with tum_writer(path, force=force) as writer:
+        writer.write(recording)
+    return WriteReport("tum", writer.messages, tuple(writer.lost))
+
+
+class TumWriter:
+    """Takes a recording block by block."""
+
+    def __init__(self, path: Path) -> None:
+        self.messages = 0
+        self._path = path
+        self._lost: dict[str, None] = {}
+        self._left: Counter[tuple[str, str]] = Counter()
+
+    def write(self, block: Recording) -> None:
+        """Append the rows of the longest trajectory."""
+        trajectory = block.trajectory()
+        lost = tum.write(self._path, trajectory, append=self.messages > 0)
+        self._lost.update(dict.fromkeys(lost))
+        self._left.update(_left_out(block, [trajectory]))
+        self.messages += len(trajectory)
+
+    @property
+    def lost(self) -> list[str]:
+        """What the blocks held and the file cannot, one line each."""
+        return [*self._lost, *_as_lines(self._left)]
+
+
+@contextmanager
+def tum_writer(path: Path, *, force: bool = False) -> Iterator[TumWriter]:
+    """Open a file that takes trajectories block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
     with replacing(path, force=force) as partial:
-        lost = tum.write(partial, trajectory)
-    left = _as_lines(_left_out(recording, [trajectory]))
-    return WriteReport("tum", len(trajectory), (*lost, *left))
+        yield TumWriter(partial)
 
 
 def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from strapdown.errors import UnknownNameError
 from strapdown.formats._npz_recording import npz_writer
-from strapdown.formats._single import csv_writer
+from strapdown.formats._single import csv_writer, tum_writer
 from strapdown.formats.mcap_writer import mcap_writer
 from strapdown.formats.parquet import parquet_writer
 
@@ -43,6 +43,7 @@ class BlockWriter(Protocol):
 _WRITERS: Final[dict[str, Callable[..., AbstractContextManager[BlockWriter]]]] = {
     ".mcap": mcap_writer,
     ".csv": csv_writer,
+    ".tum": tum_writer,
     ".npz": npz_writer,
     ".parquet": parquet_writer,
 }
@@ -57,7 +58,8 @@ def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[
     Parameters
     ----------
     path : path-like
-        Ends in .mcap, .npz, .parquet (any topics) or .csv (one IMU).
+        Ends in .mcap, .npz, .parquet (any topics), .csv (one IMU) or .tum (one
+        trajectory).
     force : bool
         Replace a file that exists.
 

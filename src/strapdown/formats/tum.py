@@ -94,7 +94,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     return Recording(path, report, trajectories={"trajectory": trajectory})
 
 
-def write(path: Path, trajectory: Trajectory) -> list[str]:
+def write(path: Path, trajectory: Trajectory, *, append: bool = False) -> list[str]:
     """Write a trajectory; rows with NaN, which other readers refuse, are left out.
 
     Parameters
@@ -103,6 +103,8 @@ def write(path: Path, trajectory: Trajectory) -> list[str]:
         The file; one that exists is replaced.
     trajectory : Trajectory
         Its velocity and its evaluation mask have no place in the file.
+    append : bool
+        Add the rows to a file that was begun with the same frames.
 
     Returns
     -------
@@ -130,7 +132,7 @@ def write(path: Path, trajectory: Trajectory) -> list[str]:
         "# time x y z qx qy qz qw",
     ]
     columns: list[AnyArray] = [_decimal_seconds(trajectory.t_ns[known]), *pose[known].T]
-    write_table(path, heading, columns, " ")
+    write_table(path, [] if append else heading, columns, " ", append=append)
     return lost
 
 

@@ -1,6 +1,70 @@
-"""Sensors: what an instrument makes of the truth."""
+"""Sensors: what an instrument makes of the truth, with the errors of its data sheet.
 
-from strapdown.sensors.ideal import IdealImu
-from strapdown.sensors.simulation import simulate
+:class:`ImuSpec` is what is known about a part, :func:`load_profile` reads data sheets, and
+:class:`ImuSimulator` is the device.
+"""
 
-__all__ = ["IdealImu", "simulate"]
+from strapdown.sensors.profiles import Datasheet, load_profile, profile_names
+from strapdown.sensors.samples import Flag, Sample, Samples, Stamps
+from strapdown.sensors.simulator import ImuSimulator
+from strapdown.sensors.spec import (
+    Bandwidth,
+    BandwidthKind,
+    Clock,
+    Distribution,
+    Fifo,
+    FifoStamps,
+    GaussMarkov,
+    ImuSpec,
+    Latency,
+    NoiseAt,
+    Sampling,
+    SpecWarning,
+    Temperature,
+    TriadSpec,
+    TurnOn,
+)
+from strapdown.sensors.temperature import TemperatureProfile, temperature_table
+from strapdown.sensors.units import (
+    bias_instability_from_allan_minimum,
+    from_angle_random_walk,
+    from_velocity_random_walk,
+    noise_density_from,
+)
+from strapdown.sensors.vibration import Line, RotorSpeed, Spectrum, Vibration
+
+__all__ = [
+    "Bandwidth",
+    "BandwidthKind",
+    "Clock",
+    "Datasheet",
+    "Distribution",
+    "Fifo",
+    "FifoStamps",
+    "Flag",
+    "GaussMarkov",
+    "ImuSimulator",
+    "ImuSpec",
+    "Latency",
+    "Line",
+    "NoiseAt",
+    "RotorSpeed",
+    "Sample",
+    "Samples",
+    "Sampling",
+    "SpecWarning",
+    "Spectrum",
+    "Stamps",
+    "Temperature",
+    "TemperatureProfile",
+    "TriadSpec",
+    "TurnOn",
+    "Vibration",
+    "bias_instability_from_allan_minimum",
+    "from_angle_random_walk",
+    "from_velocity_random_walk",
+    "load_profile",
+    "noise_density_from",
+    "profile_names",
+    "temperature_table",
+]

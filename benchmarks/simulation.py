@@ -1,0 +1,255 @@
+"""What a simulated sample costs: a whole run, the noise alone, and one step of a stream.
+
+Run with ``python benchmarks/simulation.py``. The model has all that a data sheet speaks of: white
+noise, random walk, flicker of seven terms, turn-on bias, scale, misalignment and g-sensitivity,
+range and 16 bit, for six axes at 1 kHz. Beside it stand, in the same run:
+
+* the same model with NumPy and ``scipy.signal.lfilter``, slow terms decimated like ours;
+* the same model with everything at the full rate, as it is mostly written;
+* ``imu-error-model``, where it is installed (``pip install imu-error-model``).
+
+gnss-ins-sim is not on the package index and so not measured here; its model is white noise and one
+Gauss-Markov process an axis.
+
+Times are those of the thread, so other work on the machine disturbs little; each is the median
+and the best of many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.util
+import math
+import statistics
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.sensors.spec import ImuSpec
+    from strapdown.sensors.triad import TriadSpec
+
+RATE_HZ = 1000
+SIZES = (10_000, 200_000)
+STREAM_STEPS = 100_000
+DECIMATION = 32
+
+
+def full_model() -> ImuSpec:
+    """Return the specification that everything here has."""
+    from strapdown.sensors.spec import ImuSpec  # noqa: PLC0415 (a stream imports it by itself)
+    from strapdown.sensors.triad import TriadSpec, TurnOn  # noqa: PLC0415 (as above)
+
+    cross = ((3e-3, 1e-3, -1e-3), (2e-3, -3e-3, 1e-3), (-1e-3, 2e-3, 1e-3))
+    gyro = TriadSpec(
+        noise_density=7e-5,
+        bias_random_walk=1e-6,
+        bias_instability=2e-5,
+        turn_on_bias=TurnOn("normal", 1e-2),
+        scale_misalignment=cross,
+        g_sensitivity=((1e-4, 2e-5, 1e-5), (1e-5, 1e-4, 2e-5), (2e-5, 1e-5, 1e-4)),
+        measurement_range=math.radians(2000),
+        resolution=math.radians(2000) / 32768,
+        bits=16,
+    )
+    accel = TriadSpec(
+        noise_density=1e-3,
+        bias_random_walk=1e-5,
+        bias_instability=4e-4,
+        turn_on_bias=TurnOn("normal", 0.2),
+        scale_misalignment=cross,
+        measurement_range=16 * 9.80665,
+        resolution=16 * 9.80665 / 32768,
+        bits=16,
+    )
+    return ImuSpec(rate_hz=RATE_HZ, gyro=gyro, accel=accel)
+
+
+def ideal_inputs(samples: int) -> np.ndarray:
+    """Return a lively motion, one row an axis."""
+    t = np.arange(samples) / RATE_HZ
+    rows = [np.sin((3 + axis) * t + axis) for axis in range(6)]
+    rows[5] += 9.80665
+    return np.array(rows)
+
+
+def thread_times(call: Callable[[], object], repeats: int) -> list[float]:
+    """Return how long each of several calls takes, after one to warm up."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.thread_time()
+        call()
+        times.append(time.thread_time() - start)
+    return times
+
+
+def numpy_model(samples: int, decimation: int) -> Callable[[], np.ndarray]:
+    """Return the model on whole arrays, its slow terms every ``decimation`` samples."""
+    from scipy.signal import lfilter  # noqa: PLC0415 (only this peer needs it)
+
+    from strapdown.sensors.noise import flicker_terms  # noqa: PLC0415 (the same weights for all)
+
+    spec = full_model()
+    inputs = ideal_inputs(samples)
+    generator = np.random.Generator(np.random.SFC64(0))
+    tau_s, weight = map(np.array, flicker_terms(spec.gyro.flicker_band_s))
+    h = decimation / RATE_HZ
+    phi, q = np.exp(-h / tau_s), np.sqrt(-np.expm1(-2.0 * h / tau_s))
+    matrix = np.eye(6)
+    matrix[:3, :3] += spec.gyro.scale_misalignment
+    matrix[3:, 3:] += spec.accel.scale_misalignment
+    matrix[:3, 3:] = matrix[:3, :3] @ spec.gyro.g_sensitivity
+    nodes = samples // decimation + 2
+
+    def slow_errors(triad: TriadSpec) -> np.ndarray:
+        slow = triad.bias_random_walk * math.sqrt(h) * np.cumsum(generator.standard_normal(nodes))
+        for j in range(len(phi)):
+            sigma = triad.bias_instability * math.sqrt(weight[j])
+            first = [phi[j] * sigma * generator.standard_normal()]
+            driven = (sigma * q[j]) * generator.standard_normal(nodes)
+            slow += lfilter([1.0], [1.0, -phi[j]], driven, zi=first)[0]
+        slow += triad.turn_on_bias.size * generator.standard_normal()
+        if decimation == 1:
+            return slow[:samples]
+        return np.interp(np.arange(samples), np.arange(nodes) * decimation, slow)
+
+    def simulate() -> np.ndarray:
+        out = matrix @ inputs
+        for axis in range(6):
+            triad, row = spec.gyro if axis < 3 else spec.accel, out[axis]
+            np.add(row, slow_errors(triad), out=row)
+            white = generator.standard_normal(samples)
+            np.add(row, triad.noise_density * math.sqrt(RATE_HZ) * white, out=row)
+            np.rint(row / triad.resolution, out=row)
+            np.clip(row, -32768, 32767, out=row)
+            np.multiply(row, triad.resolution, out=row)
+        return out
+
+    return simulate
+
+
+def imu_error_model(samples: int) -> Callable[[], None] | None:
+    """Return the package's model, step by step as its interface has it; None without it."""
+    if importlib.util.find_spec("imu_error_model") is None:
+        return None
+    from imu_error_model import AxisConfig, ImuConfig, ImuModel  # noqa: PLC0415 (optional)
+
+    spec = full_model()
+    axes = [
+        AxisConfig(
+            white_noise_density=triad.noise_density,
+            turn_on_bias_std=triad.turn_on_bias.size,
+            bias_std=triad.bias_random_walk,
+            flicker_bias_std=triad.bias_instability,
+            flicker_min_correlation_time=1.0,
+            flicker_max_correlation_time=1000.0,
+            flicker_components=7,
+            scale_factor=3e-3,
+            misalignment_std=1e-3,
+            measurement_range=triad.measurement_range,
+            quantization_step=triad.resolution,
+        )
+        for triad in (spec.gyro, spec.accel)
+    ]
+    model = ImuModel(ImuConfig(gyroscope=axes[0], accelerometer=axes[1]), np.random.default_rng(0))
+    velocity, attitude, clock = np.zeros(3), np.eye(3), iter(range(sys.maxsize))
+
+    def simulate() -> None:
+        for _ in range(samples):
+            model.measure(next(clock) / RATE_HZ, velocity, attitude)
+
+    return simulate
+
+
+def stream() -> None:
+    """Print what one step costs in a process that has not imported Numba [us]."""
+    from strapdown.sensors.simulator import ImuSimulator  # noqa: PLC0415 (a process of its own)
+
+    device = ImuSimulator(full_model())
+    rate, force = (0.1, -0.2, 0.3), (0.5, 0.2, 9.8)
+    times = []
+    for _ in range(STREAM_STEPS):
+        start = time.perf_counter_ns()
+        device.feed(rate, force)
+        times.append(time.perf_counter_ns() - start)
+    if "numba" in sys.modules or "scipy" in sys.modules:
+        raise SystemExit("a stream has imported Numba or SciPy")
+    print(statistics.median(times) / 1000, statistics.fmean(times) / 1000)
+
+
+def heading(what: str) -> None:
+    """Print the first row of a table."""
+    print(f"\n{what:44} {'at once':>9} {'median M/s':>10} {'best M/s':>10} {'ours / it':>12}")
+
+
+def report(name: str, samples: int, times: list[float], ours: float | None) -> float:
+    """Print one row; return the median rate in millions a second."""
+    median, best = (samples / t / 1e6 for t in (statistics.median(times), min(times)))
+    ratio = "" if ours is None else f"{ours / median:12.1f}"
+    print(f"{name:44} {samples:9d} {median:10.4g} {best:10.4g} {ratio}")
+    return median
+
+
+def models(repeats: int) -> None:
+    """Print the rows of the models."""
+    from strapdown.sensors.model import SensorModel  # noqa: PLC0415 (not before a stream is measured)
+    from strapdown.sensors.noise import NoiseKey  # noqa: PLC0415 (as above)
+
+    spec = full_model()
+    for samples in SIZES:
+        model = SensorModel((spec.gyro, spec.accel), NoiseKey(0, 1), rate_hz=RATE_HZ)
+        run = functools.partial(model.run, ideal_inputs(samples))
+        ours = report("strapdown", samples, thread_times(run, repeats), None)
+        for name, decimation in (("decimated", DECIMATION), ("full rate", 1)):
+            call = numpy_model(samples, decimation)
+            times = thread_times(call, max(3, repeats // 4))
+            report(f"NumPy and lfilter, slow terms {name}", samples, times, ours)
+    few = 300
+    peer = imu_error_model(few)
+    if peer is None:
+        print("imu-error-model is not installed: not measured")
+    else:
+        report("imu-error-model", few, thread_times(peer, 3), ours)
+
+
+def generators(repeats: int) -> None:
+    """Print the rows of the normal numbers."""
+    from strapdown._compile import compiled  # noqa: PLC0415 (not before a stream is measured)
+    from strapdown.sensors.noise import _kernels as kernels  # noqa: PLC0415 (as above)
+
+    out = np.empty(204_800, np.float32)
+    fill = functools.partial(compiled(kernels.fill_normals), 0, 0, 0, 0, 0, out)
+    ours = report("strapdown", out.size, thread_times(fill, repeats), None)
+    for bits in (np.random.SFC64, np.random.PCG64):
+        draw = functools.partial(np.random.Generator(bits(0)).standard_normal, out.size)
+        report(f"NumPy, {bits.__name__}", out.size, thread_times(draw, repeats), ours)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stream", action="store_true", help="measure one step, nothing else")
+    parser.add_argument("--repeats", type=int, default=40)
+    options = parser.parse_args()
+    if options.stream:
+        stream()
+        return
+    command = [sys.executable, __file__, "--stream"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (this file)
+    median, mean = map(float, answer.split())
+    print(f"one step of a stream, no Numba loaded: median {median:.2f} us, mean {mean:.2f} us")
+    heading("six-axis samples")
+    models(options.repeats)
+    heading("normal numbers")
+    generators(options.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""``strapdown sim``: samples of any sensor on any motion."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strapdown import plots
+from strapdown.cli._common import Force, progress_bar, working
+from strapdown.cli._outcome import Outcome
+from strapdown.formats._output import check_ending, refuse
+from strapdown.messages.conversion import series_from_increments
+from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
+from strapdown.plots._axes import PICTURES
+from strapdown.sensors import Sampling, SpecWarning, TriadSpec
+from strapdown.sensors.units import Limit
+from strapdown.simulation import find_motion, find_sensor, record, rest_deviation, simulate
+from strapdown.simulation.record import ENDINGS, TRUTH_ENDINGS
+from strapdown.units import RAD_PER_DEG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from strapdown.sensors import ImuSpec
+    from strapdown.simulation import Ride, SimulationReport
+
+DRAWN_SAMPLES = 2**17
+"""The picture shows the first samples of a long run."""
+MOTION_HELP = (
+    f"A name ({', '.join(MOTIONS)}), or a file: a trajectory or IMU recording, motion commands, "
+    "a MuJoCo or URDF world."
+)
+
+
+def sim(
+    *,
+    motion: Annotated[str, typer.Option(help=MOTION_HELP)],
+    sensor: Annotated[
+        str, typer.Option(help="A profile (see: strapdown sensors), a TOML file, or ideal.")
+    ] = "ideal",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Ends in .mcap, .csv, .npz or .parquet.")
+    ],
+    rate: Annotated[
+        float | None, typer.Option(help="Samples a second [Hz]; by default the sensor's own.")
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(help="Length [s]; by default all of the motion, or 60 s where it is endless."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Key of all noise: the same seed gives the same bits.")
+    ] = 0,
+    truth: Annotated[
+        Path | None, typer.Option(help="A file for the truth alone; it may also end in .tum.")
+    ] = None,
+    sensors: Annotated[int, typer.Option(min=1, help="How many, each with its own noise.")] = 1,
+    sampling: Annotated[
+        Sampling | None, typer.Option(help="What a sample is; by default as the sensor says.")
+    ] = None,
+    unstated_limits: Annotated[
+        Limit | None,
+        typer.Option(help="What +- figures of a sheet mean that does not say; by default off."),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Signals and Allan deviation; by default beside the output, as .png."),
+    ] = None,
+    poses: Annotated[
+        SplineMode | None,
+        typer.Option(help="How the motion goes through the poses of a recorded trajectory."),
+    ] = None,
+    pose_noise: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="M DEG", help="Noise of its positions and attitudes, for smooth."),
+    ] = None,
+    knots_per_s: Annotated[
+        float | None, typer.Option(help="Or the knots of the smooth spline [1/s].")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option(help="Where in a world the IMU sits; by default imu.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Which topic of a recording.")] = None,
+    wgs84: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            metavar="LAT LON HEIGHT",
+            help="Turn with the Earth at this origin [deg] [deg] [m], instead of a flat one.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> Outcome:
+    """Simulate a sensor on a motion and write its samples, with the truth beside them.
+
+    The noise, bias and range are those of the sensor's data sheet; what it does not say is off
+    and listed. The same seed gives the same bits. The picture shows the signals, and the Allan
+    deviation of the sensor at rest on the lines of its specification.
+
+    --json prints motion, sensor, rate_hz, duration_s, seed, sensors (names), samples, files
+    (messages by path), picture, clipped (samples by triad), dropped, missing (parameters that
+    are off), notes and warnings.
+
+    Examples
+    --------
+    strapdown sim --motion circle --sensor MPU-6050 --rate 200 --duration 60 --seed 1 --output run.mcap
+
+    strapdown sim --motion walk.tum --poses smooth --pose-noise 0.001 0.1 --sensor mine.toml --output walk.npz
+
+    strapdown sim --motion wander --sensor ADIS16470 --sensors 100 --duration 600 --seed 7 --output fleet.parquet --truth truth.tum
+
+    strapdown sim --motion robot.xml --site imu --sensor BMI270 --rate 400 --duration 5 --output robot.csv --json
+    """  # noqa: E501 (a command line stays whole)
+    picture = picture or output.with_suffix(".png")
+    places = {output: ENDINGS, picture: PICTURES} | ({truth: TRUTH_ENDINGS} if truth else {})
+    for place, endings in places.items():  # a world may take its time: say it before
+        check_ending(place, endings)
+        refuse(place, force=force)
+    with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
+        for kind in (SpecWarning, SplineWarning):
+            warnings.simplefilter("always", kind)
+        spec = find_sensor(sensor, rate_hz=rate, sampling=sampling, unstated_limits=unstated_limits)
+        ride = find_motion(
+            motion,
+            duration_s=duration,
+            earth=_earth(wgs84),
+            site=site,
+            topic=topic,
+            poses=poses,
+            pose_noise=pose_noise and (pose_noise[0], pose_noise[1] * RAD_PER_DEG),
+            knots_per_s=knots_per_s,
+        )
+    with progress_bar("simulating") as progress:
+        report = record(
+            output,
+            ride,
+            spec,
+            sensors=sensors,
+            seed=seed,
+            truth=truth,
+            force=force,
+            progress=progress,
+        )
+    with working("drawing"):
+        drawn = _draw(picture, ride, spec, report, force=force)
+    data = _as_data(ride, spec, report)
+    data["picture"] = str(picture)
+    data["warnings"] = [str(each.message) for each in caught]
+    view = [
+        _headline(ride, spec, report),
+        *data["notes"],
+        *(f"warning: {doubt}" for doubt in data["warnings"]),
+        *_remarks(spec, report),
+        _written(report),
+        f"wrote {picture}{drawn}: look at it, or run: strapdown info {next(iter(report.files))}",
+    ]
+    return Outcome(data, view, report.lost)
+
+
+def _earth(wgs84: tuple[float, float, float] | None) -> Wgs84 | None:
+    if wgs84 is None:
+        return None
+    latitude, longitude, height = wgs84
+    if not abs(latitude) <= 90.0:
+        raise typer.BadParameter(f"expected a latitude from -90 to 90 deg, got {latitude:g}")
+    return Wgs84(latitude * RAD_PER_DEG, longitude * RAD_PER_DEG, height)
+
+
+def _draw(
+    picture: Path, ride: Ride, spec: ImuSpec, report: SimulationReport, *, force: bool
+) -> str:
+    """Draw the first sensor; say how much of a long run is drawn."""
+    most_s = DRAWN_SAMPLES / float(spec.rate_hz)
+    part = replace(ride, duration_s=min(ride.duration_s, most_s))
+    seed, name = report.seed, report.sensors[0]
+    samples, truth = simulate(part, spec, seed=seed, name=name)
+    rates = samples.delta_angle is None
+    series = samples.series() if rates else series_from_increments(samples.increments())
+    rest = rest_deviation(spec, seed=seed, name=name)
+    figure = plots.plot_simulation(series, truth, spec, rest)
+    plots.save(figure, picture, force=force)
+    return "" if ride.duration_s <= most_s else f" of the first {most_s:g} s"
+
+
+def _headline(ride: Ride, spec: ImuSpec, report: SimulationReport) -> str:
+    count = len(report.sensors)
+    return (
+        f"{spec.name}{f', {count} sensors,' if count > 1 else ''} on {ride.name}: "
+        f"{report.samples} samples at {float(spec.rate_hz):g} Hz over {report.duration_s:g} s, "
+        f"seed {report.seed}"
+    )
+
+
+def _remarks(spec: ImuSpec, report: SimulationReport) -> Iterator[str]:
+    for name, count in report.clipped.items():
+        if count:
+            yield f"clipped: {count} samples of the {name}"
+    if report.dropped:
+        yield f"dropped on the way to the host: {report.dropped} samples"
+    for name, triad in spec.triads().items():
+        own = f"{name}."
+        off = [each.removeprefix(own) for each in report.missing if each.startswith(own)]
+        if triad == TriadSpec():
+            yield f"{name}: nothing is known of its errors, so it has none"
+        elif off:
+            yield f"{name}, not known and so off: {', '.join(off)}"
+
+
+def _written(report: SimulationReport) -> str:
+    files = list(report.files)
+    shown = files if len(files) < 5 else [files[0], "...", *files[-2:]]
+    return f"wrote {', '.join(shown)}: {sum(report.files.values())} messages"
+
+
+def _as_data(ride: Ride, spec: ImuSpec, report: SimulationReport) -> dict[str, Any]:
+    return {
+        "motion": ride.name,
+        "sensor": spec.name,
+        "rate_hz": float(spec.rate_hz),
+        "duration_s": report.duration_s,
+        "seed": report.seed,
+        "sensors": list(report.sensors),
+        "samples": report.samples,
+        "files": dict(report.files),
+        "clipped": dict(report.clipped),
+        "dropped": report.dropped,
+        "missing": list(report.missing),
+        "notes": [*ride.notes, *report.notes],
+    }

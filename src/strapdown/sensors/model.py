@@ -1,0 +1,344 @@
+"""What the triads of a sensor make of ideal inputs, sample by sample."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from strapdown._compile import compiled
+from strapdown.sensors import _coefficients as coefficients
+from strapdown.sensors import _kernels as kernels
+from strapdown.sensors._nodes import SlowError, samples_between
+from strapdown.sensors.noise import GYRO, Process, normals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import ByteArray, FloatArray
+    from strapdown.sensors.noise import NoiseKey
+    from strapdown.sensors.triad import TriadSpec
+
+__all__ = ["SensorModel", "Step"]
+
+_CHUNK = 65536  # samples whose nodes are at hand at once
+_AHEAD = 2048  # internal samples whose noise a stream prepares at once: a block of normals
+
+
+class Step(NamedTuple):
+    """One output sample.
+
+    Parameters
+    ----------
+    values : list of float
+        Of each axis [unit of its triad]; NaN where the axis is off.
+    clipping : list of int
+        Of each triad, saturated axes: bits X=1, Y=2, Z=4.
+    """
+
+    values: list[float]
+    clipping: list[int]
+
+
+class SensorModel:
+    """The errors of one or two triads, by sample number alone.
+
+    In the order of a real part: element (nonlinearity, g-sensitivity, its range), filter,
+    window (the last or the mean of M internal samples), scale and misalignment, slow errors
+    and white noise, range, rounding. Noise depends on the key and the sample number only, so
+    :meth:`run` and :meth:`step` give the same bits, in any chunks and any order of the two.
+
+    Where a window takes a mean of several internal samples, ``measurement_range`` limits each of
+    these too, as ``element_range`` does, and their flags are those of the sample.
+
+    Parameters
+    ----------
+    triads : sequence of TriadSpec
+        Gyro and accelerometer, or a single triad. G-sensitivity needs both.
+    key : NoiseKey
+        Whose noise.
+    rate_hz : float
+        Output samples a second.
+    channel : int, optional
+        Noise channel of the first axis.
+    oversampling : int, optional
+        Internal samples an output sample, M.
+    mean : bool, optional
+        Whether a window gives its mean; otherwise only that of a boxcar does.
+    stationary : bool, optional
+        Whether flicker and Gauss-Markov noise start in their steady state instead of at 0.
+    temperature : callable, optional
+        ``temperature(samples)`` gives [degC] at sample numbers (N,) float64; without it the
+        terms of temperature are off.
+
+    Attributes
+    ----------
+    position : int
+        Number of the next output sample; may be set where the model has no memory.
+    variance : (A,)
+        Of one sample of each axis, by white noise and rounding [square of its unit].
+    """
+
+    def __init__(  # noqa: PLR0913 (what a model is made of, all but two with defaults)
+        self,
+        triads: Sequence[TriadSpec],
+        key: NoiseKey,
+        *,
+        rate_hz: float,
+        channel: int = GYRO,
+        oversampling: int = 1,
+        mean: bool = False,
+        stationary: bool = True,
+        temperature: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> None:
+        self._triads, self._key, self._channel = tuple(triads), key, channel
+        self._window = oversampling
+        self._axes = [(triad, axis) for triad in triads for axis in range(3)]
+        self._fronts = coefficients.fronts(triads, rate_hz, oversampling, mean=mean)
+        self._outputs = [coefficients.output(triad, axis, rate_hz) for triad, axis in self._axes]
+        self._slow = [
+            SlowError(
+                triad,
+                axis,
+                key,
+                channel + a,
+                dt_s=1.0 / rate_hz,
+                temperature=temperature,
+                stationary=stationary,
+            )
+            for a, (triad, axis) in enumerate(self._axes)
+        ]
+        internal_hz = rate_hz * oversampling
+        self._element_variance = coefficients.element_variance(triads, self._fronts, internal_hz)
+        self._output_variance = [coefficients.output_variance(own) for own in self._outputs]
+        self._scaled = any(slow.has_scale for slow in self._slow)
+        self.position = 0
+        self.reset()
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether a sample depends on inputs before it."""
+        return any(own.sections for own in self._fronts) or any(o.carries for o in self._outputs)
+
+    @property
+    def window_open(self) -> bool:
+        """Whether some, but not all internal samples of an output sample have come."""
+        return self._memory[0][kernels.COUNT] > 0.0
+
+    def bias_variance(self, t_s: FloatArray) -> FloatArray:
+        """Return the variance (N, A) of the slow errors ``t_s`` (N,) [s] after power-on."""
+        return np.stack([slow.variance(t_s) for slow in self._slow], axis=-1)
+
+    def reset(self, power_cycle: int = 0) -> None:
+        """Forget all inputs: filter, window, and what rounding left over. The noise goes on.
+
+        Parameters
+        ----------
+        power_cycle : int, optional
+            Number of the draw of what is drawn at power-on.
+        """
+        key, channel, fold = self._key, self._channel, not self._fronts
+        self._weights = coefficients.weights(self._triads, key, channel, power_cycle, fold=fold)
+        self._rows = [
+            [(weight, j) for j, weight in enumerate(row) if weight != 0.0]
+            for row in self._weights.tolist()
+        ]
+        for a, (triad, axis) in enumerate(self._axes):
+            bias = coefficients.drawn_bias(triad, axis, key, channel + a, power_cycle)
+            self._slow[a].reset(bias)
+        self.variance = self._weights**2 @ self._element_variance + self._output_variance
+        sizes = [len(own.sections) // 5 for own in self._fronts] or [0] * len(self._axes)
+        blank = [0.0] * kernels.MEMORY
+        blank[kernels.ORIGIN] = math.nan
+        self._memory = [blank + [0.0] * (2 * size) for size in sizes]
+        self._residues = [0.0] * len(self._axes)
+        self._ahead = range(0)
+
+    def state(self) -> dict[str, Any]:
+        """Return where the model stands, as JSON-able values."""
+        return {
+            "position": self.position,
+            "memory": [[None if math.isnan(x) else x for x in row] for row in self._memory],
+            "residues": list(self._residues),
+            "slow": [slow.state() for slow in self._slow],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Stand where :meth:`state` was taken."""
+        self.position = state["position"]
+        self._memory = [[math.nan if x is None else x for x in row] for row in state["memory"]]
+        self._residues = list(state["residues"])
+        self._ahead = range(0)
+        for slow, own in zip(self._slow, state["slow"], strict=True):
+            slow.restore(own)
+
+    def run(self, inputs: FloatArray) -> tuple[FloatArray, ByteArray]:
+        """Turn many inputs into outputs, compiled.
+
+        Parameters
+        ----------
+        inputs : (A, N M)
+            One row an axis, M columns an output sample.
+
+        Returns
+        -------
+        values : (A, N)
+            NaN on axes that are off.
+        clipping : (A / 3, N) uint8
+            Saturated axes of each triad: bits X=1, Y=2, Z=4.
+        """
+        count = inputs.shape[1] // self._window
+        values = np.empty((len(self._axes), count))
+        clipping = np.zeros((len(self._axes) // 3, count), np.uint8)
+        inputs = np.ascontiguousarray(inputs)
+        if self._fronts:
+            inputs = self._run_fronts(inputs, clipping)
+        measure, outputs = compiled(kernels.measure), np.array(self._outputs)
+        residues = np.array(self._residues)
+        for first in range(0, count, _CHUNK):
+            last = min(count, first + _CHUNK)
+            nodes = [slow.nodes(self.position, last - first, compiled=True) for slow in self._slow]
+            scales = []
+            if self._scaled:
+                scales = [slow.scales(self.position, last - first) for slow in self._slow]
+            grid = [(self.position // slow.decimation, slow.decimation) for slow in self._slow]
+            measure(
+                (self._key.seed & 0xFFFFFFFF, self._key.seed >> 32, self._key.sensor),
+                self._channel,
+                self.position,
+                first,
+                last,
+                inputs,
+                _padded(nodes),
+                _padded(scales),
+                np.array(grid),
+                self._weights,
+                outputs,
+                residues,
+                values,
+                clipping,
+            )
+            self.position += last - first
+        self._residues = residues.tolist()
+        return values, clipping
+
+    def _run_fronts(self, inputs: FloatArray, clipping: ByteArray) -> FloatArray:
+        """Lead inputs through element, filter and window."""
+        count = clipping.shape[1]
+        conditioned, hits = np.empty((len(inputs), count)), np.empty(count)
+        for a, own in enumerate(self._fronts):
+            memory = np.array(self._memory[a])
+            compiled(kernels.condition)(
+                a,
+                inputs,
+                self._element_normals(a, self.position, count, machine_code=True),
+                np.array(own.nonlinear),
+                np.array(own.leaks),
+                own.limit,
+                own.sigma,
+                np.array(own.sections),
+                own.gain,
+                own.window,
+                own.mean,
+                memory,
+                conditioned[a],
+                hits,
+            )
+            self._memory[a] = memory.tolist()
+            clipping[a // 3] |= (hits > 0.0).astype(np.uint8) << np.uint8(a % 3)
+        return conditioned
+
+    def step(self, inputs: Sequence[float]) -> Step | None:
+        """Take one internal sample, in plain Python; return the output sample that it closes.
+
+        Parameters
+        ----------
+        inputs : A floats
+            One an axis.
+        """
+        if self.position not in self._ahead:
+            self._look_ahead()
+        i = self.position - self._ahead.start
+        clipping = [0] * (len(self._axes) // 3)
+        if self._fronts:
+            conditioned = self._step_fronts(inputs, i, clipping)
+            if conditioned is None:
+                return None
+            inputs = conditioned
+        values = []
+        axes = zip(self._rows, self._ahead_errors[i], self._outputs, strict=True)
+        for a, (row, error, (_, per_lsb, lsb, rounding, low, high, carries)) in enumerate(axes):
+            total = 0.0
+            for weight, j in row:
+                total = total + weight * inputs[j]
+            if self._scaled:
+                total = total + self._ahead_scales[i][a] * inputs[a]
+            code = kernels.code_of(total, error, per_lsb, rounding)
+            if carries:
+                code, self._residues[a] = kernels.carried(code, self._residues[a])
+            if code <= low or code >= high:
+                clipping[a // 3] |= 1 << a % 3
+                code = kernels.limited(code, low, high)
+            values.append(code * lsb)
+        self.position += 1
+        return Step(values, clipping)
+
+    def _step_fronts(
+        self, inputs: Sequence[float], i: int, clipping: list[int]
+    ) -> list[float] | None:
+        """Lead an internal sample through element, filter and window, if it closes the window."""
+        column = i * self._window + int(self._memory[0][kernels.COUNT])
+        rows = [[x] for x in inputs]
+        conditioned, out, hits, closed = [], [0.0], [0.0], 0
+        for a, own in enumerate(self._fronts):
+            closed = kernels.condition(
+                a, rows, [self._ahead_normals[column][a]], *own, self._memory[a], out, hits
+            )
+            conditioned.append(out[0])
+            if closed and hits[0]:
+                clipping[a // 3] |= 1 << a % 3
+        return conditioned if closed else None
+
+    def _look_ahead(self) -> None:
+        """Prepare what samples need that depends on their numbers alone, a row a sample."""
+        block = max(1, _AHEAD // self._window)
+        start, count = self.position, block - self.position % block
+        self._ahead = range(start, start + count)
+        errors, scales, element = [], [], []
+        for a, slow in enumerate(self._slow):
+            nodes = slow.nodes(start, count, compiled=False)
+            error = samples_between(nodes, slow.decimation, start, count)
+            sigma = self._outputs[a].sigma
+            if sigma > 0.0:
+                where = self._key, self._channel + a, Process.WHITE, start, count
+                error = kernels.disturbed(error, sigma, normals(*where).astype(np.float64))
+            errors.append(error)
+            if self._scaled:
+                nodes = slow.scales(start, count)
+                scales.append(samples_between(nodes, slow.decimation, start, count))
+            if self._fronts:
+                white = self._element_normals(a, start, count, machine_code=False)
+                element.append(white.astype(np.float64))
+        self._ahead_errors, self._ahead_scales, self._ahead_normals = (
+            np.array(columns).T.tolist() for columns in (errors, scales, element)
+        )
+
+    def _element_normals(
+        self, a: int, start: int, count: int, *, machine_code: bool
+    ) -> NDArray[np.float32]:
+        first, n = start * self._window, count * self._window
+        if self._fronts[a].sigma == 0.0:
+            return np.zeros(n, np.float32)
+        where = self._key, self._channel + a, Process.WHITE, first, n
+        return normals(*where, compiled=machine_code)
+
+
+def _padded(rows: Sequence[FloatArray]) -> FloatArray:
+    """Stack rows of different lengths; what is beyond an end is not read."""
+    table = np.empty((len(rows), max((len(row) for row in rows), default=0)))
+    for own, row in zip(table, rows, strict=True):
+        own[: len(row)] = row
+    return table

@@ -1,0 +1,500 @@
+"""An IMU on a motion, or in a user's own loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from strapdown._checks import as_finite
+from strapdown.errors import DeviceError, ShapeError, UnknownNameError, ValueRangeError
+from strapdown.sensors._inputs import IdealInputs, takes_mean
+from strapdown.sensors._timeline import Timeline
+from strapdown.sensors.filters import group_delay_s, oversampling, sections_of
+from strapdown.sensors.model import SensorModel
+from strapdown.sensors.noise import GYRO, MAG, NoiseKey, seed_or_drawn, sensor_number
+from strapdown.sensors.samples import Sample, Samples
+from strapdown.sensors.spec import Sampling
+from strapdown.sensors.temperature import TemperatureProfile
+from strapdown.sensors.vibration import VibrationSignal
+from strapdown.units import MICROTESLA, NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from strapdown._typing import ArrayLike, ByteArray, FloatArray
+    from strapdown.motion.source import InertialSource
+    from strapdown.sensors.spec import ImuSpec
+    from strapdown.sensors.triad import TriadSpec
+    from strapdown.sensors.vibration import Vibration
+    from strapdown.series import Trajectory
+
+__all__ = ["ImuSimulator"]
+
+_FIELD = (0.0, 25.0 * MICROTESLA, -43.30127018922194 * MICROTESLA)
+_AHEAD = 1024  # samples whose moments a stream prepares at once
+_INCREMENTS = {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
+_NEEDS_SOURCE = {Sampling.PREINTEGRATED, Sampling.VELOCITY_DIFFERENCE}
+
+
+class ImuSimulator:
+    """A device with the errors of a specification.
+
+    Three ways to use it, with the same bits: :meth:`run` gives many samples along a motion,
+    compiled; :meth:`step` the next one, in plain Python; and :meth:`feed` takes ideal inputs
+    from a loop of the user's own. Bits depend on specification, seed, sensor number and sample
+    number only (and on the motion); not on chunks, threads, other sensors, or where one starts.
+
+    A low-pass starts in the steady state of its first input. Means and increments that would
+    begin before the motion does start with sample 1, one interval later. Increments have the
+    errors of the mean rate over their interval, times the interval; so a least significant bit of
+    a delta angle is ``resolution`` times the interval.
+
+    Parameters
+    ----------
+    spec : ImuSpec
+        The part. Terms that it does not know are off; :meth:`metadata` lists them.
+    source : InertialSource, optional
+        What the sensor rides on, such as ``Mounted(motion)``. :meth:`feed` needs none.
+    seed : int or None, optional
+        Of the noise, 0 to 2**64 - 1; None draws one, which :meth:`metadata` tells.
+    name : str, optional
+        Of the sensor; its hash is the sensor number.
+    sensor : int, optional
+        Another sensor number, 0 to 2**32 - 1.
+    start_s : float, optional
+        True instant of sample 0 [s].
+    start_ns : int, optional
+        The stamp of instant 0 [ns].
+    magnetic_field_world : (3,), optional
+        Around the sensor [T, world]; by default 50 uT that dip 60 degrees below north in ENU.
+    temperature : TemperatureProfile or float, optional
+        [degC]; without it the terms of temperature are off.
+    vibration : Vibration, optional
+        Added to the ideal inputs of a source.
+    noise_start : {"stationary", "zero"}, optional
+        Where flicker and Gauss-Markov noise start.
+    include_bias : bool, optional
+        Whether covariances contain the slow errors as well: turn-on bias, flicker and
+        Gauss-Markov noise in their steady state, random walk since power-on.
+
+    Raises
+    ------
+    ValueRangeError
+        The seed, the sensor number or a filter does not fit; the source has not what the
+        sampling asks for, or starts after ``start_s``.
+    UnknownNameError
+        There is no such noise start.
+    ShapeError
+        The field has not three components.
+    """
+
+    def __init__(  # noqa: PLR0913 (one option a part of the world)
+        self,
+        spec: ImuSpec,
+        source: InertialSource | None = None,
+        *,
+        seed: int | None = 0,
+        name: str = "imu",
+        sensor: int | None = None,
+        start_s: float = 0.0,
+        start_ns: int = 0,
+        magnetic_field_world: ArrayLike | None = None,
+        temperature: TemperatureProfile | float | None = None,
+        vibration: Vibration | None = None,
+        noise_start: Literal["stationary", "zero"] = "stationary",
+        include_bias: bool = False,
+    ) -> None:
+        self.spec, self.source, self.name = spec, source, name
+        number = sensor_number(name) if sensor is None else sensor
+        if not 0 <= number < 2**32:
+            raise ValueRangeError(f"expected a sensor number from 0 to 2**32 - 1, got {number}")
+        self.key = NoiseKey(seed_or_drawn(seed), number)
+        self._window = oversampling(spec)
+        if spec.sampling is Sampling.PREINTEGRATED and self._window > 1:
+            raise ValueRangeError(
+                f"expected neither filter nor oversampling with {str(spec.sampling)!r} samples, "
+                f"got {self._window} internal samples; sample 'integral' instead"
+            )
+        self._needs_source = spec.sampling in _NEEDS_SOURCE
+        self._increments = spec.sampling in _INCREMENTS
+        self._dt_s = 1.0 / float(spec.rate_hz)
+        self._start_s, self._start_ns = start_s, start_ns
+        if isinstance(temperature, int | float):
+            temperature = TemperatureProfile(temperature)
+        self._temperature = temperature
+        self._field = None
+        if spec.mag is not None:
+            field = _FIELD if magnetic_field_world is None else magnetic_field_world
+            self._field = as_finite(field, "magnetic_field_world", (3,))
+        self._vibration = None
+        if vibration is not None:
+            self._vibration = VibrationSignal(vibration, spec.rate_hz * self._window, self.key)
+        _require_one_of("noise start", noise_start, ("stationary", "zero"))
+        self._noise_start, self._include_bias = noise_start, include_bias
+        self._power_cycle = self._offset = 0
+        self._ahead_inputs: list[tuple[float, ...]] = []
+        self._ahead_moments: list[tuple[Any, ...]] = []
+        self._imu = self._model((spec.gyro, spec.accel), GYRO)
+        self._mag = None if spec.mag is None else self._model((spec.mag,), MAG)
+        self._begin(start_s)
+
+    def _model(self, triads: Sequence[TriadSpec], channel: int) -> SensorModel:
+        return SensorModel(
+            triads,
+            self.key,
+            rate_hz=float(self.spec.rate_hz),
+            channel=channel,
+            oversampling=self._window,
+            mean=self.spec.sampling in {Sampling.AVERAGE, Sampling.INTEGRAL},
+            stationary=self._noise_start == "stationary",
+            temperature=self._by_sample(self._temperature),
+        )
+
+    def _by_sample(
+        self, profile: TemperatureProfile | None
+    ) -> Callable[[FloatArray], FloatArray] | None:
+        """Return the temperature by sample of the noise, which may go on over a reset."""
+        if profile is None:
+            return None
+        return lambda samples: profile.at(
+            self._timeline.start_s + np.maximum(samples - self._offset, 0.0) * self._dt_s
+        )
+
+    def _begin(self, start_s: float) -> None:
+        """Stand before the first sample, with no memory of inputs."""
+        self._timeline = Timeline(
+            self.spec,
+            self.key,
+            start_s=start_s,
+            start_ns=self._start_ns,
+            window=self._window,
+            temperature=self._temperature,
+        )
+        self._inputs = None
+        if self.source is not None:
+            self._inputs = IdealInputs(
+                self.source,
+                self.spec,
+                self._timeline.clock,
+                vibration=self._vibration,
+                field_world=self._field,
+            )
+        self._next = 0 if self._inputs is None else self._inputs.first
+        for model in self._models():
+            model.reset(self._power_cycle)
+        self._place()
+
+    def _models(self) -> list[SensorModel]:
+        return [self._imu] if self._mag is None else [self._imu, self._mag]
+
+    def _place(self) -> None:
+        """Bring the models to the next sample, and forget what was prepared for others."""
+        for model in self._models():
+            model.position = self._offset + self._next
+        self._ahead = range(0)
+
+    # -- samples -------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """Number of the next sample."""
+        return self._next
+
+    def run(self, samples: int) -> Samples:
+        """Return the next samples along the motion, compiled.
+
+        Parameters
+        ----------
+        samples : int
+            How many; :meth:`blocks` takes long runs apart.
+
+        Raises
+        ------
+        DeviceError
+            There is no source, or inputs of :meth:`feed` wait for the end of their sample.
+        ValueRangeError
+            The motion ends before the last sample, or the number is negative.
+        """
+        start, stop = self._next, self._next + samples
+        inputs = self._inputs_until(stop)
+        measured = np.empty((6 if self._mag is None else 9, samples))
+        clipping = np.zeros((2, samples), np.uint8)
+        while self._next < stop:
+            columns = inputs.columns(self._next, stop)
+            count = columns.shape[1] // self._window
+            rows = slice(self._next - start, self._next - start + count)
+            measured[:6, rows], clipping[:, rows] = self._imu.run(columns[:6])
+            if self._mag is not None:
+                measured[6:, rows], _ = self._mag.run(columns[6:])
+            self._next += count
+        return self._collected(start, measured, clipping)
+
+    def blocks(self, samples: int, *, block: int = 65536) -> Iterator[Samples]:
+        """Give the next samples block by block, in bounded memory.
+
+        Parameters
+        ----------
+        samples : int
+            All together.
+        block : int, optional
+            At most so many at once.
+
+        Raises
+        ------
+        DeviceError, ValueRangeError
+            As :meth:`run`.
+        """
+        for done in range(0, samples, block):
+            yield self.run(min(block, samples - done))
+
+    def step(self) -> Sample:
+        """Return the next sample along the motion, in plain Python.
+
+        Raises
+        ------
+        DeviceError, ValueRangeError
+            As :meth:`run`.
+        """
+        if self._next not in self._ahead or not self._ahead_inputs:
+            inputs = self._inputs_until(self._next + 1)
+            columns = inputs.columns(self._next, self._next + inputs.block)
+            self._look_ahead(columns.shape[1] // self._window)
+            self._ahead_inputs = list(zip(*columns.tolist(), strict=True))
+        first = (self._next - self._ahead.start) * self._window
+        taken = [self._take(x) for x in self._ahead_inputs[first : first + self._window]]
+        return cast("Sample", taken[-1])
+
+    def feed(
+        self,
+        angular_velocity: Sequence[float],
+        specific_force: Sequence[float],
+        magnetic_field: Sequence[float] = (),
+    ) -> Sample | None:
+        """Take the ideal inputs of one internal sample; return the sample that they complete.
+
+        With oversampling M every M-th call returns a sample, and the others None. Means and
+        increments are those of the M inputs.
+
+        Parameters
+        ----------
+        angular_velocity, specific_force, magnetic_field : 3 floats
+            [rad/s], [m/s^2], [T], axes of the sensor; the field only where there is a
+            magnetometer.
+
+        Raises
+        ------
+        DeviceError
+            The sampling needs the motion between the inputs.
+        ShapeError
+            An input has not three numbers.
+        """
+        if self._needs_source:
+            raise DeviceError(
+                f"expected a sampling that inputs at instants suffice for, "
+                f"got {str(self.spec.sampling)!r}; give a source and use step()"
+            )
+        sizes = len(angular_velocity), len(specific_force), len(magnetic_field)
+        if sizes != (3, 3, 0 if self._mag is None else 3):
+            raise ShapeError(
+                "expected 3 numbers of angular velocity and specific force, and of magnetic field "
+                f"if there is a magnetometer, got {sizes}"
+            )
+        if self._next not in self._ahead:
+            self._look_ahead(_AHEAD)
+        return self._take([*map(float, (*angular_velocity, *specific_force, *magnetic_field))])
+
+    def _take(self, inputs: Sequence[float]) -> Sample | None:
+        """Take one internal sample."""
+        step = self._imu.step(inputs)
+        field = None if self._mag is None else self._mag.step(inputs[6:])
+        if step is None:
+            return None
+        i = self._next - self._ahead.start
+        self._next += 1
+        values, clipping = step
+        gyro, accel = values[:3], values[3:]
+        rates: tuple[list[float] | None, ...] = (gyro, accel, None, None)
+        if self._increments:
+            dt_s = self._dt_s
+            rates = (None, None, [x * dt_s for x in gyro], [x * dt_s for x in accel])
+        *stamps, temperature, flags = self._ahead_moments[i]
+        magnetic_field = None if field is None else field.values
+        return Sample._make((*stamps, *rates, magnetic_field, temperature, *clipping, flags))
+
+    def _look_ahead(self, samples: int) -> None:
+        """Prepare the moments of the next samples for a stream."""
+        self._ahead = range(self._next, self._next + samples)
+        self._ahead_inputs = []
+        moments = self._timeline.moments(self._next, samples)
+        columns = ([None] * samples if c is None else c.tolist() for c in moments)
+        self._ahead_moments = list(zip(*columns, strict=True))
+
+    def _inputs_until(self, stop: int) -> IdealInputs:
+        """Return the inputs, if they reach sample ``stop - 1`` from here."""
+        if self._inputs is None:
+            raise DeviceError("expected a source to ride on, got none; give one, or use feed()")
+        if self._imu.window_open:
+            raise DeviceError(
+                "expected whole samples before, got inputs that wait for the end of theirs; "
+                "feed the rest or reset"
+            )
+        if stop < self._next:
+            raise ValueRangeError(f"expected 0 samples or more, got {stop - self._next}")
+        if stop > self._next:
+            self._inputs.require(stop - 1)
+        return self._inputs
+
+    def _collected(self, start: int, measured: FloatArray, clipping: ByteArray) -> Samples:
+        """Return samples with what was measured, one row an axis."""
+        count = measured.shape[1]
+        moments = self._timeline.moments(start, count)
+        increments = self._increments
+        if increments:
+            measured[:6] *= self._dt_s
+        gyro, accel = measured[:3].T, measured[3:6].T
+        variance: FloatArray = np.broadcast_to(self._imu.variance, (count, 6))
+        if self._include_bias:
+            samples = (self._offset + moments.seq).astype(np.float64)
+            variance = np.add(variance, self._imu.bias_variance(samples * self._dt_s))
+        return Samples(
+            **moments._asdict(),
+            angular_velocity=None if increments else gyro,
+            specific_force=None if increments else accel,
+            delta_angle=gyro if increments else None,
+            delta_velocity=accel if increments else None,
+            magnetic_field=None if self._mag is None else measured[6:].T,
+            gyro_clipping=clipping[0],
+            accel_clipping=clipping[1],
+            gyro_variance=variance[:, :3],
+            accel_variance=variance[:, 3:],
+            interval_ns=round(self._dt_s * NS_PER_S),
+            name=self.name,
+        )
+
+    def truth(self, samples: Samples) -> Trajectory:
+        """Return the true pose and velocity at the samples.
+
+        Raises
+        ------
+        DeviceError
+            There is no source.
+        """
+        if self.source is None:
+            raise DeviceError("expected a source to ride on, got none")
+        return self.source.truth(samples.t_true_s, start_ns=self._start_ns)
+
+    def instants(self, start: int, count: int) -> FloatArray:
+        """Return the true instants of samples ``start``, ``start + 1``, ... (count,) [s]."""
+        return self._timeline.clock.instants(start, count)
+
+    # -- where it stands -----------------------------------------------------------------------
+
+    def seek(self, sample: int) -> None:
+        """Go to a sample: the next one is the one that a run from the start has there.
+
+        A filter, or a rest that rounding carries, needs all samples before; these are run.
+
+        Raises
+        ------
+        DeviceError
+            They are to be run, and there is no source.
+        ValueRangeError
+            The sample is before the first one, or after the end of the motion.
+        """
+        first = 0 if self._inputs is None else self._inputs.first
+        if sample < first:
+            raise ValueRangeError(f"expected a sample from {first} on, got {sample}")
+        if any(model.has_memory for model in self._models()):
+            if sample < self._next:
+                self._begin(self._timeline.start_s)
+            for _ in self.blocks(sample - self._next):
+                pass
+        self._next = sample
+        self._place()
+
+    def reset(
+        self,
+        *,
+        start_s: float | None = None,
+        noise: Literal["continue", "restart"] = "continue",
+        power_cycle: bool = False,
+    ) -> None:
+        """Begin again with sample 0: filters, differences, clock and queue are as new.
+
+        Parameters
+        ----------
+        start_s : float, optional
+            True instant of sample 0 [s]; by default that of the beginning.
+        noise : {"continue", "restart"}, optional
+            Whether noise and time since power-on go on with the next sample number, or begin
+            again as well. The noise of clock, latency and vibration always begins again.
+        power_cycle : bool, optional
+            Whether to draw anew what is drawn at power-on.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such way of the noise.
+        ValueRangeError
+            ``start_s`` is not within the motion.
+        """
+        _require_one_of("way of the noise", noise, ("continue", "restart"))
+        self._offset = self._offset + self._next if noise == "continue" else 0
+        self._power_cycle += power_cycle
+        self._begin(self._start_s if start_s is None else start_s)
+
+    def state(self) -> dict[str, Any]:
+        """Return where the device stands, as JSON-able values."""
+        return {
+            "next": self._next,
+            "offset": self._offset,
+            "power_cycle": self._power_cycle,
+            "start_s": self._timeline.start_s,
+            "timeline": self._timeline.state(),
+            "models": [model.state() for model in self._models()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Stand where a device of the same arguments stood when :meth:`state` was taken."""
+        self._offset, self._power_cycle = state["offset"], state["power_cycle"]
+        self._begin(state["start_s"])
+        self._next = state["next"]
+        self._timeline.restore(state["timeline"])
+        for model, own in zip(self._models(), state["models"], strict=True):
+            model.restore(own)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what a record of the run should say, as JSON-able values.
+
+        Times: a mean or an increment is stamped at its end, ``interval_s`` after its begin.
+        ``group_delay_s`` is that of filter and window for low frequencies; stamps are not shifted
+        by it.
+        """
+        spec = self.spec
+        off = [name for name, triad in spec.triads().items() if triad.temperature]
+        return {
+            "sensor": spec.name,
+            "name": self.name,
+            "seed": self.key.seed,
+            "sensor_number": self.key.sensor,
+            "power_cycle": self._power_cycle,
+            "rate_hz": float(spec.rate_hz),
+            "oversampling": self._window,
+            "sampling": str(spec.sampling),
+            "interval_s": self._dt_s,
+            "group_delay_s": {name: self._delay_s(triad) for name, triad in spec.triads().items()},
+            "noise_start": self._noise_start,
+            "missing": list(spec.missing()),
+            "without_temperature": [] if self._temperature else off,
+        }
+
+    def _delay_s(self, triad: TriadSpec) -> float:
+        internal_hz = float(self.spec.rate_hz) * self._window
+        filtered_s = group_delay_s(sections_of(triad.bandwidth, internal_hz), internal_hz)
+        return filtered_s + (0.5 * self._dt_s if takes_mean(self.spec, triad) else 0.0)
+
+
+def _require_one_of(kind: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
