@@ -34,7 +34,9 @@ if TYPE_CHECKING:
         Vector3,
         VehicleImu,
     )
+    from strapdown.sensors import ImuSimulator, ImuSpec
     from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+    from strapdown.simulation import simulate
     from strapdown.transport import Topic
 
 _HOME = {
@@ -42,6 +44,8 @@ _HOME = {
     "ComplementaryFilter": "estimation",
     "Imu": "messages",
     "ImuSeries": "series",
+    "ImuSimulator": "sensors",
+    "ImuSpec": "sensors",
     "Increments": "series",
     "Odometry": "messages",
     "Pose3D": "messages",
@@ -57,6 +61,7 @@ _HOME = {
     "WorldFrame": "geometry",
     "evaluate_orientation": "evaluation",
     "open": "formats",
+    "simulate": "simulation",
     "write": "formats",
 }
 
@@ -65,6 +70,8 @@ __all__ = [
     "ComplementaryFilter",
     "Imu",
     "ImuSeries",
+    "ImuSimulator",
+    "ImuSpec",
     "Increments",
     "Odometry",
     "Pose3D",
@@ -81,6 +88,7 @@ __all__ = [
     "__version__",
     "evaluate_orientation",
     "open",
+    "simulate",
     "write",
 ]
 
