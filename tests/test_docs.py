@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from strapdown.motion import MOTIONS
+from strapdown.sensors import profile_names
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -73,3 +77,29 @@ def test_linked_files_of_the_pages_exist():
     for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links {target}"
+
+
+@pytest.fixture
+def make_gallery():
+    spec = importlib.util.spec_from_file_location("make_gallery", ROOT / "docs" / "make_gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_gallery_is_the_page_that_its_script_writes(make_gallery):
+    assert (ROOT / "docs" / "gallery.md").read_text() == make_gallery.page()
+
+
+@pytest.mark.parametrize("name", [*MOTIONS, *profile_names()])
+def test_the_gallery_shows_every_motion_and_every_profile(name):
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    assert f"### {name}\n" in page
+    assert f"](gallery/{name}.png)" in page
+
+
+def test_the_pictures_of_the_gallery_are_small_and_all_of_them_shown():
+    pages = "".join(page.read_text() for page in PAGES)
+    for picture in (ROOT / "docs" / "gallery").iterdir():
+        assert f"gallery/{picture.name})" in pages
+        assert picture.stat().st_size < 60_000, f"{picture.name}: draw less of it"

@@ -10,7 +10,7 @@ import pytest
 
 import strapdown
 
-HEAVY = ("scipy", "numba", "matplotlib", "rosbags", "pyulog", "mcap", "typer")
+HEAVY = ("scipy", "numba", "matplotlib", "mujoco", "pyarrow", "rosbags", "pyulog", "mcap", "typer")
 
 
 def modules_after(statement: str) -> set[str]:

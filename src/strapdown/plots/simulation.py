@@ -158,7 +158,7 @@ def _draw_allan(
         unknown = [text for field, text in words.items() if getattr(triad, field) is None]
         notes = [f"not given: {', '.join(unknown)}"] if unknown else []
         drawn = _draw_model(axis, triad, quantity)
-        if name in measured and not _draw_points(axis, measured[name], quantity) and drawn:
+        if drawn and name in measured and not _draw_points(axis, measured[name], quantity):
             notes.append("simulated: constant, rounding hides the noise")
         if drawn:
             axis.set_xscale("log")

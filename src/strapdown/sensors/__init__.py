@@ -4,6 +4,7 @@
 :class:`ImuSimulator` is the device.
 """
 
+from strapdown.sensors.noise import monte_carlo_seed
 from strapdown.sensors.profiles import Datasheet, load_profile, profile_names
 from strapdown.sensors.samples import Flag, Sample, Samples, Stamps
 from strapdown.sensors.simulator import ImuSimulator
@@ -27,9 +28,12 @@ from strapdown.sensors.spec import (
 from strapdown.sensors.temperature import TemperatureProfile, temperature_table
 from strapdown.sensors.units import (
     bias_instability_from_allan_minimum,
+    bias_instability_from_b,
     from_angle_random_walk,
     from_velocity_random_walk,
+    gauss_markov_from_diffusion,
     noise_density_from,
+    turn_on_from_limit,
 )
 from strapdown.sensors.vibration import Line, RotorSpeed, Spectrum, Vibration
 
@@ -61,10 +65,14 @@ __all__ = [
     "TurnOn",
     "Vibration",
     "bias_instability_from_allan_minimum",
+    "bias_instability_from_b",
     "from_angle_random_walk",
     "from_velocity_random_walk",
+    "gauss_markov_from_diffusion",
     "load_profile",
+    "monte_carlo_seed",
     "noise_density_from",
     "profile_names",
     "temperature_table",
+    "turn_on_from_limit",
 ]

@@ -74,8 +74,9 @@ class IdealInputs:
                 f"got {clock.start_s:g} s"
             )
         whole = any(self._means) or self._sampling is Sampling.PREINTEGRATED
-        covered = clock.edges(0, 1)[0] >= source.start_s
-        self.first = 1 if whole and not covered else 0
+        self.first = 0
+        while whole and clock.edges(self.first, 1)[0] < source.start_s:
+            self.first += 1
 
     def require(self, sample: int) -> None:
         """Check that the motion reaches a sample.

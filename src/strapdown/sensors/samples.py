@@ -90,7 +90,7 @@ class Samples:
     flags : (N,) uint8
         Bits of :class:`Flag`.
     gyro_variance, accel_variance : (N, 3)
-        Of the error of a rate [rad^2/s^2], [m^2/s^4].
+        Of the error of a rate, or of the mean rate of an increment [rad^2/s^2], [m^2/s^4].
     interval_ns : int
         Nominal time between samples [ns].
     name : str

@@ -209,6 +209,11 @@ class ImuSimulator:
         samples : int
             How many; :meth:`blocks` takes long runs apart.
 
+        Returns
+        -------
+        Samples
+            One row a sample, dropped ones included.
+
         Raises
         ------
         DeviceError
@@ -273,8 +278,10 @@ class ImuSimulator:
     ) -> Sample | None:
         """Take the ideal inputs of one internal sample; return the sample that they complete.
 
-        With oversampling M every M-th call returns a sample, and the others None. Means and
-        increments are those of the M inputs.
+        Inputs come at the internal rate, ``rate_hz`` times oversampling. With oversampling M
+        every M-th call returns a sample, and the others None. Means and increments are those of
+        the M inputs, so with M = 1 they are the input itself. Vibration is not added: it belongs
+        to what the user's loop gives.
 
         Parameters
         ----------

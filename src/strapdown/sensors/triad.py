@@ -244,13 +244,14 @@ class TriadSpec:
     rate_ramp : float or 3 floats, optional
         [u/s] since power-on; Allan deviation R tau / sqrt(2).
     turn_on_bias, turn_on_scale, turn_on_misalignment : TurnOn, optional
-        Drawn once a power cycle [u], [1], [rad].
+        Drawn once a power cycle [u], [1], [rad]: a bias for each axis, the three diagonal and
+        the six other entries of E.
     bias : 3 floats
         Constant [u].
     scale_misalignment : 3x3
         E in y = (I + E) x.
     g_sensitivity : 3x3, optional
-        Of gyros [rad/s per m/s^2].
+        Of gyros: a row a gyro axis, a column an axis of specific force [rad/s per m/s^2].
     g_squared_sensitivity : 3x3, optional
         Of gyros, on the squares of specific force [rad/s per (m/s^2)^2].
     quadratic, cubic : float or 3 floats, optional
