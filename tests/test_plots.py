@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from strapdown import plots
+from strapdown.calibration import AllanAccumulator
 from strapdown.errors import FormatError, UnknownNameError, UnsupportedError
 from strapdown.formats import Recording
+from strapdown.sensors import ImuSpec, TriadSpec
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 STEP_NS = 5_000_000
@@ -131,3 +133,39 @@ def test_a_smooth_signal_of_any_length_is_one_unbroken_line(count):
     assert np.isfinite(y).all()
     assert (t[0], t[-1]) == pytest.approx((0.0, t_ns[-1] / 1e9), abs=0.1)
     assert y.max() == rates.max()
+
+
+@pytest.mark.parametrize("with_truth", [True, False])
+def test_a_simulation_is_drawn_with_its_signals_and_its_noise_at_rest(with_truth):
+    spec = ImuSpec(gyro=TriadSpec(noise_density=1e-3), mag=TriadSpec())
+    rest = {"gyro": AllanAccumulator(200.0)}
+    rest["gyro"].add(np.random.default_rng(1).standard_normal((1000, 3)))
+    series = imu(magnetic_field=np.full((400, 3), 2e-5))
+    truth = track() if with_truth else None
+    axes = plots.plot_simulation(series, truth, spec, rest).axes
+    deviation = ["deg/h", "µg", "nT"]
+    assert [axis.get_ylabel() for axis in axes] == [
+        "angular velocity [rad/s]",
+        "specific force [m/s$^2$]",
+        "magnetic field [µT]",
+        *(["attitude [deg]"] if with_truth else []),
+        *(f"Allan deviation [{unit}]" for unit in deviation),
+    ]
+    assert drawn(axes[1], "z")[1] == pytest.approx(np.full(400, 9.80665))
+    assert drawn(axes[2], "x")[1] == pytest.approx(np.full(400, 20.0))
+    gyro, accel = axes[-3:-1]
+    tau_s, model = drawn(gyro, "model")
+    assert model == pytest.approx(np.degrees(1e-3 / np.sqrt(tau_s)) * 3600.0)
+    assert [box.get_label() for box in gyro.containers] == [f"{a}, simulated" for a in "xyz"]
+    assert not accel.get_lines()
+
+
+def test_a_sensor_without_errors_is_drawn_without_a_deviation(tmp_path):
+    rest = {"accel": AllanAccumulator(200.0)}
+    rest["accel"].add(1e-12 * np.random.default_rng(1).standard_normal((1000, 3)))  # rounding
+    figure = plots.plot_simulation(imu(), track(), ImuSpec(), rest)
+    gyro, accel = figure.axes[-2:]
+    for axis in (gyro, accel):
+        assert not axis.get_lines()
+        assert "not given: white noise" in axis.texts[0].get_text()
+    plots.save(figure, tmp_path / "a.png")  # no logarithm of nothing

@@ -133,8 +133,8 @@ def test_strict_names_the_row_and_both_stamps_where_time_goes_back():
     with pytest.raises(TimeOrderError) as caught:
         timebase.ordered(imu(t_ns))
     assert str(caught.value) == (
-        'row 812: time goes back by 0.004 s (1.233 after 1.237); pass policy="sort" or '
-        'policy="drop"'
+        "row 812: time goes back by 0.004 s (1.233 after 1.237); use timebase.ordered with "
+        'policy="sort" or policy="drop"'
     )
     assert (caught.value.row, caught.value.t_ns, caught.value.previous_ns) == (
         812,

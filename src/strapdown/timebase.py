@@ -409,7 +409,7 @@ def _order_error(stamps: IntArray, row: int) -> TimeOrderError:
     if now < before:
         step = _seconds(before - now)
         what = f"time goes back by {step} s ({_seconds(now)} after {_seconds(before)})"
-    line = f'row {row}: {what}; pass policy="sort" or policy="drop"'
+    line = f'row {row}: {what}; use timebase.ordered with policy="sort" or policy="drop"'
     return TimeOrderError(line, row=row, t_ns=now, previous_ns=before)
 
 

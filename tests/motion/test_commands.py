@@ -440,6 +440,17 @@ def test_a_path_to_a_pole_is_refused():
     MotionCommands.from_rows(initial, rows, frame="flat")
 
 
+@pytest.mark.parametrize(
+    ("height", "down", "duration_s"), [(-6.37e6, 0.0, 1000), (0.0, 1000.0, 7e5)]
+)
+def test_a_path_deep_into_the_earth_is_refused(height, down, duration_s):
+    initial = [40.0, 0.0, height, 10.0, 0.0, down, 0.0, 0.0, 0.0]
+    rows = [[1, 0, 0, 0, 0, 0, 0, duration_s, 1]]
+    with pytest.raises(ValueRangeError, match=r"above a height of -1e\+06 m, got -.*vz"):
+        MotionCommands.from_rows(initial, rows)
+    MotionCommands.from_rows(initial, rows, frame="flat")
+
+
 # Any commands
 
 

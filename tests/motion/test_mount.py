@@ -335,3 +335,5 @@ def test_a_mount_keeps_its_own_copy():
     mount = Mount(arm)
     arm[:] = 9.0
     np.testing.assert_array_equal(mount.lever_arm, [1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(mount.lever_arm)[:] = 9.0

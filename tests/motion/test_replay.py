@@ -188,6 +188,12 @@ def test_stamps_must_increase(step):
         Replay(series.replace(t_ns=t_ns))
 
 
+@pytest.mark.parametrize("edges", [[0.1, 0.2, 0.2], [0.1, 0.2, 0.05]])
+def test_edges_that_do_not_ascend_are_refused(edges):
+    with pytest.raises(ValueRangeError, match=r"edges_s\[2\] = .* after 0\.2; sort"):
+        Replay(recorded()).integrals(edges)
+
+
 def test_rows_without_a_value_are_named():
     values = signal(np.arange(200) / 100)
     values[[11, 30], 4] = np.nan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from strapdown import plots
 from strapdown.cli._common import Force, progress_bar, working
 from strapdown.cli._outcome import Outcome
+from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, refuse
 from strapdown.messages.conversion import series_from_increments
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
@@ -19,7 +19,7 @@ from strapdown.plots._axes import PICTURES
 from strapdown.sensors import Sampling, SpecWarning, TriadSpec
 from strapdown.sensors.units import Limit
 from strapdown.simulation import find_motion, find_sensor, record, rest_deviation, simulate
-from strapdown.simulation.record import ENDINGS, TRUTH_ENDINGS
+from strapdown.simulation.recorder import ENDINGS, TRUTH_ENDINGS
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def sim(
         Path, typer.Option("--output", "-o", help="Ends in .mcap, .csv, .npz or .parquet.")
     ],
     rate: Annotated[
-        float | None, typer.Option(help="Samples a second [Hz]; by default the sensor's own.")
+        float | None, typer.Option(help="Samples a second; by default the sensor's own.")
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option(help="Length [s]; by default all of the motion, or 60 s where it is endless."),
+        typer.Option(help="Seconds; by default all of the motion, or 60 where it has no end."),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Key of all noise: the same seed gives the same bits.")
@@ -76,10 +76,12 @@ def sim(
     ] = None,
     pose_noise: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="M DEG", help="Noise of its positions and attitudes, for smooth."),
+        typer.Option(
+            metavar="M DEG", help="Noise of its positions in m and attitudes in deg, to smooth."
+        ),
     ] = None,
     knots_per_s: Annotated[
-        float | None, typer.Option(help="Or the knots of the smooth spline [1/s].")
+        float | None, typer.Option(help="Or the knots of the smooth spline, a second.")
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="Where in a world the IMU sits; by default imu.")
@@ -89,20 +91,21 @@ def sim(
         tuple[float, float, float] | None,
         typer.Option(
             metavar="LAT LON HEIGHT",
-            help="Turn with the Earth at this origin [deg] [deg] [m], instead of a flat one.",
+            help="Turn with the Earth, this origin in deg, deg and m, instead of a flat one.",
         ),
     ] = None,
     force: Force = False,
 ) -> Outcome:
     """Simulate a sensor on a motion and write its samples, with the truth beside them.
 
-    The noise, bias and range are those of the sensor's data sheet; what it does not say is off
-    and listed. The same seed gives the same bits. The picture shows the signals, and the Allan
-    deviation of the sensor at rest on the lines of its specification.
+    The noise, bias and range are those of the sensor's data sheet; what it
+    does not say is off and listed. The same seed gives the same bits. The
+    picture shows the signals, and the Allan deviation of the sensor at rest
+    on the lines of its specification.
 
-    --json prints motion, sensor, rate_hz, duration_s, seed, sensors (names), samples, files
-    (messages by path), picture, clipped (samples by triad), dropped, missing (parameters that
-    are off), notes and warnings.
+    The fields of --json: motion, sensor, rate_hz, duration_s, seed, sensors
+    (names), samples, files (messages by path), picture, clipped (samples by
+    triad), dropped, missing (parameters that are off), notes, warnings.
 
     Examples
     --------
@@ -165,7 +168,7 @@ def _earth(wgs84: tuple[float, float, float] | None) -> Wgs84 | None:
         return None
     latitude, longitude, height = wgs84
     if not abs(latitude) <= 90.0:
-        raise typer.BadParameter(f"expected a latitude from -90 to 90 deg, got {latitude:g}")
+        raise ValueRangeError(f"expected a latitude from -90 to 90 deg, got {latitude:g}")
     return Wgs84(latitude * RAD_PER_DEG, longitude * RAD_PER_DEG, height)
 
 
@@ -174,9 +177,8 @@ def _draw(
 ) -> str:
     """Draw the first sensor; say how much of a long run is drawn."""
     most_s = DRAWN_SAMPLES / float(spec.rate_hz)
-    part = replace(ride, duration_s=min(ride.duration_s, most_s))
     seed, name = report.seed, report.sensors[0]
-    samples, truth = simulate(part, spec, seed=seed, name=name)
+    samples, truth, _ = simulate(ride, spec, min(ride.duration_s, most_s), seed=seed, name=name)
     rates = samples.delta_angle is None
     series = samples.series() if rates else series_from_increments(samples.increments())
     rest = rest_deviation(spec, seed=seed, name=name)
@@ -204,7 +206,7 @@ def _remarks(spec: ImuSpec, report: SimulationReport) -> Iterator[str]:
         own = f"{name}."
         off = [each.removeprefix(own) for each in report.missing if each.startswith(own)]
         if triad == TriadSpec():
-            yield f"{name}: nothing is known of its errors, so it has none"
+            yield f"{name}: ideal, nothing is known of its errors"
         elif off:
             yield f"{name}, not known and so off: {', '.join(off)}"
 

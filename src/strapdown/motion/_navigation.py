@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["geographic", "q_world_from_enu", "transport_rate"]
 
 _POLAR: Final = 89.9 * RAD_PER_DEG  # beyond, north-east-down axes spin about the vertical
+_DEEPEST: Final = -1e6  # m; towards the centre of the Earth, latitude loses its meaning
 
 
 def geographic(
@@ -45,13 +46,18 @@ def geographic(
     Raises
     ------
     ValueRangeError
-        The path comes near a pole.
+        The path comes near a pole, or leads deep into the Earth.
     """
     north, east, down = velocity_ned
     latitude_0, longitude_0, height_0 = origin
     zero = np.zeros(1)
     t_s = panels.nodes_s
     height = height_0 + panels.integral(-down[None], zero).at(t_s)[0]
+    if not height.min() > _DEEPEST:
+        raise ValueRangeError(
+            f"expected a path above a height of {_DEEPEST:g} m, got {height.min():.6g} m; check the"
+            ' initial height, vz (down is positive) and durations, or pass frame="flat"'
+        )
     latitude, change = np.full_like(t_s, latitude_0), np.inf
     while change > 1e-15:  # Picard's iteration: each round gains two digits, over any distance
         _check_clear_of_poles(latitude)

@@ -90,7 +90,8 @@ class MotionCommands:
     Raises
     ------
     ValueRangeError
-        No command takes time, ``blend_s`` is negative, or the path comes near a pole.
+        No command takes time, ``blend_s`` is negative, or the path comes near a pole or leads
+        deep into the Earth.
     UnknownNameError
         There is no such frame.
     """

@@ -24,6 +24,7 @@ __all__ = [
     "Motion",
     "Spanned",
     "as_vector",
+    "ascending",
     "columns",
     "instants",
     "sine_cosine",
@@ -160,6 +161,25 @@ def instants(t_s: ArrayLike, motion: Spanned) -> FloatArray:
             f" {array[first]}; ask for a time within the motion, or make the motion longer"
         )
     return array
+
+
+def ascending(edges_s: ArrayLike, motion: Spanned) -> FloatArray:
+    """Return the ends of intervals as :func:`instants` does, and require them to ascend.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As :func:`instants`, or the edges do not ascend.
+    """
+    edges = instants(edges_s, motion)
+    back = np.flatnonzero(np.diff(edges) <= 0.0)
+    if back.size:
+        row = int(back[0]) + 1
+        raise ValueRangeError(
+            f"expected ascending edges_s, got edges_s[{row}] = {edges[row]} after"
+            f" {edges[row - 1]}; sort the instants and drop repeated ones"
+        )
+    return edges
 
 
 def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.errors import ShapeError
 from strapdown.geometry import quaternion
 from strapdown.geometry._kernels import quaternion_rotate
 from strapdown.motion.earth import FlatEarth, Wgs84
-from strapdown.motion.kinematics import Kinematics, as_vector, columns, instants
+from strapdown.motion.kinematics import Kinematics, as_vector, ascending, columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,6 +54,7 @@ class Mount:
         lever_arm = as_finite(self.lever_arm, "lever_arm", (3,)).copy()
         if lever_arm.shape not in {(3,), (3, 3)}:
             raise ShapeError(f"expected lever_arm of shape (3,) or (3, 3), got {lever_arm.shape}")
+        lever_arm.flags.writeable = False
         object.__setattr__(self, "lever_arm", lever_arm)
         for name in ("q_body_from_gyro", "q_body_from_accel"):
             q = as_vector(getattr(self, name), name, 4)
@@ -155,7 +156,7 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`Motion.at`, or the edges do not ascend.
         """
-        panels = _panels(self._edges(edges_s), self.motion.breaks_s)
+        panels = _panels(ascending(edges_s, self), self.motion.breaks_s)
         angular_velocity, specific_force = self.inputs(panels.t_s)
         return panels.integral(angular_velocity), panels.integral(specific_force)
 
@@ -179,7 +180,7 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`integrals`.
         """
-        edges_s = self._edges(edges_s)
+        edges_s = ascending(edges_s, self)
         body = self.motion.at(edges_s)
         q = quaternion.multiply(body.q_world_from_body, self.mount.q_body_from_gyro)
         ends = quaternion.multiply(self._world_turns(np.diff(edges_s)), q[1:])
@@ -205,7 +206,7 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`integrals`.
         """
-        edges_s = self._edges(edges_s)
+        edges_s = ascending(edges_s, self)
         body = self.motion.at(edges_s)
         ends = quaternion.multiply(
             self._world_turns(np.diff(edges_s)), self._q_world_from_accel(body)[1:]
@@ -264,17 +265,6 @@ class Mounted:
             force += 2.0 * np.cross(self.earth.rate_world, point.velocity_world)
         force = _turned_back(body.q_world_from_body, force)
         return _turned_back(np.asarray(self.mount.q_body_from_accel), force)
-
-    def _edges(self, edges_s: ArrayLike) -> FloatArray:
-        edges = instants(edges_s, self)
-        back = np.flatnonzero(np.diff(edges) <= 0.0)
-        if back.size:
-            row = int(back[0]) + 1
-            raise ValueRangeError(
-                f"expected ascending edges_s, got edges_s[{row}] = {edges[row]} after"
-                f" {edges[row - 1]}; sort the instants and drop repeated ones"
-            )
-        return edges
 
     def _world_turns(self, duration_s: FloatArray) -> FloatArray:
         """Return how far the world turns in durations (N,), as quaternions in its own axes."""

@@ -16,7 +16,7 @@ from strapdown import timebase
 from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import BodyFrame
-from strapdown.motion.kinematics import instants
+from strapdown.motion.kinematics import ascending, instants
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ class Replay:
         Raises
         ------
         ShapeError, ValueRangeError
-            As :meth:`inputs`.
+            As :meth:`inputs`, or the edges do not ascend.
         """
-        edges_s = instants(edges_s, self)
+        edges_s = ascending(edges_s, self)
         values = np.diff(self._integral(edges_s), axis=0)
         values += np.diff(edges_s)[:, np.newaxis] * self._first
         return values[:, :3], values[:, 3:]

@@ -61,8 +61,13 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
     """
     path = Path(path)
     check_ending(path, PICTURES)
+    layout = figure.get_layout_engine()
+    if layout is not None:  # while there is one, a figure is drawn twice
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     with replacing(path, force=force) as partial:
         figure.savefig(partial, format=path.suffix[1:].lower(), dpi=120)
+    figure.set_layout_engine(layout)
 
 
 def panels(count: int, title: str, *, columns: int = 1) -> tuple[Figure, list[Axes]]:

@@ -119,8 +119,8 @@ class GaussMarkov:
 
     @property
     def allan_peak(self) -> float:
-        """The largest Allan deviation, at 1.8928 correlation times [unit of the triad]."""
-        return self.sigma * math.sqrt(gauss_markov_avar(1.8928, 1.0))
+        """The largest Allan deviation, at 1.8926 correlation times [unit of the triad]."""
+        return self.sigma * math.sqrt(gauss_markov_avar(1.8926, 1.0))
 
 
 class Distribution(StrEnum):

@@ -225,14 +225,15 @@ def _named(path: Path) -> Iterator[None]:
     """Put the file in front of an error about what it holds."""
     try:
         yield
-    except (ShapeError, TimeOrderError, ValueRangeError) as error:
+    except (ShapeError, TimeOrderError, UnknownNameError, ValueRangeError) as error:
         error.args = (f"{path}: {error}",)
         raise
 
 
 def _world(path: Path, duration_s: float | None, site: str) -> Ride:
-    world = PhysicsWorld(path, site)
-    source = world.run(ENDLESS_S if duration_s is None else duration_s)[site]
+    with _named(path):
+        world = PhysicsWorld(path, site)
+        source = world.run(ENDLESS_S if duration_s is None else duration_s)[site]
     note = f"physics in steps of {world.step_s:g} s, the IMU on {site!r}"
     return Ride.of(source, path.name, duration_s, notes=(note,))
 

@@ -5,33 +5,29 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from functools import lru_cache
 from os import PathLike
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from strapdown.calibration import AllanAccumulator
 from strapdown.errors import ValueRangeError
-from strapdown.motion import MOTIONS, Mounted
+from strapdown.motion import Mounted
 from strapdown.sensors import Flag, ImuSimulator, ImuSpec, Sampling, SpecWarning, load_profile
+from strapdown.simulation._sources import at_rest, shared
 from strapdown.simulation.motions import Ride, find_motion
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from strapdown._typing import ArrayLike, FloatArray
+    from strapdown._typing import FloatArray
     from strapdown.motion import InertialSource, Motion
     from strapdown.sensors import Samples
     from strapdown.sensors.units import Limit
     from strapdown.series import Trajectory
 
 __all__ = ["Run", "Simulation", "find_sensor", "rest_deviation", "simulate"]
-
-_ANSWERS: Final = 64
-"""Answers of a source that are kept for sensors that ask the same."""
 
 
 class Simulation(NamedTuple):
@@ -45,10 +41,14 @@ class Simulation(NamedTuple):
     truth : Trajectory or None
         Pose and velocity of the sensor at the true instant of each sample; None where the motion
         has no pose.
+    metadata : dict
+        Seed, parameters that are not known and so off, delays of filters; JSON-able, as
+        :meth:`~strapdown.sensors.ImuSimulator.metadata` says.
     """
 
     samples: Samples
     truth: Trajectory | None
+    metadata: dict[str, Any]
 
 
 def find_sensor(
@@ -124,7 +124,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     rate_hz : float, optional
         Output rate [Hz]; by default that of the specification.
     seed : int, optional
-        Key of the noise; None draws one.
+        Key of the noise; None draws one, which the metadata tell.
     name : str
         Of the sensor; sensors of different names have different noise.
     start_ns : int, optional
@@ -136,7 +136,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     Returns
     -------
     Simulation
-        Samples and truth, row by row.
+        Samples and truth, row by row, and what else there is to say.
 
     Raises
     ------
@@ -146,14 +146,17 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
 
     Examples
     --------
-    >>> samples, truth = simulate("circle", "MPU-6050", 2.0, seed=7)
-    >>> samples.series()
-    ImuSeries(400 samples, 2.0 s, 200.0 Hz, body=FLU, world=ENU, sensor='imu')
+    >>> run = simulate("circle", "MPU-6050", 2.0, seed=7)
+    >>> run.samples, run.metadata["seed"]
+    (Samples(400 rates of 'imu'), 7)
+    >>> run.truth.position_world[0].tolist()  # the circle begins in the east [m]
+    [5.0, 0.0, 0.0]
     """
     spec = find_sensor(sensor, rate_hz=rate_hz)
     run = Run(as_ride(motion, duration_s), spec, (name,), seed, start_ns, conditions)
-    samples = run.simulators[0].run(run.count)
-    return Simulation(samples, run.truth(samples.t_true_s))
+    (simulator,) = run.simulators
+    samples = simulator.run(run.count)
+    return Simulation(samples, run.truth(samples.t_true_s), simulator.metadata())
 
 
 def rest_deviation(
@@ -177,7 +180,7 @@ def rest_deviation(
     dict of AllanAccumulator
         By name of the triad, in SI units; increments as mean rates.
     """
-    simulator = ImuSimulator(spec, Mounted(MOTIONS["static"]), seed=seed, name=name)
+    simulator = ImuSimulator(spec, at_rest(), seed=seed, name=name)
     found = {triad: AllanAccumulator(float(spec.rate_hz)) for triad in spec.triads()}
     for block in simulator.blocks(samples):
         ready = block[(block.flags & Flag.NOT_READY) == 0]
@@ -227,7 +230,7 @@ class Run:
     ) -> None:
         self._ride, self._rate_hz = ride, float(spec.rate_hz)
         self._start_ns = ride.start_ns if start_ns is None else start_ns
-        source = ride.source if len(names) == 1 else _shared(ride.source)
+        source = ride.source if len(names) == 1 else shared(ride.source)
         self.simulators: list[ImuSimulator] = []
         for name in names:
             simulator = ImuSimulator(
@@ -268,7 +271,10 @@ class Run:
 def as_ride(motion: Any, duration_s: float | None) -> Ride:  # noqa: ANN401 (told apart here)
     """Return the ride that a motion of any kind gives."""
     if isinstance(motion, Ride):
-        return motion
+        if duration_s is None:
+            return motion
+        own = motion.source, motion.name, duration_s
+        return Ride.of(*own, start_ns=motion.start_ns, notes=motion.notes)
     if isinstance(motion, str | PathLike):
         return find_motion(motion, duration_s=duration_s)
     source = motion if hasattr(motion, "inputs") else Mounted(motion)
@@ -286,27 +292,6 @@ def _samples_within(ride: Ride, simulator: ImuSimulator) -> int:
             break
         count = max(count - math.ceil(late_s * rate_hz), 0)
     return count
-
-
-def _shared(source: InertialSource) -> InertialSource:
-    """Return a source that keeps its answers, for sensors that ask the same in turn."""
-
-    def kept(ask: Callable[[FloatArray], Any]) -> Callable[[ArrayLike], Any]:
-        answer = lru_cache(_ANSWERS)(lambda t_s: ask(np.frombuffer(t_s)))
-        return lambda t_s: answer(np.asarray(t_s, np.float64).tobytes())
-
-    shared = SimpleNamespace(
-        start_s=source.start_s,
-        end_s=source.end_s,
-        has_pose=source.has_pose,
-        has_acceleration=source.has_acceleration,
-        inputs=kept(source.inputs),
-        integrals=kept(source.integrals),
-        preintegrated=kept(source.preintegrated),
-        velocity_change=kept(source.velocity_change),
-        truth=kept(source.truth),
-    )
-    return cast("InertialSource", shared)
 
 
 def _rates(samples: Samples) -> dict[str, FloatArray]:

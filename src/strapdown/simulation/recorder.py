@@ -14,6 +14,7 @@ from strapdown.errors import ValueRangeError
 from strapdown.formats import Recording, block_writer
 from strapdown.formats._output import check_ending
 from strapdown.sensors import Flag, Sampling
+from strapdown.sensors.filters import oversampling
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.simulation.run import Run, as_ride, find_sensor
 
@@ -37,6 +38,7 @@ TRUTH_ENDINGS: Final = (*ENDINGS, ".tum")
 TRUTH: Final = "truth/pose"
 """Topic of the truth."""
 _ROWS: Final = 2**16
+"""Internal samples of all sensors together that are in memory at once, where these are few."""
 _FEWEST_ROWS: Final = 2**8
 _INCREMENTS: Final = {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
 
@@ -153,7 +155,8 @@ def record(  # noqa: PLR0913 (as simulate)
             at: stack.enter_context(block_writer(at, force=force))
             for at in dict.fromkeys(places.values())
         }
-        for samples, pose in run.blocks(max(_FEWEST_ROWS, _ROWS // sensors)):
+        rows = max(_FEWEST_ROWS, _ROWS // (sensors * oversampling(spec)))
+        for samples, pose in run.blocks(rows):
             for own in samples:
                 _account(tally, own)
             _write(writers, places, [*map(_series, samples), *([] if pose is None else [pose])])
@@ -168,7 +171,7 @@ def record(  # noqa: PLR0913 (as simulate)
         dropped=tally["dropped"],
         clipped={triad: tally[triad] for triad in ("gyro", "accel")},
         missing=spec.missing(),
-        notes=tuple(_notes(places)),
+        notes=tuple(dict.fromkeys(_notes(places))),
         lost=tuple(line for writer in writers.values() for line in writer.lost),
     )
 
@@ -190,11 +193,14 @@ def _places(
 
 
 def _notes(places: Mapping[str, Path]) -> Iterator[str]:
-    endings = {topic: at.suffix.lower() for topic, at in places.items()}
-    if ".csv" in (end for topic, end in endings.items() if topic != TRUTH):
-        yield "CSV has no place for covariances; increments stand there as mean rates"
-    if endings.get(TRUTH) == ".tum":
-        yield "TUM has no place for velocities"
+    for topic, at in places.items():
+        ending = at.suffix.lower()
+        if ending == ".csv" and topic != TRUTH:
+            yield "CSV has no place for covariances"
+        if ending == ".csv" and topic.endswith("/increments"):
+            yield "CSV holds increments as mean rates at the middle of their intervals"
+        if ending == ".tum":
+            yield "TUM has no place for velocities"
 
 
 def _write(
