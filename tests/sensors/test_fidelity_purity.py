@@ -11,8 +11,6 @@ from dataclasses import asdict, fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from strapdown.motion import (
     MOTIONS,
@@ -41,6 +39,7 @@ from strapdown.sensors import (
     ImuSpec,
     Latency,
     Line,
+    Sample,
     Samples,
     Spectrum,
     Temperature,
@@ -88,6 +87,7 @@ SPECS = {
     ),
 }
 SAMPLES = 6000
+COLUMNS = set(Sample._fields)
 
 
 def spline():
@@ -136,31 +136,25 @@ def assert_same(whole: Samples, other: Samples):
 
 
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=6, derandomize=True, deadline=None)
-@given(data=st.data())
-def test_any_partition_with_steps_and_restored_states_gives_the_bits_of_one_run(riding, name, data):
+@pytest.mark.parametrize("partition", [1, 2])
+def test_any_partition_with_steps_and_restored_states_gives_the_bits_of_one_run(
+    riding, name, partition
+):
     whole = columns(riding(name).run(SAMPLES))
-    device, at = riding(name), 0
+    device, at, rng = riding(name), 0, np.random.default_rng(partition)
     while at < SAMPLES:
-        size = min(data.draw(st.sampled_from([1, 1, 2, 47, 511, 2048, 2049])), SAMPLES - at)
-        how = data.draw(st.sampled_from(["run", "step", "restore"]))
-        if how == "restore":
+        size = min(int(rng.choice([1, 1, 2, 47, 511, 2048, 2049])), SAMPLES - at)
+        if rng.random() < 0.3:
             state = json.loads(json.dumps(device.state()))
             device = riding(name)
             device.restore(state)
-        if how == "step":
-            size = min(size, 47)
-            for row in range(at, at + size):
-                sample = device.step()
-                for column in ("seq", "t_sensor_ns", "t_host_ns", "gyro_clipping", "flags"):
-                    assert getattr(sample, column) == whole[column][row], column
-                rates = sample.angular_velocity or sample.delta_angle
-                kind = "angular_velocity" if sample.angular_velocity else "delta_angle"
-                assert rates == whole[kind][row].tolist()
+        if size < 50 and rng.random() < 0.5:
+            steps = [device.step() for _ in range(size)]
+            part = {name: [getattr(step, name, None) for step in steps] for name in whole}
         else:
             part = columns(device.run(size))
-            for column, values in whole.items():
-                assert np.array_equal(values[at : at + size], part[column]), column
+        for column in COLUMNS & whole.keys():
+            assert np.array_equal(whole[column][at : at + size], part[column]), column
         at += size
 
 
@@ -181,8 +175,7 @@ def test_a_hundred_devices_on_many_threads_have_the_bits_of_each_alone(riding):
         together = list(pool.map(run, range(100)))
     for sensor in (0, 37, 99):
         assert_same(run(sensor), together[sensor])
-    first = [run.angular_velocity[0, 0] for run in together]
-    assert len(set(first)) > 90  # they are a hundred different devices, on a grid of 1e-4 rad/s
+    assert len({tuple(run.angular_velocity[0]) for run in together}) == 100
 
 
 # -- first samples -------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from strapdown._typing import AnyArray
+    from strapdown._typing import AnyArray, IntArray
     from strapdown.formats._tables import Series
 
 __all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
@@ -76,8 +76,8 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
             )
         try:
             described = json.loads(metadata[_KEY])["topics"]
-            table = file.read()
-            found = {topic: _topic(table, topic, said) for topic, said in described.items()}
+            columns = _Columns(file.read())
+            found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"expected a table as its metadata says: {error}"
             raise FormatError(reason, path=path) from error
@@ -191,9 +191,32 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
-def _topic(table: Any, topic: str, said: dict[str, Any]) -> tuple[str, Series]:  # noqa: ANN401 (foreign)
+class _Columns:
+    """The columns of a table as arrays, each converted once; what is null reads as zero."""
+
+    def __init__(self, table: Any) -> None:  # noqa: ANN401 (foreign)
+        self._table = table
+        self._arrays: dict[str, AnyArray] = {}
+        topic = table.column("topic").combine_chunks().dictionary_encode()
+        self._codes = topic.indices.to_numpy()
+        self._topics = topic.dictionary.to_pylist()
+
+    def rows_of(self, topic: str) -> IntArray:
+        if topic not in self._topics:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self._codes == self._topics.index(topic))
+
+    def __getitem__(self, name: str) -> AnyArray:
+        if name not in self._arrays:
+            column = self._table.column(name).combine_chunks()
+            zero = False if column.type == _library()[0].bool_() else 0
+            self._arrays[name] = column.fill_null(zero).to_numpy(zero_copy_only=False)
+        return self._arrays[name]
+
+
+def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Series]:
     """Return group and series of one topic."""
-    mine = np.flatnonzero(table.column("topic").to_numpy() == topic)
+    mine = columns.rows_of(topic)
     declared = {
         each.name: each.metadata["column"]
         for each in HOLDS[said["holds"]].__dataclass_fields__.values()
@@ -203,8 +226,7 @@ def _topic(table: Any, topic: str, said: dict[str, Any]) -> tuple[str, Series]: 
     for name in said["columns"]:
         column = declared[name]
         parts = [
-            table.column(name + end).take(mine).to_numpy().astype(column.dtype)
-            for end in _ENDS[column.tail]
+            columns[name + end][mine].astype(column.dtype, copy=False) for end in _ENDS[column.tail]
         ]
         arrays[name] = np.stack(parts, axis=-1).reshape(len(mine), *column.tail)
     return said["holds"], rebuild(said, arrays)
