@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -337,3 +338,16 @@ def test_a_mount_keeps_its_own_copy():
     np.testing.assert_array_equal(mount.lever_arm, [1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(mount.lever_arm)[:] = 9.0
+
+
+def test_integrals_over_hours_take_the_memory_of_minutes():
+    source = Mounted(MOTIONS["coning"])
+    source.integrals(np.arange(0.0, 100.0))
+    tracemalloc.start()
+    delta_angle, _ = source.integrals(np.arange(0.0, 3000.0, 10.0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60e6
+    np.testing.assert_array_equal(
+        delta_angle[200:203], source.integrals([2000.0, 2010.0, 2020.0, 2030.0])[0]
+    )

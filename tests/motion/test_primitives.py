@@ -13,15 +13,8 @@ from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.motion import Coning
 from strapdown.motion.kinematics import sine_cosine
 from strapdown.motion.mount import Mount, Mounted
-from strapdown.motion.primitives import (
-    Chirp,
-    Circle,
-    FreeFall,
-    Sculling,
-    Spin,
-    Static,
-    lissajous,
-)
+from strapdown.motion.primitives import Circle, FreeFall, Spin, Static
+from strapdown.motion.shakers import Chirp, Sculling, lissajous
 
 G = 9.80665
 T = np.linspace(-3.0, 60.0, 97)

@@ -14,16 +14,9 @@ from strapdown.motion.kinematics import Kinematics, Motion
 from strapdown.motion.mount import Mount, Mounted
 from strapdown.motion.physics import PhysicsWorld
 from strapdown.motion.piecewise import SixPosition, Turntable
-from strapdown.motion.primitives import (
-    Chirp,
-    Circle,
-    FreeFall,
-    Sculling,
-    Spin,
-    Static,
-    lissajous,
-)
+from strapdown.motion.primitives import Circle, FreeFall, Spin, Static
 from strapdown.motion.replay import Replay
+from strapdown.motion.shakers import Chirp, Sculling, lissajous
 from strapdown.motion.source import InertialSource
 from strapdown.motion.spline import PoseSpline, SplineMode, SplineWarning
 from strapdown.motion.stepped import SteppedSource

@@ -10,15 +10,8 @@ import numpy as np
 
 from strapdown.motion.analytic import Coning, MultiSine, Sines
 from strapdown.motion.piecewise import SixPosition, Turntable
-from strapdown.motion.primitives import (
-    Chirp,
-    Circle,
-    FreeFall,
-    Sculling,
-    Spin,
-    Static,
-    lissajous,
-)
+from strapdown.motion.primitives import Circle, FreeFall, Spin, Static
+from strapdown.motion.shakers import Chirp, Sculling, lissajous
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

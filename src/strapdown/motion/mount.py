@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Mount", "Mounted"]
 
 _PANEL_S: Final = 2.5e-3
+_PORTION_S: Final = 100.0  # intervals that are integrated at once, so that memory stays small
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
@@ -156,9 +157,13 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`Motion.at`, or the edges do not ascend.
         """
-        panels = _panels(ascending(edges_s, self), self.motion.breaks_s)
-        angular_velocity, specific_force = self.inputs(panels.t_s)
-        return panels.integral(angular_velocity), panels.integral(specific_force)
+        edges_s = ascending(edges_s, self)
+        found = [np.empty((2, 0, 3))]
+        for portion in _portions(edges_s):
+            panels = _panels(portion, self.motion.breaks_s)
+            found.append(np.stack([panels.integral(each) for each in self.inputs(panels.t_s)]))
+        delta_angle, delta_velocity = np.concatenate(found, axis=1)
+        return delta_angle, delta_velocity
 
     def preintegrated(self, edges_s: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the exact increments between neighbouring instants ``edges_s`` (N + 1,) [s].
@@ -326,6 +331,17 @@ def _cross(a: Iterable[FloatArray], b: Iterable[FloatArray]) -> tuple[FloatArray
     ax, ay, az = a
     bx, by, bz = b
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+def _portions(edges_s: FloatArray) -> list[FloatArray]:
+    """Return runs of edges, each of one interval or of no more than ``_PORTION_S``."""
+    portions, first = [], 0
+    while first < len(edges_s) - 1:
+        last = int(np.searchsorted(edges_s, edges_s[first] + _PORTION_S, side="right")) - 1
+        last = max(last, first + 1)
+        portions.append(edges_s[first : last + 1])
+        first = last
+    return portions
 
 
 def _panels(edges_s: FloatArray, breaks_s: FloatArray) -> _Panels:
