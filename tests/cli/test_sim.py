@@ -258,7 +258,7 @@ def test_what_a_file_cannot_hold_is_a_loss_with_exit_code_3():
         (["--motion", "chirp", "--duration", "61"], "at most 60 s, the length of chirp, got 61 s"),
         (["--duration", "-1"], "positive duration_s, got -1"),
         (["--duration", "0.001"], "at least one sample"),
-        (["--rate", "-5"], "expected rate_hz above 0, got -5.0"),
+        (["--rate", "-5"], "expected rate_hz of 1e-06 or more, at most 1e+09, got -5.0"),
         (["--rate", "nan"], "finite rate_hz"),
         (["--sensor", "mpu6050", "--rate", "9000"], "at most 8000 Hz"),
         (["--seed", "99999999999999999999999"], "a seed from 0 to 2**64 - 1"),

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,7 +36,12 @@ FULL = {
     "bits": 12,
     "measurement_range": 1.8,
 }
-WARM = Temperature(25.0, ((0.01, 1e-4), (0.02,), ()), ((1e-4,), (), (1e-4, 1e-6)))
+WARM = Temperature(
+    25.0,
+    bias=((0.01, 1e-4), (0.02,), ()),
+    scale=((1e-4,), (), (1e-4, 1e-6)),
+    noise=((0.02,), (0.01, 1e-3), ()),
+)
 NARROW = Bandwidth("lowpass", 20.0, 3)
 
 # name: gyro, accelerometer, options of the model
@@ -55,6 +61,7 @@ CASES = {
             noise_density=0.01,
             noise_at="element",
             bandwidth=NARROW,
+            temperature=WARM,
             quadratic=0.01,
             cubic=-0.02,
             g_sensitivity=CROSS,
@@ -62,7 +69,7 @@ CASES = {
             element_range=1.0,
         ),
         TriadSpec(bandwidth=Bandwidth("boxcar"), carry_residue=True, resolution=0.01),
-        {"rate_hz": 100.0, "oversampling": 4},
+        {"rate_hz": 100.0, "oversampling": 4, "temperature": lambda k: 20.0 + 0.1 * k},
     ),
     "means of seven": (
         TriadSpec(**FULL),
@@ -381,6 +388,39 @@ def test_between_nodes_temperature_terms_are_linear():
     assert set(values[0, :480]) == {0.0}
     assert set(values[0, 512:]) == {1.0}
     np.testing.assert_allclose(values[0, 480:512], np.arange(32) / 32, atol=1e-15)
+
+
+@pytest.mark.parametrize("noise_at", ["output", "element"])
+def test_temperature_scales_white_noise_and_nothing_else(noise_at):
+    hot = Temperature(20.0, noise=((0.1,), (0.0, 0.01), ()))
+    triad = TriadSpec(noise_density=0.1, noise_at=noise_at, bias=(1.0, 1.0, 1.0))
+    inputs = np.zeros((3, 500))
+    cold, _ = SensorModel([triad], KEY, rate_hz=100.0).run(inputs)
+    model = SensorModel(
+        [replace(triad, temperature=hot)],
+        KEY,
+        rate_hz=100.0,
+        temperature=lambda samples: np.full(len(samples), 30.0),
+    )
+    warm, _ = model.run(inputs)
+    np.testing.assert_allclose(warm - 1.0, (cold - 1.0) * [[2.0], [2.0], [1.0]], atol=1e-14)
+    expected = 0.1**2 * 100.0 * np.array([4.0, 4.0, 1.0])
+    np.testing.assert_allclose(model.variance_at(7, 2), [expected, expected], rtol=1e-14)
+
+
+def test_variances_do_not_depend_on_the_chunk():
+    model = model_of("element and filter")
+    whole = model.variance_at(0, 300)
+    assert np.ptp(whole[:, 0]) > 0.0
+    for start, count in [(0, 1), (1, 36), (37, 263)]:
+        np.testing.assert_array_equal(model.variance_at(start, count), whole[start : start + count])
+
+
+def test_an_axis_that_is_off_does_not_saturate():
+    triad = TriadSpec(element_range=1.0, enabled=(False, True, True))
+    values, clipping = SensorModel([triad], KEY, rate_hz=100.0).run(np.full((3, 4), 2.0))
+    assert clipping.tolist() == [[6] * 4]
+    assert np.isnan(values[0]).all()
 
 
 def test_without_a_temperature_its_terms_are_off():

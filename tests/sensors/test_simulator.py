@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import subprocess
 import sys
 import time
@@ -540,6 +542,11 @@ def test_samplings_of_the_motion_between_cannot_be_fed(sampling):
         (ideal(mag=TriadSpec()), Tones(has_pose=False), "with a pose for a magnetometer"),
         (ideal(), Tones(has_acceleration=False), "with accelerations"),
         (ideal("preintegrated", oversampling=2), Tones(), "neither filter nor oversampling"),
+        (
+            ideal("preintegrated", oversampling=1, gyro=TriadSpec(bandwidth=Bandwidth("boxcar"))),
+            Tones(),
+            "neither filter nor oversampling.* got a filter",
+        ),
     ],
 )
 def test_a_source_or_filter_that_does_not_fit_the_sampling_is_refused(spec, source, message):
@@ -575,8 +582,93 @@ def test_a_late_reset_in_a_stream_is_quick():
     assert time.process_time() - start < 1.0
 
 
+@pytest.mark.parametrize("sampling", ["point", "velocity_difference"])
+@pytest.mark.parametrize("seed", range(4))  # half of them sample early at first
+def test_jitter_may_reach_before_the_motion(sampling, seed):
+    spec = ImuSpec(rate_hz=100, oversampling=2, sampling=sampling, clock=Clock(jitter_s=1e-3))
+    simulator = ImuSimulator(spec, Tones(), seed=seed)
+    samples = simulator.run(3)
+    assert (samples.flags[1:] == 0).all()
+    assert np.isfinite(samples.specific_force[1:]).all()
+    assert simulator.truth(samples).t_ns[0] == max(samples.t_ns[0], 0)
+
+
+def test_a_step_does_not_go_on_inside_of_a_sample_that_was_fed():
+    simulator = ImuSimulator(ImuSpec(oversampling=2), STILL)
+    simulator.step()
+    assert simulator.feed((0, 0, 0), (0, 0, 0)) is None
+    with pytest.raises(DeviceError, match="whole samples"):
+        simulator.step()
+
+
+def test_seeking_leaves_a_half_fed_sample():
+    simulator = ImuSimulator(ImuSpec(oversampling=2))
+    assert simulator.feed((0, 0, 0), (0, 0, 0)) is None
+    simulator.seek(10)
+    assert simulator.feed((1, 1, 1), (0, 0, 0)) is None
+    assert simulator.feed((2, 2, 2), (0, 0, 0)).seq == 10
+
+
+def test_a_seek_or_reset_that_is_refused_changes_nothing():
+    fed = ImuSimulator(ImuSpec(rate_hz=200, oversampling=1, gyro=TriadSpec(bandwidth=LOWPASS)))
+    for _ in range(5):
+        fed.feed((0, 0, 0), (0, 0, 0))
+    with pytest.raises(DeviceError, match="source"):
+        fed.seek(2)
+    assert fed.position == 5
+    riding = ImuSimulator(ImuSpec(), Tones(end_s=1.0))
+    riding.run(5)
+    with pytest.raises(ValueRangeError, match="within the motion"):
+        riding.reset(start_s=2.0)
+    with pytest.raises(ValueRangeError, match="until the motion ends"):
+        riding.seek(500)
+    assert riding.position == riding.run(1).seq[0] == 5
+
+
+def test_copies_are_devices_of_their_own():
+    spec = ImuSpec(accel=TriadSpec(temperature=Temperature(0.0, bias=((1.0,), (), ()))))
+    warming = TemperatureProfile(20.0, 10.0, time_constant_s=1.0)
+    original = ImuSimulator(spec, STILL, temperature=warming)
+    copied = copy.deepcopy(original)
+    pickled = pickle.loads(pickle.dumps(original))  # noqa: S301 (our own bytes)
+    expected = original.run(50).specific_force
+    original.reset(start_s=5.0)
+    for other in (copied, pickled):
+        np.testing.assert_array_equal(other.run(50).specific_force, expected)
+
+
+def test_the_covariance_follows_the_temperature_of_the_sample():
+    accel = TriadSpec(noise_density=0.01, temperature=Temperature(20.0, noise=((0.1,), (), ())))
+    simulator = ImuSimulator(ImuSpec(rate_hz=100, accel=accel), STILL, temperature=30.0)
+    covariance = simulator.run(2).series().specific_force_covariance
+    np.testing.assert_allclose(covariance[1], np.diag([0.04, 0.01, 0.01]), rtol=1e-12)
+
+
+def test_a_filter_that_lets_no_constant_through_has_no_delay():
+    highpass = Bandwidth("sections", sections=((0.75, -0.75, 0.0, 1.0, -0.5, 0.0),))
+    metadata = ImuSimulator(ImuSpec(gyro=TriadSpec(bandwidth=highpass))).metadata()
+    assert metadata["group_delay_s"] == {"gyro": None, "accel": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (("MPU-6050",), {}, "spec as ImuSpec"),
+        ((ImuSpec(), object()), {}, "an InertialSource, got object; mount a motion"),
+        ((ImuSpec(),), {"seed": 1.5}, "seed as a whole number"),
+        ((ImuSpec(),), {"sensor": 1.5}, "sensor as a whole number"),
+        ((ImuSpec(),), {"start_ns": 1.5}, "start_ns as a whole number"),
+        ((ImuSpec(),), {"name": 7}, "name as str"),
+        ((ImuSpec(),), {"temperature": "warm"}, "ambient as numbers"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(arguments, options, words):
+    with pytest.raises(TypeError, match=words):
+        ImuSimulator(*arguments, **options)
+
+
 def test_numbers_out_of_range_are_refused():
-    with pytest.raises(ValueRangeError, match="sensor number"):
+    with pytest.raises(ValueRangeError, match="sensor from 0"):
         ImuSimulator(ideal(), sensor=2**32)
     with pytest.raises(ValueRangeError, match="seed"):
         ImuSimulator(ideal(), seed=-1)
@@ -584,3 +676,9 @@ def test_numbers_out_of_range_are_refused():
         ImuSimulator(ideal(), Tones()).run(-1)
     with pytest.raises(ValueRangeError, match="from 1 on"):
         ImuSimulator(ideal("average"), Tones()).seek(0)
+    with pytest.raises(ValueRangeError, match="blocks of 1 or more"):
+        next(ImuSimulator(ideal(), Tones()).blocks(10, block=0))
+    with pytest.raises(ValueRangeError, match="finite start_s"):
+        ImuSimulator(ideal(), start_s=math.nan)
+    with pytest.raises(ValueRangeError, match="start_ns from"):
+        ImuSimulator(ideal(), start_ns=2**63 - 1)

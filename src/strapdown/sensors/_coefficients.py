@@ -77,6 +77,8 @@ def front(triad: TriadSpec, axis: int, rate_hz: float, window: int, *, mean: boo
     user = kind is BandwidthKind.SECTIONS
     sections = sections_of(triad.bandwidth, internal_hz)
     limits = [triad.element_range, triad.measurement_range if mean and window > 1 else None]
+    if not triad.enabled[axis]:
+        limits = []  # nobody sees it saturate
     leaks: tuple[float, ...] = ()
     if triad.g_sensitivity or triad.g_squared_sensitivity:
         leaks = tuple(
@@ -86,10 +88,10 @@ def front(triad: TriadSpec, axis: int, rate_hz: float, window: int, *, mean: boo
         )
     at_element = triad.noise_at is NoiseAt.ELEMENT
     return Front(
-        nonlinear=(_value(triad, "quadratic", axis), _value(triad, "cubic", axis)),
+        nonlinear=(triad.on_axis("quadratic", axis), triad.on_axis("cubic", axis)),
         leaks=leaks,
         limit=min((limit for limit in limits if limit is not None), default=math.inf),
-        sigma=_value(triad, "noise_density", axis) * math.sqrt(internal_hz) * at_element,
+        sigma=triad.on_axis("noise_density", axis) * math.sqrt(internal_hz) * at_element,
         sections=tuple(coefficient for section in sections for coefficient in section),
         gain=dc_gain(sections) if user else 1.0,
         window=window,
@@ -158,7 +160,7 @@ def output(triad: TriadSpec, axis: int, rate_hz: float) -> Output:
     """Return what an axis does with its value: noise, range and rounding."""
     sigma = 0.0
     if triad.noise_at is NoiseAt.OUTPUT:
-        sigma = _value(triad, "noise_density", axis) * math.sqrt(rate_hz)
+        sigma = triad.on_axis("noise_density", axis) * math.sqrt(rate_hz)
     if not triad.enabled[axis]:
         return Output(sigma, 1.0, math.nan, 0.0, -math.inf, math.inf, 0.0)
     limit = math.inf if triad.measurement_range is None else triad.measurement_range
@@ -198,8 +200,3 @@ def output_variance(own: Output) -> float:
     """
     steps = own.lsb**2 if own.rounding or own.carries else 0.0
     return own.sigma**2 + steps / (6.0 if own.carries else 12.0)
-
-
-def _value(triad: TriadSpec, name: str, axis: int) -> float:
-    values = triad.per_axis(name)
-    return 0.0 if values is None else values[axis]

@@ -27,15 +27,15 @@ _BLOCK = 4096  # internal samples, about
 def takes_mean(spec: ImuSpec, triad: TriadSpec) -> bool:
     """Tell whether a sample of a triad is a mean over its interval."""
     boxcar = triad.bandwidth is not None and triad.bandwidth.kind is BandwidthKind.BOXCAR
-    return boxcar or spec.sampling in {Sampling.AVERAGE, Sampling.INTEGRAL}
+    return boxcar or spec.sampling.is_mean
 
 
 class IdealInputs:
     """A source, asked in blocks that begin at whole multiples of their size.
 
     The source answers the same questions whoever asks in whichever chunks, so its answers are
-    the same bits. Instants before its start, which only a filter's first window can reach, take
-    the value at the start.
+    the same bits. Instants before its start, which only a filter's first window and jitter can
+    reach, take the value at the start.
 
     Parameters
     ----------
@@ -155,15 +155,17 @@ class IdealInputs:
     def _differences(self, start: int, edges_s: FloatArray) -> FloatArray:
         """Return specific force from changes of velocity; sample 0 has none before it."""
         unknown = self._window if start == 0 else 0
-        edges_s = edges_s[unknown:]
+        edges_s = np.maximum(edges_s[unknown:], self._source.start_s)
         change = self._source.velocity_change(edges_s) / np.diff(edges_s)[:, None]
         return np.concatenate((np.full((unknown, 3), np.nan), change))
 
 
 def _require_known(source: InertialSource, spec: ImuSpec, *, magnetic: bool) -> None:
     """Check that a source has what a sampling asks of it."""
-    by_pose = {Sampling.PREINTEGRATED, Sampling.VELOCITY_DIFFERENCE}
-    if not source.has_pose and (magnetic or spec.sampling in by_pose):
+    if not hasattr(source, "inputs"):
+        kind = type(source).__name__
+        raise TypeError(f"expected an InertialSource, got {kind}; mount a motion: Mounted(motion)")
+    if not source.has_pose and (magnetic or spec.sampling.needs_pose):
         what = "a magnetometer" if magnetic else f"sampling {str(spec.sampling)!r}"
         raise ValueRangeError(f"expected a source with a pose for {what}, got one of rates only")
     point = spec.sampling is Sampling.POINT and not takes_mean(spec, spec.accel)

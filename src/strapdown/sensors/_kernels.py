@@ -162,6 +162,14 @@ def add_product(total: FloatArray, factor: FloatArray, x: FloatArray) -> None:
         total[i] = total[i] + factor[i] * x[i]
 
 
+def disturb(
+    slow: FloatArray, sigma: float, loudness: FloatArray, normals: NDArray[np.float32]
+) -> None:
+    """Add white noise whose density changes."""
+    for i in range(slow.size):
+        slow[i] = disturbed(slow[i], sigma, loudness[i] * normals[i])
+
+
 def encode(
     total: FloatArray, slow: FloatArray, sigma: float, normals: NDArray[np.float32],
     per_lsb: float, rounding: float,
@@ -191,16 +199,18 @@ def flag(codes: FloatArray, low: float, high: float, bit: np.uint8, clipping: By
 
 def measure(
     key: tuple[int, int, int], channel: int, start: int, first: int, last: int,
-    inputs: FloatArray, nodes: FloatArray, scales: FloatArray, grid: IntArray, weights: FloatArray,
-    output: FloatArray, residues: FloatArray, out: FloatArray, clipping: ByteArray,
+    inputs: FloatArray, nodes: FloatArray, scales: FloatArray, loudness: FloatArray,
+    grid: IntArray, weights: FloatArray, output: FloatArray, residues: FloatArray,
+    out: FloatArray, clipping: ByteArray,
 ) -> None:  # fmt: skip
     """Turn columns ``first`` to ``last`` of the inputs (axis, time) into outputs.
 
     The first of them is sample ``start``. ``key`` is the two halves of the seed and the sensor;
-    ``grid`` has a row an axis: first node and decimation; ``output`` too: sigma, 1 / LSB, LSB,
-    rounding, lowest and highest code, and whether rounding carries its rest.
+    ``scales`` and ``loudness`` are empty, or nodes like those of the slow errors; ``grid`` has a
+    row an axis: first node and decimation; ``output`` too: sigma, 1 / LSB, LSB, rounding, lowest
+    and highest code, and whether rounding carries its rest.
     """
-    total, slow = np.empty(BLOCK), np.empty(BLOCK)
+    total, slow, factors = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     normals = np.zeros(BLOCK, np.float32)
     axes = len(inputs)
     while first < last:
@@ -219,6 +229,10 @@ def measure(
             if sigma > 0.0:
                 fill_normals(key[0], key[1], key[2], (channel + a) << 16, start, white)
             else:
+                white[:] = 0.0
+            if loudness.size > 0:
+                interpolate(loudness[a], grid[a, 0], grid[a, 1], start, factors[:n])
+                disturb(error, sigma, factors[:n], white)
                 white[:] = 0.0
             encode(codes, error, sigma, white, per_lsb, rounding)
             if carries > 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 
 from strapdown.sensors import _kernels as kernels
 from strapdown.sensors._coefficients import turn_on_variance
-from strapdown.sensors.noise import Recursions, bias_recursions
+from strapdown.sensors.noise import Recursions, bias_recursions, flicker_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,15 +58,12 @@ class SlowError:
         self._triad, self._axis, self._dt_s = triad, axis, dt_s
         self._temperature = temperature
         own = triad.temperature if temperature is not None else None
-        ramp = triad.per_axis("rate_ramp")
-        self._ramp = 0.0 if ramp is None else ramp[axis]
+        self._ramp = triad.on_axis("rate_ramp", axis)
         self._reference = 0.0 if own is None else own.reference_degC
         self._bias_terms = () if own is None else own.bias[axis]
         self._scale_terms = () if own is None else own.scale[axis]
+        self._noise_terms = () if own is None else own.noise[axis]
         self._grid, slow, fast = bias_recursions(triad, axis, dt_s, stationary=stationary)
-        self._steady_variance = sum(
-            term.q**2 / (1.0 - term.phi**2) for term in (*slow, *fast) if term.phi < 1.0
-        )
         self.decimation = 1 if fast else self._grid
         self._slow = _Feed(key, channel, slow, self._known)
         self._fast = _Feed(key, channel, fast, self._interpolated) if fast else None
@@ -82,6 +79,11 @@ class SlowError:
         """Whether the scale of the axis follows its temperature."""
         return bool(self._scale_terms)
 
+    @property
+    def has_loudness(self) -> bool:
+        """Whether the white noise of the axis follows its temperature."""
+        return bool(self._noise_terms)
+
     def nodes(self, start: int, samples: int, *, compiled: bool) -> FloatArray:
         """Return the nodes around samples ``start``, ``start + 1``, ... with one beyond."""
         feed = self._fast or self._slow
@@ -89,17 +91,20 @@ class SlowError:
 
     def scales(self, start: int, samples: int) -> FloatArray:
         """Return the relative error of the scale at the same nodes."""
-        first, count = _around(start, samples, self.decimation)
-        if not self.has_scale:
-            return np.zeros(count)
-        return self._polynomial(self._scale_terms, _numbers(first, count) * self.decimation)
+        return self._at_nodes(self._scale_terms, start, samples)
+
+    def loudness(self, start: int, samples: int) -> FloatArray:
+        """Return the noise density over that at the reference temperature, at the same nodes."""
+        return 1.0 + self._at_nodes(self._noise_terms, start, samples)
 
     def variance(self, t_s: FloatArray) -> FloatArray:
         """Return the variance (N,) of all but white noise ``t_s`` (N,) [s] after power-on."""
-        drawn = turn_on_variance(self._triad.turn_on_bias, self._axis)
-        walk = self._triad.per_axis("bias_random_walk")
-        per_s = walk[self._axis] ** 2 if walk else 0.0
-        return np.asarray((drawn + self._steady_variance) + per_s * t_s)
+        triad, axis = self._triad, self._axis
+        constant = turn_on_variance(triad.turn_on_bias, axis)
+        constant += sum(process.sigma**2 for process in triad.gauss_markov)
+        flicker = sum(flicker_terms(triad.flicker_band_s)[1])
+        constant += triad.on_axis("bias_instability", axis) ** 2 * flicker
+        return np.asarray(constant + triad.on_axis("bias_random_walk", axis) ** 2 * t_s)
 
     def state(self) -> list[Any]:
         """Return where the recursions stand, as JSON-able values."""
@@ -127,10 +132,14 @@ class SlowError:
         nodes = self._slow.values(*_around(start, count, self._grid), compiled=compiled)
         return samples_between(nodes, self._grid, start, count)
 
+    def _at_nodes(self, terms: Sequence[float], start: int, samples: int) -> FloatArray:
+        first, count = _around(start, samples, self.decimation)
+        return self._polynomial(terms, _numbers(first, count) * self.decimation)
+
     def _polynomial(self, terms: Sequence[float], samples: FloatArray) -> FloatArray:
         """Return the sum of c_i (T - reference)^i, i from 1 on, at samples."""
         total = np.zeros(len(samples))
-        if self._temperature is not None:
+        if terms and self._temperature is not None:
             above = self._temperature(samples) - self._reference
             for coefficient in reversed(terms):
                 total = (total + coefficient) * above

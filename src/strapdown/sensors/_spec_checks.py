@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
 
     Rule: TypeAlias = Callable[[object, str], object]
+    Whole: TypeAlias = Callable[[object, str], int]
 
 __all__ = [
     "SpecWarning",
@@ -125,7 +126,7 @@ def many(rule: Rule) -> Rule:
     return each
 
 
-def whole(low: int, high: int) -> Rule:
+def whole(low: int, high: int) -> Whole:
     """Expect a whole number from ``low`` to ``high``."""
 
     def rule(value: object, name: str) -> int:

@@ -99,7 +99,9 @@ def dc_gain(sections: Sections) -> float:
 
 
 def group_delay_s(sections: Sections, rate_hz: float) -> float:
-    """Return the group delay at low frequency [s]."""
+    """Return the group delay at low frequency [s]; NaN where a constant does not pass."""
+    if not dc_gain(sections):
+        return math.nan
     return (
         sum(
             (b1 + 2.0 * b2) / (b0 + b1 + b2) - (a1 + 2.0 * a2) / (1.0 + a1 + a2)

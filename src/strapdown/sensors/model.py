@@ -79,7 +79,8 @@ class SensorModel:
     position : int
         Number of the next output sample; may be set where the model has no memory.
     variance : (A,)
-        Of one sample of each axis, by white noise and rounding [square of its unit].
+        Of one sample of each axis, by white noise and rounding [square of its unit]; at the
+        reference temperature.
     """
 
     def __init__(  # noqa: PLR0913 (what a model is made of, all but two with defaults)
@@ -115,6 +116,7 @@ class SensorModel:
         self._element_variance = coefficients.element_variance(triads, self._fronts, internal_hz)
         self._output_variance = [coefficients.output_variance(own) for own in self._outputs]
         self._scaled = any(slow.has_scale for slow in self._slow)
+        self._loud = any(slow.has_loudness for slow in self._slow)
         self.position = 0
         self.reset()
 
@@ -127,6 +129,18 @@ class SensorModel:
     def window_open(self) -> bool:
         """Whether some, but not all internal samples of an output sample have come."""
         return self._memory[0][kernels.COUNT] > 0.0
+
+    def variance_at(self, start: int, count: int) -> FloatArray:
+        """Return :attr:`variance` (count, A) at the temperature of samples."""
+        variance: FloatArray = np.broadcast_to(self.variance, (count, len(self._axes)))
+        if not self._loud:
+            return variance
+        change = [self._loudness(a, start, count) ** 2 - 1.0 for a in range(len(self._axes))]
+        shares = self._weights**2 * self._element_variance
+        shares += np.diag([own.sigma**2 for own in self._outputs])
+        for share, own in zip(shares.T, change, strict=True):  # a matrix product has no fixed order
+            variance = variance + share * own[:, np.newaxis]
+        return variance
 
     def bias_variance(self, t_s: FloatArray) -> FloatArray:
         """Return the variance (N, A) of the slow errors ``t_s`` (N,) [s] after power-on."""
@@ -201,9 +215,11 @@ class SensorModel:
         for first in range(0, count, _CHUNK):
             last = min(count, first + _CHUNK)
             nodes = [slow.nodes(self.position, last - first, compiled=True) for slow in self._slow]
-            scales = []
+            scales, loudness = [], []
             if self._scaled:
                 scales = [slow.scales(self.position, last - first) for slow in self._slow]
+            if self._loud:
+                loudness = [slow.loudness(self.position, last - first) for slow in self._slow]
             grid = [(self.position // slow.decimation, slow.decimation) for slow in self._slow]
             measure(
                 (self._key.seed & 0xFFFFFFFF, self._key.seed >> 32, self._key.sensor),
@@ -214,6 +230,7 @@ class SensorModel:
                 inputs,
                 _padded(nodes),
                 _padded(scales),
+                _padded(loudness),
                 np.array(grid),
                 self._weights,
                 outputs,
@@ -314,26 +331,37 @@ class SensorModel:
             sigma = self._outputs[a].sigma
             if sigma > 0.0:
                 where = self._key, self._channel + a, Process.WHITE, start, count
-                error = kernels.disturbed(error, sigma, normals(*where).astype(np.float64))
+                white = normals(*where).astype(np.float64)
+                if self._loud:
+                    white = self._loudness(a, start, count) * white
+                error = kernels.disturbed(error, sigma, white)
             errors.append(error)
             if self._scaled:
                 nodes = slow.scales(start, count)
                 scales.append(samples_between(nodes, slow.decimation, start, count))
             if self._fronts:
-                white = self._element_normals(a, start, count, machine_code=False)
-                element.append(white.astype(np.float64))
+                drawn = self._element_normals(a, start, count, machine_code=False)
+                element.append(drawn.astype(np.float64))
         self._ahead_errors, self._ahead_scales, self._ahead_normals = (
             np.array(columns).T.tolist() for columns in (errors, scales, element)
         )
 
+    def _loudness(self, a: int, start: int, count: int) -> FloatArray:
+        """Return the relative density of an axis' white noise at samples."""
+        slow = self._slow[a]
+        return samples_between(slow.loudness(start, count), slow.decimation, start, count)
+
     def _element_normals(
         self, a: int, start: int, count: int, *, machine_code: bool
-    ) -> NDArray[np.float32]:
+    ) -> NDArray[np.float32] | FloatArray:
         first, n = start * self._window, count * self._window
         if self._fronts[a].sigma == 0.0:
             return np.zeros(n, np.float32)
         where = self._key, self._channel + a, Process.WHITE, first, n
-        return normals(*where, compiled=machine_code)
+        white = normals(*where, compiled=machine_code)
+        if not self._loud:
+            return white
+        return np.repeat(self._loudness(a, start, count), self._window) * white
 
 
 def _padded(rows: Sequence[FloatArray]) -> FloatArray:

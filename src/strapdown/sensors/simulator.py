@@ -8,23 +8,24 @@ import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import DeviceError, ShapeError, UnknownNameError, ValueRangeError
-from strapdown.sensors._inputs import IdealInputs, takes_mean
+from strapdown.sensors import _spec_checks as must
+from strapdown.sensors._inputs import IdealInputs
+from strapdown.sensors._metadata import about_spec
 from strapdown.sensors._timeline import Timeline
-from strapdown.sensors.filters import group_delay_s, oversampling, sections_of
+from strapdown.sensors.filters import oversampling
 from strapdown.sensors.model import SensorModel
 from strapdown.sensors.noise import GYRO, MAG, NoiseKey, seed_or_drawn, sensor_number
 from strapdown.sensors.samples import Sample, Samples
-from strapdown.sensors.spec import Sampling
+from strapdown.sensors.spec import ImuSpec, Sampling
 from strapdown.sensors.temperature import TemperatureProfile
 from strapdown.sensors.vibration import VibrationSignal
 from strapdown.units import MICROTESLA, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from strapdown._typing import ArrayLike, ByteArray, FloatArray
     from strapdown.motion.source import InertialSource
-    from strapdown.sensors.spec import ImuSpec
     from strapdown.sensors.triad import TriadSpec
     from strapdown.sensors.vibration import Vibration
     from strapdown.series import Trajectory
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["ImuSimulator"]
 
 _FIELD = (0.0, 25.0 * MICROTESLA, -43.30127018922194 * MICROTESLA)
+_SENSORS = must.whole(0, 2**32 - 1)
+_STAMPS = must.whole(-(2**62), 2**62)
 _AHEAD = 1024  # samples whose moments a stream prepares at once
-_INCREMENTS = {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
-_NEEDS_SOURCE = {Sampling.PREINTEGRATED, Sampling.VELOCITY_DIFFERENCE}
 
 
 class ImuSimulator:
@@ -87,6 +88,8 @@ class ImuSimulator:
         There is no such noise start.
     ShapeError
         The field has not three components.
+    TypeError
+        An argument is of another kind.
     """
 
     def __init__(  # noqa: PLR0913 (one option a part of the world)
@@ -105,22 +108,23 @@ class ImuSimulator:
         noise_start: Literal["stationary", "zero"] = "stationary",
         include_bias: bool = False,
     ) -> None:
+        must.instance(ImuSpec)(spec, "spec")
+        must.instance(str)(name, "name")
         self.spec, self.source, self.name = spec, source, name
-        number = sensor_number(name) if sensor is None else sensor
-        if not 0 <= number < 2**32:
-            raise ValueRangeError(f"expected a sensor number from 0 to 2**32 - 1, got {number}")
+        number = sensor_number(name) if sensor is None else _SENSORS(sensor, "sensor")
         self.key = NoiseKey(seed_or_drawn(seed), number)
         self._window = oversampling(spec)
-        if spec.sampling is Sampling.PREINTEGRATED and self._window > 1:
+        filtered = any(triad.bandwidth for triad in (spec.gyro, spec.accel))
+        if spec.sampling is Sampling.PREINTEGRATED and (filtered or self._window > 1):
             raise ValueRangeError(
                 f"expected neither filter nor oversampling with {str(spec.sampling)!r} samples, "
-                f"got {self._window} internal samples; sample 'integral' instead"
+                f"got {'a filter' if filtered else f'{self._window} internal samples'}; "
+                "sample 'integral' instead"
             )
-        self._needs_source = spec.sampling in _NEEDS_SOURCE
-        self._increments = spec.sampling in _INCREMENTS
+        self._increments, self._needs_pose = spec.sampling.is_increment, spec.sampling.needs_pose
         self._dt_s = 1.0 / float(spec.rate_hz)
-        self._start_s, self._start_ns = start_s, start_ns
-        if isinstance(temperature, int | float):
+        self._start_s, self._start_ns = start_s, _STAMPS(start_ns, "start_ns")
+        if temperature is not None and not isinstance(temperature, TemperatureProfile):
             temperature = TemperatureProfile(temperature)
         self._temperature = temperature
         self._field = None
@@ -132,12 +136,11 @@ class ImuSimulator:
             self._vibration = VibrationSignal(vibration, spec.rate_hz * self._window, self.key)
         _require_one_of("noise start", noise_start, ("stationary", "zero"))
         self._noise_start, self._include_bias = noise_start, include_bias
-        self._power_cycle = self._offset = 0
         self._ahead_inputs: list[tuple[float, ...]] = []
         self._ahead_moments: list[tuple[Any, ...]] = []
         self._imu = self._model((spec.gyro, spec.accel), GYRO)
         self._mag = None if spec.mag is None else self._model((spec.mag,), MAG)
-        self._begin(start_s)
+        self._begin(start_s, 0, 0)
 
     def _model(self, triads: Sequence[TriadSpec], channel: int) -> SensorModel:
         return SensorModel(
@@ -146,43 +149,40 @@ class ImuSimulator:
             rate_hz=float(self.spec.rate_hz),
             channel=channel,
             oversampling=self._window,
-            mean=self.spec.sampling in {Sampling.AVERAGE, Sampling.INTEGRAL},
+            mean=self.spec.sampling.is_mean,
             stationary=self._noise_start == "stationary",
-            temperature=self._by_sample(self._temperature),
+            temperature=None if self._temperature is None else self._temperature_at,
         )
 
-    def _by_sample(
-        self, profile: TemperatureProfile | None
-    ) -> Callable[[FloatArray], FloatArray] | None:
+    def _temperature_at(self, samples: FloatArray) -> FloatArray:
         """Return the temperature by sample of the noise, which may go on over a reset."""
-        if profile is None:
-            return None
-        return lambda samples: profile.at(
-            self._timeline.start_s + np.maximum(samples - self._offset, 0.0) * self._dt_s
-        )
+        t_s = self._timeline.start_s + np.maximum(samples - self._offset, 0.0) * self._dt_s
+        return cast("TemperatureProfile", self._temperature).at(t_s)
 
-    def _begin(self, start_s: float) -> None:
+    def _begin(self, start_s: float, offset: int, power_cycle: int) -> None:
         """Stand before the first sample, with no memory of inputs."""
-        self._timeline = Timeline(
+        timeline = Timeline(
             self.spec,
             self.key,
-            start_s=start_s,
+            start_s=float(as_finite(start_s, "start_s", ())),
             start_ns=self._start_ns,
             window=self._window,
             temperature=self._temperature,
         )
-        self._inputs = None
+        inputs = None
         if self.source is not None:
-            self._inputs = IdealInputs(
+            inputs = IdealInputs(
                 self.source,
                 self.spec,
-                self._timeline.clock,
+                timeline.clock,
                 vibration=self._vibration,
                 field_world=self._field,
             )
-        self._next = 0 if self._inputs is None else self._inputs.first
+        self._timeline, self._inputs = timeline, inputs
+        self._offset, self._power_cycle = offset, power_cycle
+        self._next = 0 if inputs is None else inputs.first
         for model in self._models():
-            model.reset(self._power_cycle)
+            model.reset(power_cycle)
         self._place()
 
     def _models(self) -> list[SensorModel]:
@@ -250,6 +250,10 @@ class ImuSimulator:
         DeviceError, ValueRangeError
             As :meth:`run`.
         """
+        if samples < 0 or block < 1:
+            raise ValueRangeError(
+                f"expected 0 samples or more in blocks of 1 or more, got {samples} and {block}"
+            )
         for done in range(0, samples, block):
             yield self.run(min(block, samples - done))
 
@@ -296,7 +300,7 @@ class ImuSimulator:
         ShapeError
             An input has not three numbers.
         """
-        if self._needs_source:
+        if self._needs_pose:
             raise DeviceError(
                 f"expected a sampling that inputs at instants suffice for, "
                 f"got {str(self.spec.sampling)!r}; give a source and use step()"
@@ -309,7 +313,11 @@ class ImuSimulator:
             )
         if self._next not in self._ahead:
             self._look_ahead(_AHEAD)
-        return self._take([*map(float, (*angular_velocity, *specific_force, *magnetic_field))])
+        inputs = [*map(float, (*angular_velocity, *specific_force, *magnetic_field))]
+        sample = self._take(inputs)
+        if sample is None:
+            self._ahead_inputs = []  # so that a step looks at what it would go on from
+        return sample
 
     def _take(self, inputs: Sequence[float]) -> Sample | None:
         """Take one internal sample."""
@@ -339,6 +347,15 @@ class ImuSimulator:
 
     def _inputs_until(self, stop: int) -> IdealInputs:
         """Return the inputs, if they reach sample ``stop - 1`` from here."""
+        inputs = self._whole_inputs()
+        if stop < self._next:
+            raise ValueRangeError(f"expected 0 samples or more, got {stop - self._next}")
+        if stop > self._next:
+            inputs.require(stop - 1)
+        return inputs
+
+    def _whole_inputs(self) -> IdealInputs:
+        """Return the inputs, if there is a source, and no sample is open."""
         if self._inputs is None:
             raise DeviceError("expected a source to ride on, got none; give one, or use feed()")
         if self._imu.window_open:
@@ -346,10 +363,6 @@ class ImuSimulator:
                 "expected whole samples before, got inputs that wait for the end of theirs; "
                 "feed the rest or reset"
             )
-        if stop < self._next:
-            raise ValueRangeError(f"expected 0 samples or more, got {stop - self._next}")
-        if stop > self._next:
-            self._inputs.require(stop - 1)
         return self._inputs
 
     def _collected(self, start: int, measured: FloatArray, clipping: ByteArray) -> Samples:
@@ -360,7 +373,7 @@ class ImuSimulator:
         if increments:
             measured[:6] *= self._dt_s
         gyro, accel = measured[:3].T, measured[3:6].T
-        variance: FloatArray = np.broadcast_to(self._imu.variance, (count, 6))
+        variance = self._imu.variance_at(self._offset + start, count)
         if self._include_bias:
             samples = (self._offset + moments.seq).astype(np.float64)
             variance = np.add(variance, self._imu.bias_variance(samples * self._dt_s))
@@ -382,6 +395,8 @@ class ImuSimulator:
     def truth(self, samples: Samples) -> Trajectory:
         """Return the true pose and velocity at the samples.
 
+        Where jitter moves the first sample before the motion, it has the pose at the start.
+
         Raises
         ------
         DeviceError
@@ -389,7 +404,8 @@ class ImuSimulator:
         """
         if self.source is None:
             raise DeviceError("expected a source to ride on, got none")
-        return self.source.truth(samples.t_true_s, start_ns=self._start_ns)
+        t_s = np.maximum(samples.t_true_s, self.source.start_s)
+        return self.source.truth(t_s, start_ns=self._start_ns)
 
     def instants(self, start: int, count: int) -> FloatArray:
         """Return the true instants of samples ``start``, ``start + 1``, ... (count,) [s]."""
@@ -412,9 +428,15 @@ class ImuSimulator:
         first = 0 if self._inputs is None else self._inputs.first
         if sample < first:
             raise ValueRangeError(f"expected a sample from {first} on, got {sample}")
-        if any(model.has_memory for model in self._models()):
+        if self._inputs is not None and sample > first:
+            self._inputs.require(sample - 1)
+        if not any(model.has_memory for model in self._models()):
+            for model in self._models():
+                model.reset(self._power_cycle)
+        elif sample != self._next or self._imu.window_open:
+            self._whole_inputs()
             if sample < self._next:
-                self._begin(self._timeline.start_s)
+                self._begin(self._timeline.start_s, self._offset, self._power_cycle)
             for _ in self.blocks(sample - self._next):
                 pass
         self._next = sample
@@ -447,9 +469,9 @@ class ImuSimulator:
             ``start_s`` is not within the motion.
         """
         _require_one_of("way of the noise", noise, ("continue", "restart"))
-        self._offset = self._offset + self._next if noise == "continue" else 0
-        self._power_cycle += power_cycle
-        self._begin(self._start_s if start_s is None else start_s)
+        offset = self._offset + self._next if noise == "continue" else 0
+        start_s = self._start_s if start_s is None else start_s
+        self._begin(start_s, offset, self._power_cycle + power_cycle)
 
     def state(self) -> dict[str, Any]:
         """Return where the device stands, as JSON-able values."""
@@ -464,8 +486,7 @@ class ImuSimulator:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Stand where a device of the same arguments stood when :meth:`state` was taken."""
-        self._offset, self._power_cycle = state["offset"], state["power_cycle"]
-        self._begin(state["start_s"])
+        self._begin(state["start_s"], state["offset"], state["power_cycle"])
         self._next = state["next"]
         self._timeline.restore(state["timeline"])
         for model, own in zip(self._models(), state["models"], strict=True):
@@ -475,31 +496,18 @@ class ImuSimulator:
         """Return what a record of the run should say, as JSON-able values.
 
         Times: a mean or an increment is stamped at its end, ``interval_s`` after its begin.
-        ``group_delay_s`` is that of filter and window for low frequencies; stamps are not shifted
-        by it.
+        ``group_delay_s`` is that of filter and window for low frequencies, None of a filter that
+        lets no constant through; stamps are not shifted by it.
         """
-        spec = self.spec
-        off = [name for name, triad in spec.triads().items() if triad.temperature]
-        return {
-            "sensor": spec.name,
+        off = [name for name, triad in self.spec.triads().items() if triad.temperature]
+        return about_spec(self.spec, self._window) | {
             "name": self.name,
             "seed": self.key.seed,
             "sensor_number": self.key.sensor,
             "power_cycle": self._power_cycle,
-            "rate_hz": float(spec.rate_hz),
-            "oversampling": self._window,
-            "sampling": str(spec.sampling),
-            "interval_s": self._dt_s,
-            "group_delay_s": {name: self._delay_s(triad) for name, triad in spec.triads().items()},
             "noise_start": self._noise_start,
-            "missing": list(spec.missing()),
             "without_temperature": [] if self._temperature else off,
         }
-
-    def _delay_s(self, triad: TriadSpec) -> float:
-        internal_hz = float(self.spec.rate_hz) * self._window
-        filtered_s = group_delay_s(sections_of(triad.bandwidth, internal_hz), internal_hz)
-        return filtered_s + (0.5 * self._dt_s if takes_mean(self.spec, triad) else 0.0)
 
 
 def _require_one_of(kind: str, name: str, known: tuple[str, ...]) -> None:

@@ -75,8 +75,23 @@ class Sampling(StrEnum):
     PREINTEGRATED = "preintegrated"
     """The exact increment: rotation vector, and change of velocity in the axes at the start."""
     VELOCITY_DIFFERENCE = "velocity_difference"
-    """Angular velocity at the stamp; specific force from the change of velocity since the sample
-    before, in the axes at the stamp; not ready at the first sample."""
+    """Angular velocity at the stamp; specific force from the change of velocity since the
+    (internal) sample before, in the axes at the stamp; not ready at the first sample."""
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether a sample is a mean rate over its interval, or such a mean times the interval."""
+        return self in {Sampling.AVERAGE, Sampling.INTEGRAL}
+
+    @property
+    def is_increment(self) -> bool:
+        """Whether samples are increments instead of rates."""
+        return self in {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
+
+    @property
+    def needs_pose(self) -> bool:
+        """Whether rates do not suffice, because states of the motion are compared."""
+        return self in {Sampling.PREINTEGRATED, Sampling.VELOCITY_DIFFERENCE}
 
 
 @dataclass(frozen=True)
@@ -190,7 +205,7 @@ class Fifo:
         must.settle(
             self,
             {
-                "watermark": must.whole(1, 2**31),
+                "watermark": must.whole(1, 2**20),
                 "depth": must.optional(must.whole(1, 2**31)),
                 "stamps": must.member(FifoStamps, "way of stamping"),
             },
@@ -201,10 +216,13 @@ class Fifo:
             )
 
 
+_RATE = must.number(1e-6, 1e9)  # so that nanoseconds of a run fit into 63 bits
+
+
 def _rate(value: object, name: str) -> object:
-    if isinstance(value, int | Fraction) and not isinstance(value, bool) and value > 0:
-        return value
-    return must.number(above=0.0)(value, name)
+    exact = isinstance(value, int | Fraction) and not isinstance(value, bool)
+    settled = _RATE(float(value) if exact else value, name)  # type: ignore[arg-type]  # a number
+    return value if exact else settled
 
 
 _IMU_RULES: dict[str, must.Rule] = {

@@ -170,17 +170,18 @@ class Temperature:
         For each axis the coefficients of (T - reference)^1, ^2, ... [unit of the triad / K^i].
     scale : 3 tuples of float
         The same for the relative scale error [1 / K^i].
+    noise : 3 tuples of float
+        The same for the relative change of the noise density [1 / K^i].
     """
 
     reference_degC: float = 25.0  # noqa: N815 (the unit)
     bias: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]] = ((), (), ())
     scale: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]] = ((), (), ())
+    noise: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]] = ((), (), ())
 
     def __post_init__(self) -> None:
-        polynomials = must.axes(must.many(must.number()))
-        must.settle(
-            self, {"reference_degC": must.number(), "bias": polynomials, "scale": polynomials}
-        )
+        polynomials = dict.fromkeys(("bias", "scale", "noise"), must.axes(must.many(must.number())))
+        must.settle(self, {"reference_degC": must.number(), **polynomials})
 
 
 MAX_GAUSS_MARKOV = 16
@@ -257,7 +258,7 @@ class TriadSpec:
     quadratic, cubic : float or 3 floats, optional
         Nonlinearity of the element, f + K2 f^2 + K3 f^3 [1/u], [1/u^2].
     temperature : Temperature, optional
-        How bias and scale follow it.
+        How bias, scale and white noise follow it.
     measurement_range : float, optional
         Largest magnitude of an output [u].
     element_range : float, optional
@@ -327,13 +328,18 @@ class TriadSpec:
         value = getattr(self, name)
         return None if value is None else _three(value)
 
+    def on_axis(self, name: str, axis: int) -> float:
+        """Return a parameter of :meth:`per_axis` for one axis, 0 where it is unknown."""
+        values = self.per_axis(name)
+        return 0.0 if values is None else values[axis]
+
     def allan(self, tau_s: ArrayLike) -> FloatArray:
         """Return the Allan deviation of each axis, as the model has it.
 
         The root of the sum of squares of white noise, random walk, flicker (the sum of
         Gauss-Markov terms that is simulated, so with its roll-off outside the band), Gauss-Markov
-        processes, and ramp (IEEE Std 952-1997, annex C). Not in it: the rounding of samples, the
-        filter (short cluster times), and changes of temperature.
+        processes, and ramp (IEEE Std 952-1997, annex C), at the reference temperature. Not in it:
+        the rounding of samples, the filter (short cluster times), and changes of temperature.
 
         Parameters
         ----------

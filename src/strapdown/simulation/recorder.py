@@ -13,7 +13,7 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.formats import Recording, block_writer
 from strapdown.formats._output import check_ending
-from strapdown.sensors import Flag, Sampling
+from strapdown.sensors import Flag
 from strapdown.sensors.filters import oversampling
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.simulation.run import Run, as_ride, find_sensor
@@ -40,7 +40,6 @@ TRUTH: Final = "truth/pose"
 _ROWS: Final = 2**16
 """Internal samples of all sensors together that are in memory at once, where these are few."""
 _FEWEST_ROWS: Final = 2**8
-_INCREMENTS: Final = {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _places(
     path: Path, truth: Path | None, names: tuple[str, ...], spec: ImuSpec, *, has_pose: bool
 ) -> dict[str, Path]:
     """Return the file of each topic: of each sensor, and of the truth."""
-    last = "increments" if spec.sampling in _INCREMENTS else "data"
+    last = "increments" if spec.sampling.is_increment else "data"
     parts = {f"{name}/{last}": name for name in names} | ({TRUTH: "truth"} if has_pose else {})
     places = dict.fromkeys(parts, path)
     if path.suffix.lower() == ".csv":

@@ -270,16 +270,10 @@ def bias_recursions(
 
 
 def _bias_terms(triad: TriadSpec, axis: int) -> list[_Bias]:
-    terms = [_Bias(Process.RANDOM_WALK, _on_axis(triad, "bias_random_walk", axis))]
+    terms = [_Bias(Process.RANDOM_WALK, triad.on_axis("bias_random_walk", axis))]
     for i, process in enumerate(triad.gauss_markov):
         terms.append(_Bias(Process.GAUSS_MARKOV + i, process.sigma, process.correlation_time_s))
-    instability = _on_axis(triad, "bias_instability", axis)
+    instability = triad.on_axis("bias_instability", axis)
     for i, (time_s, weight) in enumerate(zip(*flicker_terms(triad.flicker_band_s), strict=True)):
         terms.append(_Bias(Process.FLICKER + i, instability * math.sqrt(weight), time_s))
     return [term for term in terms if term.size]
-
-
-def _on_axis(triad: TriadSpec, name: str, axis: int) -> float:
-    """Return a parameter on an axis; unknown is off."""
-    value = triad.per_axis(name)
-    return value[axis] if value else 0.0

@@ -102,14 +102,18 @@ def seed_or_drawn(seed: int | None) -> int:
 
     Raises
     ------
+    TypeError
+        The seed is no whole number.
     ValueRangeError
         The seed does not fit into 64 bits.
     """
     if seed is None:
         return secrets.randbits(64)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise TypeError(f"expected a seed as a whole number, got {seed!r}")
     if not 0 <= seed < 2**64:
         raise ValueRangeError(f"expected a seed from 0 to 2**64 - 1, got {seed}")
-    return seed
+    return int(seed)
 
 
 def monte_carlo_seed(seed: int, run: int) -> int:
