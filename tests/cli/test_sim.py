@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -76,8 +80,9 @@ def test_a_run_leaves_samples_truth_and_a_picture(monkeypatch):
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[0] == "MPU-6050 on circle: 300 samples at 100 Hz over 3 s, seed 1"
-    assert lines[1].startswith("gyro, not known and so off: bias_random_walk, bias_instability,")
-    assert "temperature" in lines[2]
+    assert lines[1] == "warning: gyro: at this range rounding adds 12% to its noise"
+    assert lines[2].startswith("gyro, not known and so off: bias_random_walk, bias_instability,")
+    assert "temperature" in lines[3]
     assert lines[-2:] == [
         "wrote run.mcap: 900 messages",
         "wrote run.png: look at it, or run: strapdown info run.mcap",
@@ -155,8 +160,43 @@ def test_clipping_is_counted_in_the_view():
 @pytest.mark.usefixtures("quickly")
 def test_an_ideal_sensor_has_no_list_of_what_is_not_known():
     done = run("--motion", "circle", "--duration", 1, "--output", "run.npz")
-    assert "gyro: ideal, nothing is known of its errors" in done.stdout
     assert "so off" not in done.stdout
+    assert "warning" not in done.stdout
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_part_that_is_better_or_worse_than_one_would_think_is_warned_about():
+    arguments = ("--motion", "static", "--duration", 1, "--output", "run.npz", "--force")
+    report, _ = run_json(*arguments, "--sensor", "BMI088")
+    assert report["warnings"] == [
+        "gyro: nothing is known of its errors, so it is ideal",
+        "accel: nothing is known of its errors, so it is ideal",
+    ]
+    coarse = ("--sensor", "MPU-6050", "--rate", 100)
+    sigma, bit = 0.005 / np.sqrt(2.0) * 10.0, 2000.0 / 32768  # deg/s
+    more = np.hypot(1.0, bit / sigma / np.sqrt(12.0)) - 1.0
+    report, _ = run_json(*arguments, *coarse)
+    assert report["warnings"] == [f"gyro: at this range rounding adds {more:.0%} to its noise"]
+    report, _ = run_json(*arguments, *coarse, "--gyro-range", 250, "--accel-range", 4)
+    assert report["warnings"] == []
+    series = strapdown.open("run.npz").imu["imu/data"]
+    steps = series.angular_velocity / np.radians(250.0) * 32768
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
+    report, _ = run_json(*arguments, "--sensor", "LSM6DSV", "--rate", 10)
+    assert "the output sticks" in report["warnings"][0]
+
+
+def test_a_terminated_run_leaves_nothing():
+    command = Path(sys.executable).with_name("strapdown")
+    run_for_hours = ["sim", "--motion", "circle", "--duration", "1000000", "--output", "run.csv"]
+    process = subprocess.Popen([command, *run_for_hours])
+    deadline = time.monotonic() + 30.0
+    while not list(Path().glob("*.partial")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert names() == ["run.csv.partial", "run.truth.csv.partial"]
+    process.terminate()
+    assert process.wait(timeout=20.0) == 128 + signal.SIGTERM
+    assert names() == []
 
 
 @pytest.mark.usefixtures("quickly")
@@ -192,11 +232,12 @@ def walk():
 
 @pytest.mark.usefixtures("quickly")
 def test_a_trajectory_is_interpolated_or_smoothed(walk):
-    for way in (["interpolate"], ["smooth", "--pose-noise", 1e-3, 0.1]):
+    for way, notes in ((["interpolate"], 1), (["smooth", "--pose-noise", 1e-3, 0.1], 0)):
         report, done = run_json("--motion", walk, "--poses", *way, "-o", "a.mcap", "--force")
         assert done.exit_code == 0
         assert report["motion"] == "walk.tum"
-        assert "the spline is trusted" in report["notes"][0]
+        told = [n for n in report["notes"] if "the spline is up to 200 times less accurate" in n]
+        assert len(told) == notes
 
 
 @pytest.mark.usefixtures("quickly")
@@ -232,7 +273,8 @@ def test_a_warning_is_one_line_of_the_view_and_of_json():
     )  # fmt: skip
     done = run(*arguments)
     warned = [line for line in done.stdout.splitlines() if line.startswith("warning: ")]
-    assert len(warned) == 2
+    assert len(warned) == 3
+    assert "accel: nothing is known" in warned[2]
     assert "mine.toml: line 6: gyro.noise_density" in warned[0]
     assert "turns by 180.0 deg" in warned[1]
     assert done.stderr == ""

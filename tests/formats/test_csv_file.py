@@ -253,7 +253,7 @@ def test_a_foreign_walk_is_read_through_a_column_map(data_dir):
 
 
 def test_a_foreign_file_without_a_map_says_how_to_name_its_columns(data_dir):
-    with pytest.raises(FormatError, match=r"name foreign columns: columns=\{"):
+    with pytest.raises(FormatError, match=r"name foreign columns, strapdown\.open"):
         csv_file.read(data_dir / "gait_tracking" / "short_walk.csv", salvage=False)
 
 

@@ -128,7 +128,7 @@ def test_a_trajectory_gives_the_motion_that_it_was_taken_of(tmp_path, track, kin
     true_rate, true_force = WANDER.inputs(INSIDE_S)
     assert np.abs(rate - true_rate).max() < 1e-4
     assert np.abs(force - true_force).max() < 0.02  # TUM and EuRoC writers keep 1 us
-    assert "trusted from 0.05 to" in ride.notes[0]
+    assert "outside 0.05 to" in ride.notes[0]
 
 
 @pytest.mark.parametrize("noise", [{"pose_noise": (1e-3, 1e-3)}, {"knots_per_s": 7.0}])

@@ -200,6 +200,20 @@ def test_rate_and_sampling_are_those_that_are_asked_for(sensor):
     assert spec.gyro == other.gyro
 
 
+def test_a_range_is_a_choice_of_a_profile_alone():
+    narrow = find_sensor("MPU-6050", gyro_range=math.radians(250.0), accel_range=4 * 9.80665)
+    assert narrow.gyro.resolution == pytest.approx(math.radians(250.0) / 32768)
+    assert narrow.accel.measurement_range == pytest.approx(4 * 9.80665)
+    for sensor in ("ideal", ImuSpec()):
+        with pytest.raises(ValueRangeError, match="expected a profile with gyro_range"):
+            find_sensor(sensor, gyro_range=1.0)
+
+
+def test_the_kind_of_sample_is_an_argument_of_a_run():
+    run = simulate("circle", "ideal", 1.0, sampling="preintegrated")
+    assert run.samples.delta_angle.shape == (200, 3)
+
+
 def test_a_limit_of_unstated_meaning_is_off_until_one_says_what_it_means(sheet):
     path = sheet()
     assert find_sensor(path).gyro.turn_on_bias is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import signal
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -115,8 +116,14 @@ def _options(
         raise typer.Exit
 
 
+def _terminate(number: int, _frame: object) -> None:
+    """Leave through every ``with`` block, so that no partial file stays."""
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     app()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,16 +17,15 @@ from strapdown.formats._output import check_ending, refuse
 from strapdown.messages.conversion import series_from_increments
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
-from strapdown.sensors import Sampling, SpecWarning, TriadSpec
+from strapdown.sensors import ImuSpec, Sampling, SpecWarning, TriadSpec
 from strapdown.sensors.units import Limit
 from strapdown.simulation import find_motion, find_sensor, record, rest_deviation, simulate
 from strapdown.simulation.recorder import ENDINGS, TRUTH_ENDINGS
-from strapdown.units import RAD_PER_DEG
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strapdown.sensors import ImuSpec
     from strapdown.simulation import Ride, SimulationReport
 
 DRAWN_SAMPLES = 2**17
@@ -45,9 +45,7 @@ def sim(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Ends in .mcap, .csv, .npz or .parquet.")
     ],
-    rate: Annotated[
-        float | None, typer.Option(help="Samples a second; by default the sensor's own.")
-    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Samples a second; by default 200.")] = None,
     duration: Annotated[
         float | None,
         typer.Option(help="Seconds; by default all of the motion, or 60 where it has no end."),
@@ -61,6 +59,13 @@ def sim(
     sensors: Annotated[int, typer.Option(min=1, help="How many, each with its own noise.")] = 1,
     sampling: Annotated[
         Sampling | None, typer.Option(help="What a sample is; by default as the sensor says.")
+    ] = None,
+    gyro_range: Annotated[
+        float | None,
+        typer.Option(metavar="DEG/S", help="Full scale of the profile; by default its largest."),
+    ] = None,
+    accel_range: Annotated[
+        float | None, typer.Option(metavar="G", help="The same of the accelerometer.")
     ] = None,
     unstated_limits: Annotated[
         Limit | None,
@@ -125,7 +130,14 @@ def sim(
     with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
         for kind in (SpecWarning, SplineWarning):
             warnings.simplefilter("always", kind)
-        spec = find_sensor(sensor, rate_hz=rate, sampling=sampling, unstated_limits=unstated_limits)
+        spec = find_sensor(
+            sensor,
+            rate_hz=rate,
+            sampling=sampling,
+            gyro_range=gyro_range and gyro_range * RAD_PER_DEG,
+            accel_range=accel_range and accel_range * STANDARD_GRAVITY,
+            unstated_limits=unstated_limits,
+        )
         ride = find_motion(
             motion,
             duration_s=duration,
@@ -151,7 +163,7 @@ def sim(
         drawn = _draw(picture, ride, spec, report, force=force)
     data = _as_data(ride, spec, report)
     data["picture"] = str(picture)
-    data["warnings"] = [str(each.message) for each in caught]
+    data["warnings"] = [*(str(each.message) for each in caught), *_doubts(spec)]
     view = [
         _headline(ride, spec, report),
         *data["notes"],
@@ -196,6 +208,22 @@ def _headline(ride: Ride, spec: ImuSpec, report: SimulationReport) -> str:
     )
 
 
+def _doubts(spec: ImuSpec) -> Iterator[str]:
+    """Say where a part is better, or worse, than a reader of its sheet would think."""
+    for name, triad in spec.triads().items():
+        if triad == TriadSpec() and spec.name != ImuSpec().name:
+            yield f"{name}: nothing is known of its errors, so it is ideal"
+        density = triad.per_axis("noise_density")
+        if density is not None and triad.resolution is not None:
+            sigma = min(density) * math.sqrt(float(spec.rate_hz))
+            if triad.resolution > 2.0 * sigma:
+                yield f"{name}: at this range its noise is below half a bit, and the output sticks"
+            elif (
+                added := math.hypot(1.0, triad.resolution / (sigma * math.sqrt(12.0))) - 1
+            ) > 0.02:
+                yield f"{name}: at this range rounding adds {added:.0%} to its noise"
+
+
 def _remarks(spec: ImuSpec, report: SimulationReport) -> Iterator[str]:
     for name, count in report.clipped.items():
         if count:
@@ -205,9 +233,7 @@ def _remarks(spec: ImuSpec, report: SimulationReport) -> Iterator[str]:
     for name, triad in spec.triads().items():
         own = f"{name}."
         off = [each.removeprefix(own) for each in report.missing if each.startswith(own)]
-        if triad == TriadSpec():
-            yield f"{name}: ideal, nothing is known of its errors"
-        elif off:
+        if off and triad != TriadSpec():
             yield f"{name}, not known and so off: {', '.join(off)}"
 
 

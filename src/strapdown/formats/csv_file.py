@@ -241,7 +241,10 @@ def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str,
     if "t_ns" not in found or len(found) == 1:
         raise FormatError(
             f"expected a header with t_ns and at least one vector, got {_listed(header)}; "
-            'name foreign columns: columns={"t_ns": ("Time (s)", 1e9), ...}',
+            "in Python name foreign columns, "
+            'strapdown.open(path, columns={"t_ns": ("Time (s)", 1e9), '
+            '"angular_velocity_x": ("Gyro X", 1.0), ...}), or write poses as TUM: '
+            "time x y z qx qy qz qw without a header",
             path=path,
         )
     for names in _NAMES.values():

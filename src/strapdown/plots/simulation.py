@@ -139,7 +139,7 @@ def plot_simulation(
     left = draw_imu(axes, series, start_ns)
     if truth is not None:
         draw_attitude(left[0], truth, start_ns)
-    below.suptitle("Allan deviation at rest: simulated points on the lines of the specification")
+    below.suptitle("Allan deviation at rest, simulated, and the lines of the specification")
     _draw_allan(below, spec, rest)
     return figure
 

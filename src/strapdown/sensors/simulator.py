@@ -283,9 +283,11 @@ class ImuSimulator:
         """Take the ideal inputs of one internal sample; return the sample that they complete.
 
         Inputs come at the internal rate, ``rate_hz`` times oversampling. With oversampling M
-        every M-th call returns a sample, and the others None. Means and increments are those of
-        the M inputs, so with M = 1 they are the input itself. Vibration is not added: it belongs
-        to what the user's loop gives.
+        every M-th call returns a sample, and the others None. The M-th input is the one at the
+        sample's stamp, so the first M - 1 inputs of all lie before the first sample. Means and
+        increments are those of the M inputs, so with M = 1 they are the input itself. NaN passes
+        through as NaN, and no filter remembers it. Vibration is not added: it belongs to what the
+        user's loop gives.
 
         Parameters
         ----------

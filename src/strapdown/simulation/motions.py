@@ -302,9 +302,13 @@ def _spline(
 
 
 def _about(spline: PoseSpline) -> tuple[str, ...]:
+    if spline.smoothing is not None:
+        return ()  # the noise of the poses is larger than what the ends add
     if spline.trusted_span_s is None:
         return ("the poses are few: their ends are felt throughout",)
     first, last = spline.trusted_span_s
     if (first, last) == (spline.start_s, spline.end_s):
         return ()
-    return (f"the spline is trusted from {first:g} to {last:g} s, less near its ends",)
+    return (
+        f"outside {first:g} to {last:g} s the spline is up to 200 times less accurate than inside",
+    )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from strapdown.formats import BlockWriter
     from strapdown.motion import InertialSource, Motion
-    from strapdown.sensors import ImuSpec, Samples
+    from strapdown.sensors import ImuSpec, Samples, Sampling
     from strapdown.simulation.motions import Ride
 
     Series: TypeAlias = ImuSeries | Increments | Trajectory
@@ -89,6 +89,7 @@ def record(  # noqa: PLR0913 (as simulate)
     duration_s: float | None = None,
     *,
     rate_hz: float | None = None,
+    sampling: Sampling | str | None = None,
     sensors: int = 1,
     seed: int | None = 0,
     start_ns: int | None = None,
@@ -109,7 +110,7 @@ def record(  # noqa: PLR0913 (as simulate)
     ----------
     path : path-like
         Ends in .mcap, .npz, .parquet or .csv.
-    motion, sensor, duration_s, rate_hz, seed, start_ns, **conditions
+    motion, sensor, duration_s, rate_hz, sampling, seed, start_ns, **conditions
         As :func:`simulate`.
     sensors : int
         How many.
@@ -142,7 +143,7 @@ def record(  # noqa: PLR0913 (as simulate)
     if sensors < 1:
         raise ValueRangeError(f"expected at least 1 sensor, got {sensors}")
     names = ("imu",) if sensors == 1 else tuple(f"imu{i}" for i in range(sensors))
-    spec = find_sensor(sensor, rate_hz=rate_hz)
+    spec = find_sensor(sensor, rate_hz=rate_hz, sampling=sampling)
     ride = as_ride(motion, duration_s)
     if truth is not None and not ride.source.has_pose:
         raise ValueRangeError(f"expected a motion with a pose for the truth, got {ride.name}")

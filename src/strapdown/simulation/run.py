@@ -51,11 +51,13 @@ class Simulation(NamedTuple):
     metadata: dict[str, Any]
 
 
-def find_sensor(
+def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
     sensor: ImuSpec | str | PathLike[str],
     *,
     rate_hz: float | None = None,
     sampling: Sampling | str | None = None,
+    gyro_range: float | None = None,
+    accel_range: float | None = None,
     unstated_limits: Limit | str | None = None,
 ) -> ImuSpec:
     """Return a specification: as it is, of a profile by name, of a TOML file, or ``"ideal"``.
@@ -65,9 +67,12 @@ def find_sensor(
     sensor : ImuSpec, str or path-like
         What to simulate.
     rate_hz : float, optional
-        Output rate; by default that of the specification.
+        Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
     sampling : Sampling or name, optional
         What a sample is; by default as the specification says.
+    gyro_range, accel_range : float, optional
+        Full scale of a profile [rad/s], [m/s^2]; by default the largest. With the bits of the part
+        it sets the size of a rounding step.
     unstated_limits : {"1sigma", "3sigma", "max"}, optional
         What plus-minus figures of a sheet are taken for that does not say; off by default.
 
@@ -83,10 +88,14 @@ def find_sensor(
     FormatError
         The file is no profile; file, line and key are named.
     ValueRangeError
-        The part has no such rate.
+        The part has no such rate or range, or a range comes without a profile.
     """
+    ranges = {"gyro_range": gyro_range, "accel_range": accel_range}
+    chosen = {name: value for name, value in ranges.items() if value is not None}
     asked = {"rate_hz": rate_hz, "sampling": sampling}
     changes: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    if chosen and (isinstance(sensor, ImuSpec) or sensor == "ideal"):
+        raise ValueRangeError(f"expected a profile with {next(iter(chosen))}, got {sensor}")
     if isinstance(sensor, ImuSpec):
         return replace(sensor, **changes) if changes else sensor
     if sensor == "ideal":
@@ -95,7 +104,8 @@ def find_sensor(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # that of the sheet names the line
         rate = {} if rate_hz is None else {"rate_hz": rate_hz}
-        return replace(sheet.spec(unstated_limits=unstated_limits, **rate), **changes)
+        spec = sheet.spec(unstated_limits=unstated_limits, **chosen, **rate)
+        return replace(spec, **changes)
 
 
 def simulate(  # noqa: PLR0913 (one option a part of the run)
@@ -104,6 +114,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     duration_s: float | None = None,
     *,
     rate_hz: float | None = None,
+    sampling: Sampling | str | None = None,
     seed: int | None = 0,
     name: str = "imu",
     start_ns: int | None = None,
@@ -122,7 +133,9 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     duration_s : float, optional
         Length [s]; by default all of a motion that ends, and 60 s of others.
     rate_hz : float, optional
-        Output rate [Hz]; by default that of the specification.
+        Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
+    sampling : Sampling or name, optional
+        What a sample is; by default as the specification says.
     seed : int, optional
         Key of the noise; None draws one, which the metadata tell.
     name : str
@@ -152,7 +165,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     >>> run.truth.position_world[0].tolist()  # the circle begins in the east [m]
     [5.0, 0.0, 0.0]
     """
-    spec = find_sensor(sensor, rate_hz=rate_hz)
+    spec = find_sensor(sensor, rate_hz=rate_hz, sampling=sampling)
     run = Run(as_ride(motion, duration_s), spec, (name,), seed, start_ns, conditions)
     (simulator,) = run.simulators
     samples = simulator.run(run.count)
