@@ -150,9 +150,11 @@ def test_white_noise_random_walk_and_flicker_of_256_axes_follow_the_curve_of_the
     assert (np.abs(found / expected - 1.0) < 4.0 * sigma + 5e-4).all()
 
 
-def test_the_deviation_does_not_depend_on_the_rate():
+@pytest.mark.parametrize("noise_at", ["output", "element"])
+def test_the_deviation_does_not_depend_on_the_rate(noise_at):
     triad = TriadSpec(
         noise_density=1e-3,
+        noise_at=noise_at,
         bias_random_walk=5e-3,
         bias_instability=2e-3,
         gauss_markov=(GaussMarkov(3e-3, 1.0),),
