@@ -18,10 +18,17 @@ from strapdown.sensors import profile_names
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\w+\.py)\n")
+"""A Python block that begins so is a file of that name, for the commands of the page."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return [body for kind, body in BLOCK.findall(page.read_text()) if kind == language]
+
+
+def files(page: Path) -> dict[str, str]:
+    texts = blocks(page, "python")
+    return {match[1]: body for body in texts if (match := FILE.match(body))}
 
 
 def test_every_block_has_a_language_that_is_executed():
@@ -42,11 +49,15 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     for body in blocks(page, "python"):
+        if FILE.match(body):
+            continue
         exec(compile(body, page.name, "exec"), scope)  # noqa: S102 (our own page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_console_blocks_run(page, tmp_path):
+def test_console_blocks_run_and_print_what_they_say(page, tmp_path):
+    for name, text in files(page).items():
+        (tmp_path / name).write_text(text)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for body in blocks(page, "console"):
         commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
@@ -59,6 +70,15 @@ def test_console_blocks_run(page, tmp_path):
             check=False,
         )
         assert done.returncode == 0, done.stderr
+        said = [line for line in body.splitlines() if not line.startswith("$ ") and line != "..."]
+        printed = iter(done.stdout.splitlines())
+        assert [line for line in said if line not in printed] == [], done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_of_a_page_is_used_by_its_commands(page):
+    commands = "".join(blocks(page, "console"))
+    assert [name for name in files(page) if name not in commands] == []
 
 
 def test_the_readme_gives_the_two_commands_that_set_everything_up():

@@ -169,3 +169,9 @@ def test_a_sensor_without_errors_is_drawn_without_a_deviation(tmp_path):
         assert not axis.get_lines()
         assert "not given: white noise" in axis.texts[0].get_text()
     plots.save(figure, tmp_path / "a.png")  # no logarithm of nothing
+
+
+def test_a_quantity_that_no_sample_has_gets_no_panel():
+    series = imu().replace(angular_velocity=np.full((400, 3), np.nan))
+    axes = plots.plot_recording(Recording(imu={"imu": series})).axes
+    assert [axis.get_ylabel() for axis in axes] == ["specific force [m/s$^2$]"]

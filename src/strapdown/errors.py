@@ -143,12 +143,14 @@ class UnknownNameError(StrapdownError, ValueError):
         The name that came.
     known : iterable of str
         The names that exist.
+    nearest : int
+        How many of them the message gives at most.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, nearest: int = 3) -> None:
         known = sorted(known)
-        nearest = get_close_matches(name, known, n=3, cutoff=0.0)
-        choice = ", ".join(repr(candidate) for candidate in nearest) or "none exists"
+        candidates = get_close_matches(name, known, n=nearest, cutoff=0.0)
+        choice = ", ".join(map(repr, candidates)) or "none exists"
         super().__init__(f"there is no {kind} {name!r}; the nearest names: {choice}")
         self.kind = kind
         self.name = name

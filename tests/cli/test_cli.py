@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import strapdown
-from strapdown.cli._app import VERBS, app
+from strapdown.cli._app import GROUPS, VERBS, app
 
 COMMAND = str(Path(sys.executable).with_name("strapdown"))
 runner = CliRunner()
@@ -207,9 +207,21 @@ def test_wrong_usage_is_exit_code_2(arguments):
     assert run(*arguments).exit_code == 2
 
 
-@pytest.mark.parametrize("verb", VERBS)
+LEAVES = [
+    *(verb for verb in VERBS if verb not in GROUPS),
+    *(f"{group} {verb}" for group, verbs in GROUPS.items() for verb in verbs),
+]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_help_of_a_group_lists_its_verbs(group):
+    text = run(group, "--help").stdout
+    assert all(f" {verb} " in text for verb in GROUPS[group])
+
+
+@pytest.mark.parametrize("verb", LEAVES)
 def test_the_help_of_every_verb_has_three_examples_and_the_exit_codes(verb):
-    text = run(verb, "--help").stdout
+    text = run(*verb.split(), "--help").stdout
     assert text.count(f"strapdown {verb} ") >= 4  # usage and three examples
     assert "Exit codes" in text
 

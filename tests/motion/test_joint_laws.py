@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
 from strapdown.errors import ValueRangeError
-from strapdown.motion.joint_laws import Motor, Sine, SplineLaw
+from strapdown.motion.joint_laws import REACHED, Motor, Sine, SplineLaw, approach, ramp
 
 
 def test_a_sine_is_a_sine_with_its_derivatives():
@@ -77,6 +79,52 @@ def test_position_and_velocity_of_a_limited_motor_are_continuous():
     before, after = motor(times - 1e-10), motor(times)
     np.testing.assert_allclose(before[0], after[0], atol=1e-9)
     np.testing.assert_allclose(before[1], after[1], atol=1e-8)
+
+
+@given(
+    target=st.floats(-3.0, 3.0),
+    gain=st.floats(1.0, 1000.0),
+    max_acceleration=st.one_of(st.none(), st.floats(0.5, 100.0)),
+    max_velocity=st.floats(0.5, 20.0),
+)
+def test_a_motor_arrives_and_never_passes_its_target(target, gain, max_acceleration, max_velocity):
+    motor = Motor(
+        step_s=0.032, max_velocity=max_velocity, gain=gain, max_acceleration=max_acceleration
+    )
+    for _ in range(1200):  # 38 s; time enough for any of these limits
+        motor.step(target)
+    value, first, _ = motor(motor.breaks_s)
+    assert np.max(np.abs(value)) <= abs(target) + 1e-12
+    assert value[-1] == pytest.approx(target, abs=1.01 * REACHED)
+    assert abs(first[-1]) < 1e-7
+    assert np.max(np.abs(first)) <= max_velocity
+    if max_acceleration is not None:
+        assert np.max(np.abs(np.diff(first))) <= 1.000001 * max_acceleration * 0.032
+
+
+def test_a_motor_that_is_called_back_brakes_at_its_limit_and_then_returns():
+    motor = Motor(step_s=0.01, max_velocity=2.0, gain=100.0, max_acceleration=4.0)
+    for target in [5.0] * 100 + [0.0] * 400:  # 2 m/s are reached after 0.5 s, at 0.5 m
+        motor.step(target)
+    value, first, _ = motor(motor.breaks_s)
+    assert value[100] == pytest.approx(1.5)
+    assert value.max() == pytest.approx(2.0, abs=1e-12)  # v^2 / (2 a) further on
+    assert value[-1] == pytest.approx(0.0, abs=1e-6)
+    assert abs(first[-1]) < 1e-4
+
+
+def test_a_loop_closes_its_error_by_the_gain_but_never_more_than_once_in_a_step():
+    assert approach(0.5, 0.0, 0.1, gain=4.0, max_velocity=100.0) == 2.0
+    assert approach(-0.5, 0.0, 0.1, gain=40.0, max_velocity=100.0) == -5.0
+    assert approach(0.5, 0.0, 0.1, gain=40.0, max_velocity=3.0) == 3.0
+    assert approach(0.5 * REACHED, 7.0, 0.1, gain=40.0, max_velocity=3.0) == 0.0
+
+
+def test_a_ramp_goes_as_far_as_it_may():
+    assert ramp(1.0, 3.0, np.inf) == (3.0, 3.0)
+    assert ramp(1.0, 3.0, 0.5) == (1.0, 1.5)
+    assert ramp(1.0, -3.0, 0.5) == (1.0, 0.5)
+    assert ramp(1.0, 1.2, 0.5) == (1.0, 1.2)
 
 
 def test_a_further_step_changes_nothing_before_it():

@@ -35,7 +35,16 @@ VERBS = {
     "fuse": "Estimate attitude from a recording, and compare it with a reference in it.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude with a reference.",
+    "webots": "Run Webots controllers in Webots worlds, without Webots.",
 }
+GROUPS = {
+    "webots": {
+        "run": "Run a controller in a world, and record what its sensors measure.",
+        "serve": "Serve a world to controllers that were built for Webots itself.",
+        "explain": "Say what axes, angles and signs mean in a world, profile by profile.",
+    },
+}
+"""Verbs that have verbs of their own, each in ``cli/GROUP_VERB.py``."""
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed (one line says why); 2 usage; "
@@ -55,26 +64,40 @@ class VerbGroup(TyperGroup):
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 (signature of the library)
         """Return the names of the verbs in the order of the table."""
-        return list(VERBS)
+        return list(self._verbs)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command:  # noqa: ARG002 (as above)
         """Return a stand-in that knows its one-line help: enough to list the verb."""
-        return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
+        return (
+            TyperCommand(cmd_name, help=self._verbs[cmd_name]) if cmd_name in self._verbs else None
+        )
 
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command, list[str]]:
         """Import the verb that is about to run."""
         name, _stand_in, rest = super().resolve_command(ctx, args)
-        return name, _load(name) if name else None, rest
+        return name, self._load(name) if name else None, rest
+
+    @property
+    def _verbs(self) -> dict[str, str]:
+        return GROUPS.get(self.name or "", VERBS)
+
+    def _load(self, name: str) -> Command:
+        """Return the command of a verb, or a group of verbs."""
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        if name in GROUPS and self._verbs is VERBS:
+            app = typer.Typer(cls=VerbGroup, name=name, help=VERBS[name], **_LOOKS)
+            app.callback(invoke_without_command=True)(_nothing)
+            return typer.main.get_command(app)
+        module = name if self._verbs is VERBS else f"{self.name}_{name}"
+        verb = getattr(import_module(f"strapdown.cli.{module}"), name)
+        app.command(name=name, epilog=EPILOG)(_as_command(verb))
+        return typer.main.get_command(app)
 
 
-def _load(name: str) -> Command:
-    """Import a verb and make a command of it."""
-    verb = getattr(import_module(f"strapdown.cli.{name}"), name)
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name=name, epilog=EPILOG)(_as_command(verb))
-    return typer.main.get_command(app)
+def _nothing() -> None:
+    """Stand for a group that has no options of its own."""
 
 
 def _as_command(verb: Callable[..., Outcome]) -> Callable[..., None]:
@@ -96,14 +119,19 @@ def _as_command(verb: Callable[..., Outcome]) -> Callable[..., None]:
     return command
 
 
+_LOOKS: dict[str, Any] = {
+    "add_completion": False,
+    "epilog": EPILOG,
+    "no_args_is_help": True,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+}
+
 app = typer.Typer(
     cls=VerbGroup,
     name="strapdown",
     help="One IMU, every dialect: simulate, convert, fuse, judge and draw inertial data.",
-    epilog=EPILOG,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    **{**_LOOKS, "add_completion": True},
 )
 
 

@@ -42,24 +42,30 @@ class Outcome:
         What a person reads; plain strings are shown as they are.
     lost : sequence of str
         One line for everything that was lost, dropped or repaired.
+    code : int
+        Exit code of a program that the verb ran; it goes before all others.
+    aside : bool
+        Show the view on standard error, because standard output is that program's.
     """
 
     data: Mapping[str, Any]
     view: Sequence[RenderableType]
     lost: Sequence[str] = ()
+    code: int = EXIT_OK
+    aside: bool = False
 
 
 def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
     """Run a verb, print its outcome or its error, and return the exit code."""
     try:
         outcome = verb()
-        code = EXIT_OK
-        if outcome.lost:
+        code = outcome.code
+        if outcome.lost and not code:
             code = EXIT_FAILED if strict else EXIT_LOSSY
         if json:
             _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
         elif not quiet:
-            _print_view(outcome.view)
+            _print_view(outcome.view, aside=outcome.aside)
         sys.stdout.flush()
     except (StrapdownError, OSError) as error:
         if debug:
@@ -85,9 +91,9 @@ def _say(line: str) -> None:
     sys.stderr.write(printable(line) + "\n")
 
 
-def _print_view(view: Sequence[RenderableType]) -> None:
+def _print_view(view: Sequence[RenderableType], *, aside: bool) -> None:
     # A table is never cut to the terminal: a wrapped line is better than a lost digit.
-    console = Console(highlight=False, width=WIDTH)
+    console = Console(highlight=False, width=WIDTH, stderr=aside)
     for item in view:
         if isinstance(item, str):
             console.print(printable(item), markup=False, soft_wrap=True)

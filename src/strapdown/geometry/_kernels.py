@@ -85,3 +85,28 @@ def quaternion_exp(x: float, y: float, z: float) -> tuple[float, float, float, f
     # below 1e-4 the next term of the series, angle^4 / 120, is under 1e-18
     scale = math.sin(angle) / angle if angle > 1e-4 else 1.0 - square / 6.0
     return x * scale, y * scale, z * scale, math.cos(angle)
+
+
+# Webots R2025a: these formulas in this order of evaluation, so that the bits agree.
+
+
+def webots_nue_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
+    """Return sine and cosine (of one scale) of roll, sine of pitch, sine and cosine of yaw."""
+    return (
+        2.0 * x * w - 2.0 * y * z,
+        1.0 - 2.0 * x * x - 2.0 * z * z,
+        2.0 * x * y + 2.0 * z * w,
+        2.0 * y * w - 2.0 * x * z,
+        1.0 - 2.0 * y * y - 2.0 * z * z,
+    )
+
+
+def webots_enu_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
+    """Return what :func:`webots_nue_terms` does, for angles about other axes."""
+    return (
+        2.0 * (w * x + y * z),
+        1.0 - 2.0 * (x * x + y * y),
+        2.0 * (w * y - z * x),
+        2.0 * (w * z + x * y),
+        1.0 - 2.0 * (y * y + z * z),
+    )

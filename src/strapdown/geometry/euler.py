@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.geometry._kernels import quaternion_from_half_angles_zyx
+from strapdown.geometry._kernels import (
+    quaternion_from_half_angles_zyx,
+    webots_enu_terms,
+    webots_nue_terms,
+)
 from strapdown.geometry.frames import BodyFrame, WorldFrame, convert_quaternion
 
 if TYPE_CHECKING:
@@ -206,21 +210,14 @@ def _wrapped(angle: FloatArray) -> FloatArray:
     return angle - turn
 
 
-# Webots R2025a: these formulas in this order of evaluation, so that the bits agree.
-
-
 def _webots_nue_angles(q: FloatArray) -> FloatArray:
-    x, y, z, w = np.moveaxis(q, -1, 0)
-    yaw = np.arctan2(2 * y * w - 2 * x * z, 1 - 2 * y * y - 2 * z * z)
-    roll = np.arctan2(2 * x * w - 2 * y * z, 1 - 2 * x * x - 2 * z * z)
+    sin_roll, cos_roll, sine, sin_yaw, cos_yaw = webots_nue_terms(*np.moveaxis(q, -1, 0))
     with np.errstate(invalid="ignore"):  # not clamped there: NaN
-        pitch = np.arcsin(2 * x * y + 2 * z * w)
-    return np.stack([roll, pitch, yaw], axis=-1)
+        pitch = np.arcsin(sine)
+    return np.stack([np.arctan2(sin_roll, cos_roll), pitch, np.arctan2(sin_yaw, cos_yaw)], axis=-1)
 
 
 def _webots_enu_angles(q: FloatArray) -> FloatArray:
-    x, y, z, w = np.moveaxis(q, -1, 0)
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    return np.stack([roll, pitch, yaw], axis=-1)
+    sin_roll, cos_roll, sine, sin_yaw, cos_yaw = webots_enu_terms(*np.moveaxis(q, -1, 0))
+    pitch = np.arcsin(np.clip(sine, -1, 1))
+    return np.stack([np.arctan2(sin_roll, cos_roll), pitch, np.arctan2(sin_yaw, cos_yaw)], axis=-1)

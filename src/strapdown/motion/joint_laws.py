@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from strapdown._typing import ArrayLike, FloatArray
 
-__all__ = ["JointLaw", "Motor", "Sine", "SplineLaw"]
+__all__ = ["REACHED", "JointLaw", "Motor", "Sine", "SplineLaw", "approach", "ramp"]
+
+REACHED: Final = 1e-9
+"""A position loop rests when its target is this near [rad or m]."""
 
 JointLaw: TypeAlias = "Callable[[FloatArray], tuple[ArrayLike, ArrayLike, ArrayLike]]"
 """Any function from instants (N,) [s] to a value [rad or m] and its first and second derivative
@@ -100,13 +104,72 @@ class SplineLaw:
         return value, first, second
 
 
+def approach(  # noqa: PLR0913 (where the joint is, and what its motor can do)
+    error: float,
+    velocity: float,
+    step_s: float,
+    *,
+    gain: float,
+    max_velocity: float,
+    max_acceleration: float = math.inf,
+) -> float:
+    """Return the velocity that a position loop wants at the end of a step.
+
+    It is ``gain error``, but never so fast that the joint passes its target: at most what closes
+    the error in this step, and what a limited acceleration can still brake. A speed v at the end
+    of the step is safe where ``(velocity + v) step / 2``, the way of this step, ``v**2 / (2 a)``,
+    the way of braking, and ``v step / 2``, what braking in whole steps may add, are within the
+    error.
+
+    Parameters
+    ----------
+    error : float
+        Target minus position [rad or m].
+    velocity : float
+        At the begin of the step [rad/s or m/s].
+    step_s : float
+        [s].
+    gain : float
+        [1/s].
+    max_velocity, max_acceleration : float
+        [rad/s or m/s], [rad/s^2 or m/s^2].
+    """
+    distance = abs(error)
+    if distance <= REACHED:
+        return 0.0
+    speed = min(distance * min(gain, 1.0 / step_s), max_velocity)
+    if max_acceleration < math.inf:
+        change = max_acceleration * step_s
+        room = distance - math.copysign(0.5, error) * velocity * step_s
+        brake = math.sqrt(max(change * change + 2.0 * max_acceleration * room, 0.0)) - change
+        speed = min(speed, max(brake, 0.0))
+    return math.copysign(speed, error)
+
+
+def ramp(velocity: float, wanted: float, max_change: float) -> tuple[float, float]:
+    """Return the velocity at both ends of a step, between which it goes straight.
+
+    Parameters
+    ----------
+    velocity, wanted : float
+        At the end of the last step, and what this one should reach [rad/s or m/s].
+    max_change : float
+        What the acceleration allows within the step; where infinite, the velocity jumps and is
+        the wanted one throughout the step.
+    """
+    if max_change == math.inf:
+        return wanted, wanted
+    return velocity, min(max(wanted, velocity - max_change), velocity + max_change)
+
+
 class Motor:
     """A motor that drives a joint towards commanded positions, in control steps.
 
-    Each step commands the velocity ``gain (target - position)``, within ``max_velocity``.
+    Each step wants the velocity of :func:`approach`: ``gain (target - position)``, within
+    ``max_velocity`` and without passing the target.
     Without an acceleration limit the joint moves so throughout the step: its velocity jumps
     between steps, no finite acceleration exists, and the second derivative is NaN. With one,
-    the velocity goes straight to the commanded one, or as far as the limit lets it, within the
+    the velocity goes straight to the wanted one, or as far as the limit lets it, within the
     step. The law covers the steps that were commanded so far.
 
     Parameters
@@ -177,18 +240,19 @@ class Motor:
         """
         if np.isnan(target):
             raise ValueRangeError("expected a target position, got NaN; hold the present one")
-        wanted = self.gain * (target - self._position)
-        wanted = min(max(wanted, -self.max_velocity), self.max_velocity)
-        acceleration = 0.0
-        if self.max_acceleration is None:
-            self._velocity = wanted
-        else:
-            acceleration = (wanted - self._velocity) / self.step_s
-            acceleration = min(max(acceleration, -self.max_acceleration), self.max_acceleration)
-        self._pieces.extend((self._position, self._velocity, acceleration))
-        change = acceleration * self.step_s
-        self._position += (self._velocity + 0.5 * change) * self.step_s
-        self._velocity += change
+        limit = math.inf if self.max_acceleration is None else self.max_acceleration
+        wanted = approach(
+            target - self._position,
+            self._velocity,
+            self.step_s,
+            gain=self.gain,
+            max_velocity=self.max_velocity,
+            max_acceleration=limit,
+        )
+        begin, end = ramp(self._velocity, wanted, limit * self.step_s)
+        self._pieces.extend((self._position, begin, (end - begin) / self.step_s))
+        self._position += 0.5 * (begin + end) * self.step_s
+        self._velocity = end
 
     def __call__(self, t_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return value and two derivatives at the instants (N,) [s].

@@ -18,10 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from strapdown._typing import FloatArray, IntArray
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["draw_attitude", "draw_imu", "plot_estimate", "plot_recording", "plot_track"]
+__all__ = [
+    "draw_attitude",
+    "draw_imu",
+    "plot_estimate",
+    "plot_recording",
+    "plot_track",
+    "signals",
+]
 
 
 def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
@@ -52,7 +60,7 @@ def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
         return plot_track(recording.trajectory(), title=recording.path.name)
     series = recording.imu_series()
     track = recording.trajectory() if recording.tracks else None
-    count = 2 + (series.magnetic_field is not None) + (track is not None)
+    count = len(signals(series)) + (track is not None)
     figure, axes = panels(count, f"{recording.path.name}: {series.sensor.name or 'IMU'}")
     start_ns = int(series.t_ns.min()) if len(series) else 0
     rest = draw_imu(axes, series, start_ns)
@@ -119,19 +127,27 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
 
 def draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence[Axes]:
     """Draw the signals of an IMU from the top, and return the axes that stay free."""
-    frame = f"body {series.body}"
-    signals = [
+    measured = signals(series)
+    for axis, (quantity, t_ns, values) in zip(axes, measured, strict=False):
+        draw(axis, t_ns, values, start_ns)
+        label(axis, quantity, f"body {series.body}")
+    return axes[len(measured) :]
+
+
+def signals(series: ImuSeries) -> list[tuple[str, IntArray, FloatArray]]:
+    """Return what an IMU measured: quantity, stamps (N,) and values (N, 3).
+
+    A quantity that no sample has, as of a device that measures one alone, is left out.
+    """
+    found = [
         ("angular velocity [rad/s]", series.t_ns, series.angular_velocity),
         ("specific force [m/s$^2$]", series.t_ns, series.specific_force),
     ]
     if series.magnetic_field is not None:  # rows without it are no gaps: it may be slower
         there = np.isfinite(series.magnetic_field).any(axis=1)
         field = series.magnetic_field[there] / MICROTESLA
-        signals.append(("magnetic field [µT]", series.t_ns[there], field))
-    for axis, (quantity, t_ns, values) in zip(axes, signals, strict=False):
-        draw(axis, t_ns, values, start_ns)
-        label(axis, quantity, frame)
-    return axes[len(signals) :]
+        found.append(("magnetic field [µT]", series.t_ns[there], field))
+    return [each for each in found if not len(series) or np.isfinite(each[2]).any()]
 
 
 def draw_attitude(axis: Axes, track: Trajectory, start_ns: int, *, truth: bool = False) -> None:

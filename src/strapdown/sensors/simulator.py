@@ -201,6 +201,14 @@ class ImuSimulator:
         """Number of the next sample."""
         return self._next
 
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of the noise and rounding of a sample, gyro then accelerometer (6,).
+
+        Slow errors are not in it; where noise depends on temperature, samples tell their own.
+        """
+        return self._imu.variance
+
     def run(self, samples: int) -> Samples:
         """Return the next samples along the motion, compiled.
 

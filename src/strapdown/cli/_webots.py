@@ -1,0 +1,108 @@
+"""Options that the verbs of ``strapdown webots`` share, and how they record."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from strapdown.cli._outcome import Outcome
+from strapdown.errors import StrapdownError
+from strapdown.motion import SplineMode
+from strapdown.webots.recording import record
+from strapdown.webots.samples import sample_worlds
+from strapdown.webots.staging import Dynamics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from strapdown.webots.recording import RecordingReport
+    from strapdown.webots.world import World
+
+__all__ = [
+    "Duration",
+    "MotionName",
+    "Moved",
+    "Poses",
+    "ProtoDirs",
+    "Realtime",
+    "Record",
+    "Seed",
+    "WorldName",
+    "outcome",
+    "recording",
+]
+
+WorldName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--world", help=f"A .wbt file, or one that comes along: {', '.join(sample_worlds())}."
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int | None, typer.Option(min=0, help="Of all noise; by default randomSeed of the world.")
+]
+Duration: TypeAlias = Annotated[
+    float | None, typer.Option(help="Simulated seconds; by default as long as the motion.")
+]
+MotionName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="What moves the robot: a name (see: strapdown sim), or a file."),
+]
+Poses: TypeAlias = Annotated[
+    SplineMode | None, typer.Option(help="How the motion goes through recorded poses.")
+]
+Moved: TypeAlias = Annotated[
+    Dynamics, typer.Option(help="Physics needs the extra physics; auto: where bodies have it.")
+]
+ProtoDirs: TypeAlias = Annotated[
+    list[Path] | None, typer.Option(help="A folder with PROTO files; repeatable.")
+]
+Record: TypeAlias = Annotated[
+    Path | None, typer.Option("--record", metavar="FILE", help="Write what the sensors measured.")
+]
+Realtime: TypeAlias = Annotated[
+    bool, typer.Option("--realtime", help="Not faster than the wall clock.")
+]
+
+
+@contextmanager
+def recording(
+    world: World, output: Path | None, *, force: bool
+) -> Iterator[RecordingReport | None]:
+    """Record a world, if there is an output; where the world breaks, the file is whole as well."""
+    failure: StrapdownError | None = None
+    with nullcontext() if output is None else record(world, output, force=force) as written:
+        try:
+            yield written
+        except StrapdownError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def outcome(
+    data: Mapping[str, Any],
+    view: Sequence[str],
+    written: RecordingReport | None,
+    *,
+    code: int,
+    aside: bool = False,
+) -> Outcome:
+    """Return the outcome of a simulation, and of its recording if there is one."""
+    if written is None:
+        return Outcome({**data, "record": None, "notes": []}, view, code=code, aside=aside)
+    samples = written.samples
+    return Outcome(
+        {
+            **data,
+            "record": {"path": str(written.path), "samples": samples},
+            "notes": list(written.notes),
+        },
+        [*view, f"wrote {written.path}: {sum(samples.values())} messages", *written.notes],
+        written.lost,
+        code=code,
+        aside=aside,
+    )

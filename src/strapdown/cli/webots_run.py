@@ -1,0 +1,150 @@
+"""``strapdown webots run``: controllers on the robots of a world, without Webots."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strapdown.cli._common import Force, progress_bar
+from strapdown.cli._outcome import Outcome
+from strapdown.cli._webots import (
+    Duration,
+    MotionName,
+    Moved,
+    Poses,
+    ProtoDirs,
+    Realtime,
+    Record,
+    Seed,
+    WorldName,
+    outcome,
+    recording,
+)
+from strapdown.simulation import find_motion
+from strapdown.webots.profiles import PROFILES
+from strapdown.webots.programs import find_programs
+from strapdown.webots.runner import GRACE_S, run_controllers
+from strapdown.webots.samples import find_world
+from strapdown.webots.staging import Dynamics
+from strapdown.webots.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from strapdown.webots.runner import RunReport
+
+
+def run(
+    controller: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="CONTROLLER.py",
+            help="By default each robot's own: ../controllers/NAME/NAME.py beside the world.",
+        ),
+    ] = None,
+    args: Annotated[
+        list[str] | None, typer.Argument(metavar="-- ARGS", help="Its arguments.")
+    ] = None,
+    *,
+    world: WorldName,
+    robot: Annotated[
+        str | None,
+        typer.Option(help="The robot that CONTROLLER drives, or the only one that is driven."),
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")
+    ] = "R2025a",
+    seed: Seed = None,
+    duration: Duration = None,
+    motion: MotionName = None,
+    poses: Poses = None,
+    dynamics: Moved = Dynamics.AUTO,
+    proto_dir: ProtoDirs = None,
+    output: Record = None,
+    realtime: Realtime = False,
+    timeout: Annotated[
+        float | None, typer.Option(help="Wall-clock seconds that a controller may let others wait.")
+    ] = None,
+    grace: Annotated[
+        float, typer.Option(help="Wall-clock seconds that it may go on after the end.")
+    ] = GRACE_S,
+    force: Force = False,
+) -> Outcome:
+    """Run controllers written for Webots on a world, each in a process of its own.
+
+    A controller finds the module controller, as in Webots, and its output is
+    its own. The simulation ends with its motion, at --duration, or when all
+    controllers have ended; Ctrl-C ends it, too, and what was recorded is kept.
+
+    Exit codes: 0 all controllers ended well; else that of the first one that
+    failed (128 and the number where a signal ended it: 143 after --timeout or
+    --grace), or what a Supervisor gave to simulationQuit; 130 Ctrl-C; 143
+    SIGTERM; 3 the recording was repaired.
+
+    What --json prints follows what the controllers printed. Its fields: world,
+    profile, seed, time_s, steps, controllers (robot, status, time_s, forced),
+    record (path, samples by topic), notes.
+
+    Examples
+    --------
+    strapdown webots run --world pendulum --duration 10
+
+    strapdown webots run my_controller.py --world my_world.wbt --duration 60 --record run.mcap -- --gain 2
+
+    strapdown webots run logger.py --world imu_robot --motion circle --profile documented --seed 3 --duration 20
+
+    strapdown webots run --world two_arms --duration 5 --realtime
+    """  # noqa: E501 (a command line stays whole)
+    path = find_world(world)
+    moved = None if motion is None else find_motion(motion, duration_s=duration, poses=poses)
+    simulated = World(
+        path,
+        profile=profile,
+        seed=seed,
+        motion={robot: moved} if robot and moved else moved,
+        dynamics=dynamics,
+        duration_s=duration,
+        proto_dirs=proto_dir or (),
+    )
+    programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
+    for line in idle:
+        typer.echo(line, err=True)
+    # On a terminal controllers would write into the bar.
+    bar: AbstractContextManager[Callable[[float], object] | None] = (
+        nullcontext() if sys.stdout.isatty() else progress_bar("simulating")
+    )
+    with bar as progress, recording(simulated, output, force=force) as written:
+        report = run_controllers(
+            simulated,
+            programs,
+            timeout_s=timeout,
+            grace_s=grace,
+            realtime=realtime,
+            progress=progress,
+        )
+    for line in _endings(report):
+        typer.echo(line, err=True)
+    data = {
+        "world": str(path),
+        "profile": simulated.profile.name,
+        "seed": simulated.seed,
+        "time_s": report.time_s,
+        "steps": report.steps,
+        "controllers": [vars(each) for each in report.ended],
+    }
+    return outcome(data, [], written, code=report.status, aside=True)
+
+
+def _endings(report: RunReport) -> Iterator[str]:
+    """Say which controllers did not end well."""
+    for each in report.ended:
+        if each.status:
+            why = f"; {each.forced}" if each.forced else ""
+            yield (
+                f"controller of robot {each.robot!r}: exit status {each.status} "
+                f"after {each.time_s:g} s{why}"
+            )

@@ -1,0 +1,162 @@
+"""Webots devices, worlds and controllers without Webots.
+
+Library code gives a robot its world, and steps it as a controller does::
+
+    from strapdown.webots import Robot
+
+    robot = Robot("world.wbt", profile="documented")
+    unit = robot.getDevice("inertial unit")
+    unit.enable(32)
+    while robot.step(32) != -1:
+        print(robot.getTime(), unit.getRollPitchYaw())
+
+A controller file of Webots runs as it is with ``strapdown webots run``.
+
+The names below load on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from strapdown.webots.api import (
+        GPS,
+        LED,
+        Accelerometer,
+        Altimeter,
+        AnsiCodes,
+        Brake,
+        Camera,
+        CameraRecognitionObject,
+        Compass,
+        Connector,
+        ContactPoint,
+        Device,
+        Display,
+        DistanceSensor,
+        Emitter,
+        Field,
+        Gyro,
+        InertialUnit,
+        Joystick,
+        Keyboard,
+        Lidar,
+        LidarPoint,
+        LightSensor,
+        LinearMotor,
+        Motion,
+        Motor,
+        Mouse,
+        MouseState,
+        Node,
+        Pen,
+        PositionSensor,
+        Proto,
+        Radar,
+        RadarTarget,
+        RangeFinder,
+        Receiver,
+        Robot,
+        RotationalMotor,
+        Sensor,
+        Skin,
+        Speaker,
+        Supervisor,
+        TouchSensor,
+        VacuumGripper,
+    )
+    from strapdown.webots.batch import measure
+    from strapdown.webots.drop_in import controller_module
+    from strapdown.webots.modelled import fit_sensor
+    from strapdown.webots.profiles import DIFFERENCES, PROFILES, Profile, find_profile
+    from strapdown.webots.recording import record
+    from strapdown.webots.sensor_log import SensorLog
+    from strapdown.webots.world import World
+    from strapdown.webots.world_file import WorldFile, read_world
+
+_HOME = {
+    "DIFFERENCES": "profiles",
+    "PROFILES": "profiles",
+    "Profile": "profiles",
+    "SensorLog": "sensor_log",
+    "World": "world",
+    "WorldFile": "world_file",
+    "controller_module": "drop_in",
+    "find_profile": "profiles",
+    "fit_sensor": "modelled",
+    "measure": "batch",
+    "read_world": "world_file",
+    "record": "recording",
+}
+"""Where a name lives that is not part of the controller interface."""
+
+__all__ = [
+    "DIFFERENCES",
+    "GPS",
+    "LED",
+    "PROFILES",
+    "Accelerometer",
+    "Altimeter",
+    "AnsiCodes",
+    "Brake",
+    "Camera",
+    "CameraRecognitionObject",
+    "Compass",
+    "Connector",
+    "ContactPoint",
+    "Device",
+    "Display",
+    "DistanceSensor",
+    "Emitter",
+    "Field",
+    "Gyro",
+    "InertialUnit",
+    "Joystick",
+    "Keyboard",
+    "Lidar",
+    "LidarPoint",
+    "LightSensor",
+    "LinearMotor",
+    "Motion",
+    "Motor",
+    "Mouse",
+    "MouseState",
+    "Node",
+    "Pen",
+    "PositionSensor",
+    "Profile",
+    "Proto",
+    "Radar",
+    "RadarTarget",
+    "RangeFinder",
+    "Receiver",
+    "Robot",
+    "RotationalMotor",
+    "Sensor",
+    "SensorLog",
+    "Skin",
+    "Speaker",
+    "Supervisor",
+    "TouchSensor",
+    "VacuumGripper",
+    "World",
+    "WorldFile",
+    "controller_module",
+    "find_profile",
+    "fit_sensor",
+    "measure",
+    "read_world",
+    "record",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME.get(name, 'api')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,124 @@
+"""Display: accepted, and shows nothing."""
+
+# ruff: noqa: A002 (names of the interface)
+# ruff: noqa: ARG002 (accepted, and nothing is simulated)
+# ruff: noqa: FBT001 (the interface)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from strapdown.webots.api.device import Device
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown.webots.api.camera import Camera
+
+__all__ = ["Display"]
+
+
+class Display(Device):
+    """A screen to draw on."""
+
+    RGB: ClassVar[int] = 3
+    RGBA: ClassVar[int] = 4
+    ARGB: ClassVar[int] = 5
+    BGRA: ClassVar[int] = 6
+    ABGR: ClassVar[int] = 7
+
+    _function = "display"
+    _kinds = ("Display",)
+
+    def getWidth(self) -> int:
+        """Return the width [pixel]."""
+        return self.width
+
+    def getHeight(self) -> int:
+        """Return the height [pixel]."""
+        return self.height
+
+    def attachCamera(self, camera: Camera) -> None:
+        """Show what a camera sees."""
+
+    def detachCamera(self) -> None:
+        """Show what a camera sees no more."""
+
+    def setColor(self, color: int) -> None:
+        """Choose the colour, 0xRRGGBB."""
+
+    def setAlpha(self, alpha: float) -> None:
+        """Choose the transparency of the colour: 0 clear, 1 full."""
+
+    def setOpacity(self, opacity: float) -> None:
+        """Choose how much new pixels count: 0 not at all, 1 alone."""
+
+    def setFont(self, font: str, size: int, anti_aliasing: bool) -> None:
+        """Choose the font."""
+
+    def drawPixel(self, x: int, y: int) -> None:
+        """Draw a pixel."""
+
+    def drawLine(self, x1: int, y1: int, x2: int, y2: int) -> None:
+        """Draw a line."""
+
+    def drawRectangle(self, x: int, y: int, width: int, height: int) -> None:
+        """Draw a rectangle."""
+
+    def drawOval(self, cx: int, cy: int, a: int, b: int) -> None:
+        """Draw an ellipse."""
+
+    def drawPolygon(self, x: Sequence[int], y: Sequence[int]) -> None:
+        """Draw a polygon."""
+
+    def drawText(self, text: str, x: int, y: int) -> None:
+        """Draw a text."""
+
+    def fillRectangle(self, x: int, y: int, width: int, height: int) -> None:
+        """Fill a rectangle."""
+
+    def fillOval(self, cx: int, cy: int, a: int, b: int) -> None:
+        """Fill an ellipse."""
+
+    def fillPolygon(self, x: Sequence[int], y: Sequence[int]) -> None:
+        """Fill a polygon."""
+
+    def imageNew(self, data: bytes, format: int, width: int, height: int) -> int:
+        """Make an image, and return its number."""
+        return self._new_image()
+
+    def imageLoad(self, filename: str) -> int:
+        """Load an image, and return its number."""
+        return self._new_image()
+
+    def imageCopy(self, x: int, y: int, width: int, height: int) -> int:
+        """Copy a part of the screen to an image, and return its number."""
+        return self._new_image()
+
+    def imagePaste(self, image: int, x: int, y: int, blend: bool) -> None:
+        """Show an image."""
+
+    def imageSave(self, image: int, filename: str) -> None:
+        """Save an image."""
+
+    def imageDelete(self, image: int) -> None:
+        """Forget an image."""
+
+    alpha = property(fset=setAlpha)
+    color = property(fset=setColor)
+    opacity = property(fset=setOpacity)
+
+    @property
+    def width(self) -> int:
+        """Width [pixel]."""
+        return int(self._parameter("width", "get_width", 64))
+
+    @property
+    def height(self) -> int:
+        """Height [pixel]."""
+        return int(self._parameter("height", "get_height", 64))
+
+    def _new_image(self) -> int:
+        number = int(self._parameter("images", "image_new", 0)) + 1
+        self._keep("images", "image_new", number)
+        return number

@@ -1,0 +1,343 @@
+"""Nodes of the scene tree, for supervisors."""
+
+# ruff: noqa: A002 (names of the interface)
+# ruff: noqa: ARG002 (accepted, and nothing is simulated)
+# ruff: noqa: FBT001, FBT002 (the interface)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from strapdown.webots.api.device import session_of
+from strapdown.webots.api.field import Field, FieldKey
+from strapdown.webots.api.proto import Proto
+from strapdown.webots.api.session import real
+from strapdown.webots.node_types import NODE_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown.webots.api.session import Owner
+
+__all__ = ["ContactPoint", "Node"]
+
+
+class ContactPoint:
+    """Where a body touches another.
+
+    Parameters
+    ----------
+    point : sequence
+        x, y, z [m] and the number of the node.
+    """
+
+    def __init__(self, point: Sequence[float]) -> None:
+        self.point = list(point[:3])
+        self.node_id = int(point[3])
+
+    def getPoint(self) -> list[float]:
+        """Return the point in the world [m]."""
+        return self.point
+
+    def getNodeId(self) -> int:
+        """Return the number of the node."""
+        return self.node_id
+
+
+class Node:
+    """A node.
+
+    Supervisors make them; of the arguments, the last that is given counts.
+
+    Parameters
+    ----------
+    DEF : str, optional
+        Its ``DEF`` name.
+    tag : int, optional
+        Its tag as a device of this robot; 0 is the robot.
+    id : int, optional
+        Its number.
+    selected : bool, optional
+        The one that a person has selected.
+    ref : int, optional
+        Its number, which is known to be right.
+    robot : Robot, optional
+        The supervisor; by default the first robot of this process.
+    """
+
+    (
+        NO_NODE, APPEARANCE, BACKGROUND, BILLBOARD, BOX, CAD_SHAPE, CAPSULE, COLOR, CONE,
+        COORDINATE, CYLINDER, DIRECTIONAL_LIGHT, ELEVATION_GRID, FOG, GROUP, IMAGE_TEXTURE,
+        INDEXED_FACE_SET, INDEXED_LINE_SET, MATERIAL, MESH, MUSCLE, NORMAL, PBR_APPEARANCE, PLANE,
+        POINT_LIGHT, POINT_SET, POSE, SHAPE, SPHERE, SPOT_LIGHT, TEXTURE_COORDINATE,
+        TEXTURE_TRANSFORM, TRANSFORM, VIEWPOINT, ROBOT, ACCELEROMETER, ALTIMETER, BRAKE, CAMERA,
+        COMPASS, CONNECTOR, DISPLAY, DISTANCE_SENSOR, EMITTER, GPS, GYRO, INERTIAL_UNIT, LED, LIDAR,
+        LIGHT_SENSOR, LINEAR_MOTOR, PEN, POSITION_SENSOR, PROPELLER, RADAR, RANGE_FINDER, RECEIVER,
+        ROTATIONAL_MOTOR, SKIN, SPEAKER, TOUCH_SENSOR, VACUUM_GRIPPER, BALL_JOINT,
+        BALL_JOINT_PARAMETERS, CHARGER, CONTACT_PROPERTIES, DAMPING, FLUID, FOCUS, HINGE_JOINT,
+        HINGE_JOINT_PARAMETERS, HINGE_2_JOINT, IMMERSION_PROPERTIES, JOINT_PARAMETERS, LENS,
+        LENS_FLARE, PHYSICS, RECOGNITION, SLIDER_JOINT, SLOT, SOLID, SOLID_REFERENCE, TRACK,
+        TRACK_WHEEL, WORLD_INFO, ZOOM, MICROPHONE, RADIO,
+    ) = range(88)  # fmt: skip
+
+    def __init__(  # noqa: PLR0913 (the interface)
+        self,
+        DEF: str | None = None,
+        tag: int | None = None,
+        id: int | None = None,
+        selected: bool | None = None,
+        ref: int | None = None,
+        *,
+        robot: Owner | None = None,
+    ) -> None:
+        self._session = session_of(robot)
+        if ref is None:
+            ref = self._look_up(DEF, tag, id, selected)
+        self._ref = ref
+
+    @classmethod
+    def _made(cls, owner: Owner, ref: int | None) -> Node | None:
+        """Return the node of a number; None of None."""
+        return None if ref is None else cls(ref=ref, robot=owner)
+
+    def _look_up(
+        self, DEF: str | None, tag: int | None, id: int | None, selected: bool | None
+    ) -> int | None:
+        ref: int | None = None
+        if id is not None:
+            ref = self._ask("get_from_id", "from_id", id)
+        elif tag is not None and tag != 0:
+            ref = self._ask("get_from_device", "from_device", self._session.info.name, tag)
+        elif tag is not None:
+            ref = self._ask("get_self", "self", self._session.info.name)
+        elif DEF is not None:
+            ref = self._ask("get_from_def", "from_def", DEF)
+        elif not selected:
+            ref = self._ask("get_root", "root")
+        return ref
+
+    def _ask(self, call: str, method: str, *values: Any) -> Any:  # noqa: ANN401 (by the method)
+        return self._session.supervise(f"node_{call}", method, *values)
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    def getId(self) -> int:
+        """Return the number."""
+        return self.id
+
+    def getDef(self) -> str:
+        """Return the ``DEF`` name; empty: none."""
+        return self.DEF
+
+    def getType(self) -> int:
+        """Return the type, such as :attr:`SOLID`."""
+        return self.type
+
+    def getTypeName(self) -> str:
+        """Return the name of the type, or of the PROTO."""
+        return self.type_name
+
+    def getBaseTypeName(self) -> str:
+        """Return the name of the type, of a PROTO that of its root."""
+        return self.base_type_name
+
+    def getParentNode(self) -> Node | None:
+        """Return the node that holds this one."""
+        return self._made(self, self._ask("get_parent_node", "parent", self._ref))
+
+    def isProto(self) -> bool:
+        """Return whether it is made from a PROTO."""
+        return self.type_name != self.base_type_name
+
+    def getProto(self) -> Proto | None:
+        """Return what it is made from; None: it is no PROTO."""
+        return Proto(self) if self.isProto() else None
+
+    def getFromProtoDef(self, DEF: str) -> Node | None:
+        """Return a node inside a PROTO by its ``DEF`` name."""
+        ref = self._ask("get_from_proto_def", "from_proto_def", self._ref, DEF)
+        return self._made(self, ref)
+
+    def exportString(self) -> str:
+        """Return the node as it is written in a world file."""
+        return str(self._ask("export_string", "export", self._ref))
+
+    @property
+    def id(self) -> int:
+        """Number."""
+        return -1 if self._ref is None else self._ref
+
+    @property
+    def DEF(self) -> str:
+        """``DEF`` name; empty: none."""
+        return str(self._ask("get_def", "def", self._ref))
+
+    @property
+    def type(self) -> int:
+        """Type, such as :attr:`SOLID`."""
+        return NODE_TYPES.get(self.base_type_name, self.NO_NODE)
+
+    @property
+    def type_name(self) -> str:
+        """Name of the type, or of the PROTO."""
+        return str(self._ask("get_type_name", "type", self._ref))
+
+    @property
+    def base_type_name(self) -> str:
+        """Name of the type, of a PROTO that of its root."""
+        return str(self._ask("get_base_type_name", "base_type", self._ref))
+
+    # -- fields ----------------------------------------------------------------------------------
+
+    def getField(self, fieldName: str) -> Field | None:
+        """Return a field; None where there is none."""
+        found = self._ask("get_field", "field", self._ref, fieldName)
+        return None if found is None else Field(FieldKey(self, fieldName, found[0]))
+
+    def getFieldByIndex(self, index: int) -> Field | None:
+        """Return a field by its place; None where there is none."""
+        names = self._ask("get_field_by_index", "fields", self._ref)
+        return self.getField(names[index]) if 0 <= index < len(names) else None
+
+    def getNumberOfFields(self) -> int:
+        """Return how many fields there are."""
+        return self.number_of_fields
+
+    def getBaseNodeField(self, fieldName: str) -> Field | None:
+        """Return a field of the root of a PROTO: as :meth:`getField`."""
+        return self.getField(fieldName)
+
+    def getBaseNodeFieldByIndex(self, index: int) -> Field | None:
+        """Return a field of the root of a PROTO: as :meth:`getFieldByIndex`."""
+        return self.getFieldByIndex(index)
+
+    def getNumberOfBaseNodeFields(self) -> int:
+        """Return how many fields the root of a PROTO has."""
+        return self.number_of_base_node_fields
+
+    @property
+    def number_of_fields(self) -> int:
+        """How many fields there are."""
+        return len(self._ask("get_number_of_fields", "fields", self._ref))
+
+    @property
+    def number_of_base_node_fields(self) -> int:
+        """How many fields the root of a PROTO has."""
+        return self.number_of_fields
+
+    # -- where it is -----------------------------------------------------------------------------
+
+    def getPosition(self) -> list[float]:
+        """Return the position in the world [m]."""
+        return list(self._ask("get_position", "position", self._ref))
+
+    def getOrientation(self) -> list[float]:
+        """Return the rotation to the world, row after row of a matrix."""
+        return list(self._ask("get_orientation", "orientation", self._ref))
+
+    def getPose(self, fromNode: Node | None = None) -> list[float]:
+        """Return the pose in the world or in another node, row after row of a 4 x 4 matrix."""
+        matrix, position = _rows(self.getOrientation()), self.getPosition()
+        if fromNode is not None:
+            columns = list(zip(*_rows(fromNode.getOrientation()), strict=True))
+            position = [a - b for a, b in zip(position, fromNode.getPosition(), strict=True)]
+            position = [_dot(column, position) for column in columns]
+            matrix = [[_dot(a, b) for b in zip(*matrix, strict=True)] for a in columns]
+        rows = [[*row, value] for row, value in zip(matrix, position, strict=True)]
+        return [*rows[0], *rows[1], *rows[2], 0.0, 0.0, 0.0, 1.0]
+
+    def enablePoseTracking(self, samplingPeriod: int, fromNode: Node | None = None) -> None:
+        """Be told of poses; they are always the present ones."""
+
+    def disablePoseTracking(self, fromNode: Node | None = None) -> None:
+        """Be told of poses no more."""
+
+    def getCenterOfMass(self) -> list[float]:
+        """Return the centre of mass in the world [m]."""
+        return list(self._ask("get_center_of_mass", "center_of_mass", self._ref))
+
+    def getVelocity(self) -> list[float]:
+        """Return linear [m/s] and angular [rad/s] velocity in the world."""
+        return list(self._ask("get_velocity", "velocity", self._ref))
+
+    def setVelocity(self, velocity: Sequence[float]) -> None:
+        """Set linear [m/s] and angular [rad/s] velocity in the world."""
+        self._ask("set_velocity", "set_velocity", self._ref, [real(value) for value in velocity])
+
+    def setJointPosition(self, position: float, index: int = 1) -> None:
+        """Set the position of a joint about its first, second or third axis [rad or m]."""
+        parameters = self.getField("jointParameters" + ("" if index == 1 else str(index)))
+        node = None if parameters is None else parameters.getSFNode()
+        field = None if node is None else node.getField("position")
+        if field is None:
+            self._session.inert("Node.setJointPosition")
+        else:
+            field.setSFFloat(real(position))
+
+    # -- what is done to it ----------------------------------------------------------------------
+
+    def remove(self) -> None:
+        """Take the node out of the world."""
+        self._ask("remove", "remove", self._ref)
+
+    def resetPhysics(self) -> None:
+        """Stop the node and all below it."""
+        self._ask("reset_physics", "reset_physics", self._ref)
+
+    def saveState(self, stateName: str) -> None:
+        """Keep the present state under a name; nothing is kept."""
+        self._session.inert("Node.saveState")
+
+    def loadState(self, stateName: str) -> None:
+        """Go back to a state that was kept; nothing was kept."""
+        self._session.inert("Node.loadState")
+
+    def restartController(self) -> None:
+        """Start the controller of a robot anew; it goes on."""
+        self._session.inert("Node.restartController")
+
+    def addForce(self, force: Sequence[float], relative: bool) -> None:
+        """Push for a step; nothing pushes."""
+        self._session.inert("Node.addForce")
+
+    def addForceWithOffset(
+        self, force: Sequence[float], offset: Sequence[float], relative: bool
+    ) -> None:
+        """Push a point for a step; nothing pushes."""
+        self._session.inert("Node.addForceWithOffset")
+
+    def addTorque(self, torque: Sequence[float], relative: bool) -> None:
+        """Turn for a step; nothing turns."""
+        self._session.inert("Node.addTorque")
+
+    def getContactPoints(self, includeDescendants: bool = False) -> list[ContactPoint]:
+        """Return where the node touches others: nowhere."""
+        self._session.inert("Node.getContactPoints")
+        return []
+
+    def enableContactPointsTracking(
+        self, samplingPeriod: int, includeDescendants: bool = False
+    ) -> None:
+        """Be told of contacts; there are none."""
+
+    def disableContactPointsTracking(self, includeDescendants: bool = False) -> None:
+        """Be told of contacts no more."""
+
+    def getStaticBalance(self) -> bool:
+        """Return whether it would stand still on its contacts; it has none."""
+        self._session.inert("Node.getStaticBalance")
+        return False
+
+    def moveViewpoint(self) -> None:
+        """Look at the node; nobody looks."""
+
+    def setVisibility(self, fromNode: Node, visible: bool) -> None:
+        """Show or hide the node; nobody looks."""
+
+
+def _rows(values: Sequence[float]) -> list[Sequence[float]]:
+    return [values[0:3], values[3:6], values[6:9]]
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))

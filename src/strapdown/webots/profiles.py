@@ -1,0 +1,328 @@
+"""Profiles: how each generation of Webots behaves, and how its manual says it should.
+
+A profile is chosen by name and never guessed from a world. ``documented`` does what the reference
+manual says in words; the others play the released simulator of that year, quirks included.
+:data:`DIFFERENCES` tells a reader what a :class:`Profile` tells the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from strapdown.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "DIFFERENCES",
+    "PROFILES",
+    "Acceleration",
+    "Angles",
+    "Difference",
+    "DisabledAxis",
+    "InertialFrame",
+    "InertialNoise",
+    "Profile",
+    "Rounding",
+    "Unsupported",
+    "find_profile",
+]
+
+
+class InertialFrame(StrEnum):
+    """What an InertialUnit measures its attitude against."""
+
+    COMPASS = "north, up, north x up"
+    WORLD = "world axes"
+    WRONG_SIDE = "north, up, north x up, multiplied on the wrong side"
+
+
+class Angles(StrEnum):
+    """Where roll, pitch and yaw come from."""
+
+    AXES = "axis vectors; yaw as a compass, pitch up"
+    COORDINATE_SYSTEM = "quaternion, NUE or ENU formulas"
+    NUE = "quaternion, NUE formulas"
+    MATRIX = "rotation matrix, in the simulator"
+
+
+class InertialNoise(StrEnum):
+    """What the field ``noise`` of an InertialUnit does."""
+
+    ANGLES = "noise pi/2 on each angle"
+    ROTATION = "noise pi about each axis of the unit"
+    NONE = "none"
+
+
+class DisabledAxis(StrEnum):
+    """What a FALSE axis of an InertialUnit does."""
+
+    NAN = "NaN for that angle"
+    ROTATION_AXIS = "a component of the rotation axis is lost"
+    ROTATION_AXIS_DEAD_ZONE = "a component of the rotation axis is lost; small turns are none"
+    ROLL = "roll is taken out; pitch and yaw have no switch"
+
+
+class Rounding(StrEnum):
+    """How a value is brought to a resolution."""
+
+    SYMMETRIC = "nearest step, ties away from zero"
+    TRUNCATING = "half a step added, truncated toward zero"
+
+
+class Acceleration(StrEnum):
+    """Where the acceleration of an Accelerometer comes from."""
+
+    EXACT = "exact"
+    DIFFERENCE = "velocity difference over the period"
+    BODY_POINT_DIFFERENCE = "velocity difference of a point at the translation in the body"
+
+
+class Unsupported(StrEnum):
+    """What an Accelerometer reads whose parent has no Physics."""
+
+    MEASURED = "measured, with one warning"
+    NAN = "NaN, with one warning"
+    GRAVITY = "-gravity, no warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How devices behave.
+
+    Parameters
+    ----------
+    name : str
+    version : str
+        The release that a controller is told.
+    inertial_frame, angles, inertial_noise, disabled_axis
+        Of InertialUnits. What their resolution rounds, and whether they have a lookup table,
+        follows from where the angles come from.
+    has_quaternion : bool
+        Whether an InertialUnit has ``getQuaternion`` and ``getNoise``.
+    rounding : Rounding
+        Of all devices.
+    acceleration, without_physics
+        Of Accelerometers.
+    shared_stream : bool
+        One stream of random numbers for the simulation, instead of one per device.
+    keeps_vectors : bool
+        The gravity vector and ``northDirection`` of an old file count as they are written.
+    period_16_bit : bool
+        A sampling period is read as a signed 16-bit integer.
+    integral_floats : bool
+        Periods and durations may be floats without a fraction.
+    refuses_values : bool
+        A field that is set to a value out of its range is an error, instead of being put back.
+    can_be_served : bool
+        Whether clients of the original controller library can be told all of it.
+    """
+
+    name: str
+    version: str
+    inertial_frame: InertialFrame
+    angles: Angles
+    inertial_noise: InertialNoise
+    disabled_axis: DisabledAxis
+    has_quaternion: bool
+    rounding: Rounding
+    acceleration: Acceleration
+    without_physics: Unsupported
+    shared_stream: bool
+    keeps_vectors: bool
+    period_16_bit: bool
+    integral_floats: bool
+    refuses_values: bool
+    can_be_served: bool
+
+
+_DOCUMENTED: Final = Profile(
+    name="documented",
+    version="R2025a",
+    inertial_frame=InertialFrame.COMPASS,
+    angles=Angles.AXES,
+    inertial_noise=InertialNoise.ANGLES,
+    disabled_axis=DisabledAxis.NAN,
+    has_quaternion=True,
+    rounding=Rounding.SYMMETRIC,
+    acceleration=Acceleration.EXACT,
+    without_physics=Unsupported.MEASURED,
+    shared_stream=False,
+    keeps_vectors=True,
+    period_16_bit=False,
+    integral_floats=True,
+    refuses_values=True,
+    can_be_served=False,
+)
+_R2025A: Final = Profile(
+    name="R2025a",
+    version="R2025a",
+    inertial_frame=InertialFrame.WORLD,
+    angles=Angles.COORDINATE_SYSTEM,
+    inertial_noise=InertialNoise.ROTATION,
+    disabled_axis=DisabledAxis.ROTATION_AXIS,
+    has_quaternion=True,
+    rounding=Rounding.TRUNCATING,
+    acceleration=Acceleration.DIFFERENCE,
+    without_physics=Unsupported.NAN,
+    shared_stream=True,
+    keeps_vectors=False,
+    period_16_bit=True,
+    integral_floats=False,
+    refuses_values=False,
+    can_be_served=True,
+)
+_R2023B: Final = replace(
+    _R2025A,
+    name="R2023b",
+    version="R2023b",
+    disabled_axis=DisabledAxis.ROTATION_AXIS_DEAD_ZONE,
+    can_be_served=False,
+)
+_R2021A: Final = replace(
+    _R2023B,
+    name="R2021a",
+    version="R2021a",
+    inertial_frame=InertialFrame.WRONG_SIDE,
+    angles=Angles.NUE,
+    disabled_axis=DisabledAxis.ROLL,
+)
+_R2020A: Final = replace(
+    _R2021A,
+    name="R2020a",
+    version="R2020a",
+    angles=Angles.MATRIX,
+    inertial_noise=InertialNoise.NONE,
+    disabled_axis=DisabledAxis.NAN,
+    has_quaternion=False,
+    acceleration=Acceleration.BODY_POINT_DIFFERENCE,
+    without_physics=Unsupported.GRAVITY,
+    keeps_vectors=True,
+)
+
+PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
+    {profile.name: profile for profile in (_DOCUMENTED, _R2025A, _R2023B, _R2021A, _R2020A)}
+)
+"""Every profile by its name: the manual, then releases from new to old.
+
+``R2025a`` plays R2024a and later, ``R2023b`` R2021b to R2023b, ``R2021a`` that release with its
+revision, and ``R2020a`` R2019a to R2020a; version 7 did the same, as far as its manual tells.
+"""
+
+
+def find_profile(name: str | Profile) -> Profile:
+    """Return a profile by its name; a profile passes through.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such profile.
+    """
+    if isinstance(name, Profile):
+        return name
+    try:
+        return PROFILES[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError("profile", str(name), PROFILES, nearest=len(PROFILES)) from None
+
+
+class Difference(NamedTuple):
+    """One topic on which profiles differ, in words; a field for each profile."""
+
+    topic: str
+    documented: str
+    R2025a: str
+    R2021a: str
+    R2020a: str
+    R2023b: str = "as R2025a"
+
+
+DIFFERENCES: Final = (
+    Difference(
+        "reference frame of InertialUnit",
+        "north, up, north x up",
+        "none: world axes",
+        "north, up, north x up, multiplied on the wrong side",
+        "as R2021a, by the gravity vector and northDirection",
+    ),
+    Difference(
+        "angle formulas",
+        "by axis vectors",
+        "NUE or ENU by coordinateSystem; EUN uses ENU",
+        "NUE formulas always",
+        "in the simulator, from the matrix",
+    ),
+    Difference("yaw when heading east, NUE", "+pi/2", "-pi/2", "-pi/2", "-pi/2"),
+    Difference(
+        "pitch sign",
+        "+ is nose up, always",
+        "NUE: + is up; ENU: + is down",
+        "NUE: + is up",
+        "NUE: + is up",
+    ),
+    Difference(
+        "noise of InertialUnit",
+        "sigma = noise pi/2, added to each angle",
+        "sigma = noise pi, about each axis of the unit",
+        "as R2025a",
+        "none, only lookupTable",
+    ),
+    Difference(
+        "disabled axis of InertialUnit",
+        "that angle is NaN, the others are exact",
+        "never NaN, the others are corrupted",
+        "xAxis: roll is taken out; yAxis, zAxis: ignored",
+        "NaN",
+        R2023b="as R2025a; a turn under about 0.3 deg reads as none",
+    ),
+    Difference(
+        "resolution of InertialUnit",
+        "each angle, symmetric",
+        "each component of the quaternion",
+        "as R2025a",
+        "each angle, with the switches of pitch and yaw mixed up",
+    ),
+    Difference(
+        "rounding",
+        "symmetric, ties away from zero",
+        "trunc(v/r + 0.5) r",
+        "as R2025a",
+        "as R2025a",
+    ),
+    Difference("lookupTable of InertialUnit", "used", "ignored", "ignored", "used"),
+    Difference("getQuaternion, getNoise", "yes", "yes", "yes", "absent (AttributeError)"),
+    Difference(
+        "quaternion",
+        "unit, w >= 0, consistent with the angles",
+        "either sign, not unit after rounding",
+        "as R2025a",
+        "-",
+    ),
+    Difference(
+        "Accelerometer",
+        "exact specific force",
+        "velocity difference over the period",
+        "as R2025a",
+        "as R2025a, of the wrong point in merged solids",
+    ),
+    Difference(
+        "Accelerometer without Physics",
+        "measured, one warning",
+        "NaN, one warning",
+        "as R2025a",
+        "-gravity, no warning",
+    ),
+    Difference(
+        "random numbers",
+        "one stream for each device",
+        "one stream for the simulation",
+        "as R2025a",
+        "as R2025a",
+    ),
+    Difference("value before the first sample", "NaN", "NaN", "NaN", "NaN"),
+)
+"""The same for a reader: one row for each topic."""
