@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 settings.register_profile(
     "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -23,3 +28,22 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings at {folder}: set STRAPDOWN_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def is_gone() -> Callable[[int], bool]:
+    """Tell whether a process ends soon; one that is dead and not yet reaped has ended."""
+
+    def wait(pid: int) -> bool:
+        end = time.monotonic() + 5.0
+        while time.monotonic() < end:
+            try:
+                stat = Path(f"/proc/{pid}/stat").read_text("ascii")
+            except FileNotFoundError:
+                return True
+            if stat.rpartition(")")[2].split()[0] == "Z":
+                return True
+            time.sleep(0.02)
+        return False
+
+    return wait

@@ -363,6 +363,11 @@ class Running:
         assert not self.thread.is_alive()
 
 
+@pytest.fixture(params=["ipc", "tcp"])
+def transport(request):
+    return request.param
+
+
 @pytest.fixture
 def three_devices():
     return THREE_DEVICES

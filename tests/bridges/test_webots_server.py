@@ -37,11 +37,6 @@ def eventually(happens):
     return False
 
 
-@pytest.fixture(params=["ipc", "tcp"])
-def transport(request):
-    return request.param
-
-
 @pytest.fixture
 def running(serve):
     return serve(address=LOCAL)
@@ -366,22 +361,21 @@ class TestTheFolder:
             Instance(int(running.path.name))
         assert running.ipc().begin().delay == 0
 
-    def test_what_a_crash_left_is_taken_over(self):
-        number = os.getpid() * 1000 + 998
-        left = Instance(number)
-        left.listen("rob")
-        for each in left._sockets:
+    @pytest.fixture
+    def left(self):
+        """Return the instance of a simulator that was killed."""
+        instance = Instance(os.getpid() * 1000 + 998)
+        for each in instance.listen("rob"):
             each.close()
-        again = Instance(number)
+        return instance
+
+    def test_what_a_crash_left_is_taken_over(self, left):
+        again = Instance(left.number)
         assert not (again.path / "ipc").exists()
         again.close()
         assert not again.path.exists()
 
-    def test_what_the_killed_left_long_ago_is_removed(self, running):
-        left = Instance(os.getpid() * 1000 + 996)
-        left.listen("rob")
-        for each in left._sockets:
-            each.close()
+    def test_what_the_killed_left_long_ago_is_removed(self, running, left):
         Instance(os.getpid() * 1000 + 995).close()
         assert left.path.exists()  # it may be about to listen
         for path in (left.path, running.path):

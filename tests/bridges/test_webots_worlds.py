@@ -58,11 +58,6 @@ def serve_world(serve):
     return start
 
 
-@pytest.fixture(params=["ipc", "tcp"])
-def transport(request):
-    return request.param
-
-
 def period(ms):
     return pack("<BH", 1, ms)
 

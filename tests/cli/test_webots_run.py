@@ -81,18 +81,6 @@ def wait_for(path, within_s=20.0):
     return path.read_text()
 
 
-def is_gone(pid, within_s=5.0):
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] == "Z":
-                return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def test_a_controller_prints_as_if_it_ran_alone():
     write(
         "c.py",
@@ -155,6 +143,21 @@ def test_a_motion_moves_the_robot_and_ends_the_simulation():
     data = json.loads(done.stdout)
     assert data["time_s"] == pytest.approx(0.992)
     assert data["steps"] == 31
+
+
+def test_a_real_part_gives_its_noise_to_axes_that_read_zero():
+    options = ("--world", "w.wbt", "--duration", 5, "--sensor", "mpu6050", "--record", "run.mcap")
+    assert run("steps.py", *options).exit_code == 0
+    series = strapdown.open("run.mcap").imu_series("imu/data")
+    assert series.angular_velocity.std(axis=0).min() > 1e-4
+    assert series.specific_force[:, 2].mean() == pytest.approx(9.81, abs=2.0)
+
+
+@pytest.mark.parametrize(("axes", "roll"), [("FUR", -np.pi / 2.0), ("FLU", 0.0)])
+def test_a_unit_mounted_as_in_ros_is_read_so_if_asked(capfd, axes, roll):
+    write("c.py", STEPS + "print(robot.getDevice('inertial unit').getRollPitchYaw()[0])")
+    run("c.py", "--world", "w.wbt", "--profile", "documented", "--axes", axes, "--duration", 0.1)
+    assert float(capfd.readouterr().out) == pytest.approx(roll, abs=1e-12)
 
 
 def test_json_tells_how_it_went():
@@ -341,7 +344,7 @@ def test_a_signal_keeps_the_recording_and_lets_the_controller_finish(tmp_path, s
     assert len(strapdown.open("run.mcap").imu["imu/data"]) >= 1
 
 
-def test_a_second_interrupt_ends_everything_at_once(tmp_path, start):
+def test_a_second_interrupt_ends_everything_at_once(tmp_path, start, is_gone):
     write(
         "c.py",
         """
@@ -362,7 +365,7 @@ def test_a_second_interrupt_ends_everything_at_once(tmp_path, start):
 
 
 @pytest.mark.parametrize("body", ["while robot.step(32) != -1: pass", "while True: pass"])
-def test_nobody_outlives_a_runner_that_is_killed(tmp_path, start, body):
+def test_nobody_outlives_a_runner_that_is_killed(tmp_path, start, is_gone, body):
     write(
         "c.py",
         f"""

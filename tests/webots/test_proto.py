@@ -181,12 +181,13 @@ def test_a_proto_in_itself_is_refused(project):
         project("Loop { }", Loop="PROTO Loop [ ] { Group { children Loop { } } }")
 
 
-def test_protos_that_would_fill_the_memory_are_refused(project):
+def test_protos_that_would_fill_the_memory_are_refused(project, monkeypatch):
+    monkeypatch.setattr("strapdown.webots.proto.MAX_NODES", 2_000)
     bodies = {
         f"P{i}": f"PROTO P{i} [ ] {{ Group {{ children [ {f'P{i + 1} {{ }} ' * 20} ] }} }}"
         for i in range(8)
     }
-    with pytest.raises(FormatError, match="at most 200000 nodes"):
+    with pytest.raises(FormatError, match="at most 2000 nodes"):
         project("P0 { }", **bodies)
 
 

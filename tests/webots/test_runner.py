@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -45,19 +44,6 @@ def runs(tmp_path, capfd):
         return report, world, capfd.readouterr()
 
     return run
-
-
-def is_gone(pid, within_s=5.0):
-    """Whether a process ends; one that is dead and not yet reaped has ended."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] == "Z":
-                return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_a_plain_controller_runs_to_the_end_of_the_simulation(runs):
@@ -195,7 +181,7 @@ def test_work_after_the_end_has_its_time_and_no_more(runs):
     assert report.ended[1].forced == "it still ran 1.5 s after the end of the simulation"
 
 
-def test_what_a_controller_started_does_not_outlive_it(runs):
+def test_what_a_controller_started_does_not_outlive_it(runs, is_gone):
     report, _, said = runs(
         BEGIN + "print(subprocess.Popen(['sleep', '60']).pid)\nrobot.step(32)\nsys.exit(3)\n"
     )
@@ -261,7 +247,7 @@ print(port.exchange(64, []).time_s)
     assert said.out.splitlines()[1] == "0.064"
 
 
-def test_an_error_of_the_world_ends_all_controllers(runs, tmp_path):
+def test_an_error_of_the_world_ends_all_controllers(runs, is_gone, tmp_path):
     def stop(_robot, _device, step, _values):
         if step == 3:
             raise DeviceError("the world broke")

@@ -1,3 +1,7 @@
+"""What supervisors do with a world, by numbers of nodes and names of fields."""
+
+from __future__ import annotations
+
 import math
 import pickle
 

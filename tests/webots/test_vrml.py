@@ -176,7 +176,8 @@ def test_deep_nesting_by_use_is_refused():
         parse("\n".join(lines))
 
 
-def test_copies_that_would_fill_the_memory_are_refused():
+def test_copies_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("strapdown.webots.reader.MAX_NODES", 2_000)
     lines = ["DEF A0 Group { }"]
     lines += [f"DEF A{i + 1} Group {{ children [ USE A{i} USE A{i} ] }}" for i in range(60)]
     with pytest.raises(FormatError, match="copies of nodes"):

@@ -85,13 +85,14 @@ class VerbGroup(TyperGroup):
 
     def _load(self, name: str) -> Command:
         """Return the command of a verb, or a group of verbs."""
-        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        if name in GROUPS and self._verbs is VERBS:
-            app = typer.Typer(cls=VerbGroup, name=name, help=VERBS[name], **_LOOKS)
-            app.callback(invoke_without_command=True)(_nothing)
-            return typer.main.get_command(app)
-        module = name if self._verbs is VERBS else f"{self.name}_{name}"
+        is_top = self._verbs is VERBS
+        if is_top and name in GROUPS:
+            group = typer.Typer(cls=VerbGroup, name=name, help=VERBS[name], **_LOOKS)
+            group.callback(invoke_without_command=True)(_nothing)
+            return typer.main.get_command(group)
+        module = name if is_top else f"{self.name}_{name}"
         verb = getattr(import_module(f"strapdown.cli.{module}"), name)
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(name=name, epilog=EPILOG)(_as_command(verb))
         return typer.main.get_command(app)
 

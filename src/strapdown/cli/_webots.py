@@ -25,6 +25,7 @@ __all__ = [
     "Duration",
     "MotionName",
     "Moved",
+    "Part",
     "Poses",
     "ProtoDirs",
     "Realtime",
@@ -62,6 +63,14 @@ ProtoDirs: TypeAlias = Annotated[
 ]
 Record: TypeAlias = Annotated[
     Path | None, typer.Option("--record", metavar="FILE", help="Write what the sensors measured.")
+]
+Part: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sensor",
+        help="A real part behind every gyro and accelerometer: a profile (see: strapdown sensors) "
+        "or a TOML file, instead of lookup tables.",
+    ),
 ]
 Realtime: TypeAlias = Annotated[
     bool, typer.Option("--realtime", help="Not faster than the wall clock.")

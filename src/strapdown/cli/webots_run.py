@@ -15,6 +15,7 @@ from strapdown.cli._webots import (
     Duration,
     MotionName,
     Moved,
+    Part,
     Poses,
     ProtoDirs,
     Realtime,
@@ -25,6 +26,7 @@ from strapdown.cli._webots import (
     recording,
 )
 from strapdown.simulation import find_motion
+from strapdown.webots.modelled import fit_sensor
 from strapdown.webots.profiles import PROFILES
 from strapdown.webots.programs import find_programs
 from strapdown.webots.runner import GRACE_S, run_controllers
@@ -58,11 +60,15 @@ def run(
     profile: Annotated[
         str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")
     ] = "R2025a",
+    axes: Annotated[
+        str, typer.Option(help="Of InertialUnits in the profile documented: FUR, or FLU as in ROS.")
+    ] = "FUR",
     seed: Seed = None,
     duration: Duration = None,
     motion: MotionName = None,
     poses: Poses = None,
     dynamics: Moved = Dynamics.AUTO,
+    sensor: Part = None,
     proto_dir: ProtoDirs = None,
     output: Record = None,
     realtime: Realtime = False,
@@ -97,7 +103,7 @@ def run(
 
     strapdown webots run logger.py --world imu_robot --motion circle --profile documented --seed 3 --duration 20
 
-    strapdown webots run --world two_arms --duration 5 --realtime
+    strapdown webots run --world imu_robot --motion wander --sensor mpu6050 --duration 20 --record run.mcap
     """  # noqa: E501 (a command line stays whole)
     path = find_world(world)
     moved = None if motion is None else find_motion(motion, duration_s=duration, poses=poses)
@@ -109,7 +115,10 @@ def run(
         dynamics=dynamics,
         duration_s=duration,
         proto_dirs=proto_dir or (),
+        axes=axes,
     )
+    if sensor is not None:
+        fit_sensor(simulated, sensor)
     programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
     for line in idle:
         typer.echo(line, err=True)

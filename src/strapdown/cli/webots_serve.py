@@ -14,6 +14,7 @@ from strapdown.cli._webots import (
     Duration,
     MotionName,
     Moved,
+    Part,
     Poses,
     ProtoDirs,
     Realtime,
@@ -26,6 +27,7 @@ from strapdown.cli._webots import (
 from strapdown.errors import ValueRangeError
 from strapdown.simulation import find_motion
 from strapdown.webots.lockstep import Lockstep
+from strapdown.webots.modelled import fit_sensor
 from strapdown.webots.profiles import PROFILES, find_profile
 from strapdown.webots.runner import ended_by_signals
 from strapdown.webots.samples import find_world
@@ -55,6 +57,7 @@ def serve(
     motion: MotionName = None,
     poses: Poses = None,
     dynamics: Moved = Dynamics.AUTO,
+    sensor: Part = None,
     proto_dir: ProtoDirs = None,
     output: Record = None,
     realtime: Realtime = False,
@@ -105,6 +108,8 @@ def serve(
                 duration_s=duration,
                 proto_dirs=proto_dir or (),
             )
+            if sensor is not None:
+                fit_sensor(simulated, sensor)
             robots = _served(simulated)
             server.open(robots)
         for robot in robots:

@@ -53,14 +53,30 @@ class _Samples:
         self.steps = array("q")
         self.values = array("d")
         self._width = width
+        self._blocks: list[tuple[IntArray, FloatArray]] = []
+        """Of batches, which came before ``steps`` and ``values``."""
+
+    def add(self, steps: IntArray, values: FloatArray) -> None:
+        """Keep a block of samples, which must not be changed any more."""
+        if self.steps:
+            self._blocks.append(self._after_blocks())
+            del self.steps[:], self.values[:]
+        self._blocks.append((steps, values))
 
     def table(self) -> tuple[IntArray, FloatArray]:
         """Return the steps (N,) and the values (N, width)."""
-        return np.array(self.steps), np.array(self.values).reshape(-1, self._width)
+        steps, values = zip(*self._blocks, self._after_blocks(), strict=True)
+        return np.concatenate(steps), np.concatenate(values)
 
     def clear(self) -> None:
         """Forget all samples."""
-        del self.steps[:], self.values[:]
+        del self._blocks[:], self.steps[:], self.values[:]
+
+    def __len__(self) -> int:
+        return len(self.steps) + sum(len(steps) for steps, _ in self._blocks)
+
+    def _after_blocks(self) -> tuple[IntArray, FloatArray]:
+        return np.array(self.steps), np.array(self.values).reshape(-1, self._width)
 
 
 class SensorLog:
@@ -214,8 +230,7 @@ class SensorLog:
     def add(self, device: DeviceState, steps: IntArray, values: FloatArray) -> None:
         """Keep samples of an inertial device: values (N, width) taken at ascending steps (N,)."""
         samples = self._of_device(device, values.shape[1])
-        samples.steps.frombytes((steps + self._passed).tobytes())
-        samples.values.frombytes(values.tobytes())
+        samples.add(steps + self._passed, values)
 
     def clear(self) -> None:
         """Forget the samples that were kept so far, but not which device was sampled first."""
@@ -223,7 +238,7 @@ class SensorLog:
             samples.clear()
 
     def __len__(self) -> int:
-        return sum(len(samples.steps) for samples in self._samples.values())
+        return sum(len(samples) for samples in self._samples.values())
 
     def _take(self, _: RobotState, device: DeviceState, step: int, values: list[float]) -> None:
         resets = self.world.resets

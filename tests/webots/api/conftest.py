@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from strapdown.webots.api import Robot, Supervisor, runtime
+from strapdown.webots.node_types import NODE_TYPES
 from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-NODE_TYPES = {
-    "Accelerometer": 35, "Altimeter": 36, "Brake": 37, "Camera": 38, "Compass": 39,
-    "Connector": 40, "Display": 41, "DistanceSensor": 42, "Emitter": 43, "GPS": 44, "Gyro": 45,
-    "InertialUnit": 46, "LED": 47, "Lidar": 48, "LightSensor": 49, "LinearMotor": 50, "Pen": 51,
-    "PositionSensor": 52, "Propeller": 53, "Radar": 54, "RangeFinder": 55, "Receiver": 56,
-    "RotationalMotor": 57, "Skin": 58, "Speaker": 59, "TouchSensor": 60, "VacuumGripper": 61,
-}  # fmt: skip
 
 LOOKUP = {"lookup_table": []}
 PARAMETERS = {

@@ -178,8 +178,3 @@ def test_a_controller_sees_what_it_saw_with_the_client_library_of_r2025a(
         controller()
 
     assert normal(capsys.readouterr().out) == normal(golden)
-
-
-def test_a_text_as_a_period_is_refused(robot):
-    with pytest.raises(TypeError, match="argument 2: TypeError: Don't know how to convert"):
-        robot().getDevice("gyro").enable("32")

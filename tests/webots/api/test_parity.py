@@ -209,14 +209,6 @@ def classes():
             "Sensor": Sensor, "Pen": Pen}  # fmt: skip
 
 
-@pytest.fixture
-def recorded(data_dir):
-    """Return the recorded names by section, and how many there should be."""
-    text = (data_dir / "webots" / "python_api_names_r2025a.txt").read_text("utf-8")
-    sections = re.findall(r"^\[(.+)\] (\d+) names\n((?:\w+\n)+)", text, re.MULTILINE)
-    return {name: (int(count), set(names.split())) for name, count, names in sections}
-
-
 def public(thing):
     return {name for name in dir(thing) if not name.startswith("_")}
 

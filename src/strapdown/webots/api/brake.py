@@ -1,7 +1,5 @@
 """Brake: accepted, and nothing brakes."""
 
-# ruff: noqa: N815 (names of the interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, SupportsFloat

@@ -1,7 +1,5 @@
 """Camera: accepted, and its images are black."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field

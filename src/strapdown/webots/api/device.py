@@ -1,7 +1,5 @@
 """What all devices have."""
 
-# ruff: noqa: SLF001 (classes of one interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, SupportsFloat, TypeVar

@@ -1,9 +1,5 @@
 """Display: accepted, and shows nothing."""
 
-# ruff: noqa: A002 (names of the interface)
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: FBT001 (the interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar

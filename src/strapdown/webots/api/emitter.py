@@ -1,8 +1,5 @@
 """Emitter: accepted, and nothing is received anywhere."""
 
-# ruff: noqa: A002, A003 (names of the interface)
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, SupportsFloat

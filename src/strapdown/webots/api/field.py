@@ -1,7 +1,5 @@
 """Fields of nodes, for supervisors."""
 
-# ruff: noqa: FBT001 (the interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
@@ -310,7 +308,7 @@ class Field:
     def _get(self, index: int | None) -> Value:
         value = self._call("get", "get", index)
         if self._kind == "Node":
-            return self._ref.node._made(self._ref.node, value)  # noqa: SLF001 (its kind)
+            return self._ref.node._made(self._ref.node, value)
         return list(value) if self._kind in SIZES else cast("Value", value)
 
     def _set_vector(self, value: Sequence[float]) -> None:
@@ -330,7 +328,7 @@ class Field:
 
     def _call(self, call: str, method: str, *values: object) -> Any:  # noqa: ANN401 (by the method)
         node, name, _ = self._ref
-        session = node._session  # noqa: SLF001 (nodes and fields share it)
+        session = node._session
         return session.supervise(f"field_{call}", method, node.id, name, *values)
 
 

@@ -1,7 +1,5 @@
 """InertialUnit: attitude."""
 
-# ruff: noqa: N815 (names of the interface)
-
 from __future__ import annotations
 
 from functools import cache

@@ -1,7 +1,5 @@
 """Joystick: accepted, and none is connected."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-
 from __future__ import annotations
 
 from strapdown.webots.api.user_input import UserInput

@@ -1,7 +1,5 @@
 """Which class stands for which kind of device."""
 
-# ruff: noqa: SLF001 (classes of one interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,5 @@
 """Motion files: poses of motors over time, played while a robot steps."""
 
-# ruff: noqa: FBT001 (the interface)
-# ruff: noqa: SLF001 (classes of one interface)
-
 from __future__ import annotations
 
 from bisect import bisect_right

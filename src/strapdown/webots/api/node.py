@@ -1,9 +1,5 @@
 """Nodes of the scene tree, for supervisors."""
 
-# ruff: noqa: A002 (names of the interface)
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: FBT001, FBT002 (the interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -80,7 +76,7 @@ class Node:
         TRACK_WHEEL, WORLD_INFO, ZOOM, MICROPHONE, RADIO,
     ) = range(88)  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 (the interface)
+    def __init__(
         self,
         DEF: str | None = None,
         tag: int | None = None,

@@ -1,7 +1,5 @@
 """Pen: accepted, and draws nothing."""
 
-# ruff: noqa: FBT001 (the interface)
-
 from __future__ import annotations
 
 from strapdown.webots.api.device import Device

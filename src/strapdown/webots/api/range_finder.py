@@ -1,7 +1,5 @@
 """RangeFinder: accepted, and sees nothing within its range."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-
 from __future__ import annotations
 
 import math

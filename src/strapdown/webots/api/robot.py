@@ -1,8 +1,5 @@
 """Robot: where a controller begins."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: SLF001 (classes of one interface)
-
 from __future__ import annotations
 
 import math
@@ -102,7 +99,7 @@ class Robot(OldGetters):
     _adopted: int = 0
     """The last tag that has an object."""
 
-    def __init__(  # noqa: PLR0913 (a world has many sides; all but the first are named)
+    def __init__(
         self,
         world: str | Path | WorldFile | World | None = None,
         *,

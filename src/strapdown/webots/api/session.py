@@ -47,6 +47,21 @@ class Session:
     ----------
     port : Port
         The door of the robot; configured here.
+
+    Attributes
+    ----------
+    info : RobotInfo
+        What there was at the start; ``states`` has the devices of now.
+    time_s : float
+        Of the last answer [s].
+    battery_period : int
+        As asked for [ms]; 0: disabled.
+    ended : bool
+        Whether a step has returned -1.
+    names : dict of str to int
+        Tag of each name; of a name that is taken, the first. The robot is tag 0.
+    inert_calls : set of str
+        Those that were said to do nothing.
     """
 
     __slots__ = (
@@ -138,7 +153,7 @@ class Session:
             say(texts.SECOND_BEGIN)
             self.end()
         for motion in tuple(self.motions):
-            motion._advance(ms)  # noqa: SLF001 (a motion plays as a side effect of steps)
+            motion._advance(ms)
 
     def _take(self, answer: Answer) -> int:
         delay, self.time_s, samples, devices, custom_data = answer

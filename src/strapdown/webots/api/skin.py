@@ -1,8 +1,5 @@
 """Skin: accepted, and has no bones."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: FBT001 (the interface)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,5 @@
 """Speaker: accepted, and silent."""
 
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: FBT001 (the interface)
-
 from __future__ import annotations
 
 from strapdown.webots.api.device import Device
@@ -17,7 +14,7 @@ class Speaker(Device):
     _kinds = ("Speaker",)
 
     @staticmethod
-    def playSound(  # noqa: PLR0913, PLR0917 (the interface)
+    def playSound(
         left: Speaker,
         right: Speaker,
         sound: str,

@@ -1,10 +1,5 @@
 """Supervisor: a robot that may change the world."""
 
-# ruff: noqa: A002 (names of the interface)
-# ruff: noqa: ARG002 (accepted, and nothing is simulated)
-# ruff: noqa: FBT001 (the interface)
-# ruff: noqa: SLF001 (classes of one interface)
-
 from __future__ import annotations
 
 import math
@@ -102,7 +97,7 @@ class Supervisor(Robot):
 
     # -- what a person would see -----------------------------------------------------------------
 
-    def setLabel(  # noqa: PLR0913, PLR0917 (the interface)
+    def setLabel(
         self,
         id: int,
         label: str,
@@ -119,7 +114,7 @@ class Supervisor(Robot):
         """Save the view; there is none."""
         self._session.inert("Supervisor.exportImage")
 
-    def movieStartRecording(  # noqa: PLR0913, PLR0917 (the interface)
+    def movieStartRecording(
         self,
         filename: str,
         width: int,
