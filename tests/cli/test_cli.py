@@ -107,6 +107,17 @@ def test_fuse_without_the_magnetometer_compares_after_turning_the_heading(demo_d
     assert fused["orientation_error"]["inclination_deg"] < 2.0
 
 
+def test_fuse_refuses_an_imu_without_angular_velocity(tmp_path):
+    count = 20
+    series = strapdown.ImuSeries(
+        np.arange(count) * 10_000_000, np.full((count, 3), np.nan), np.ones((count, 3))
+    )
+    strapdown.write(tmp_path / "accelerometer.mcap", series)
+    done = run("fuse", tmp_path / "accelerometer.mcap", "--output", tmp_path / "a.tum")
+    assert done.exit_code == 1
+    assert "expected angular velocity to fuse, the IMU has none" in done.stderr
+
+
 def test_fuse_says_which_way_the_attitude_is_meant(demo_dir, tmp_path):
     done = run("fuse", demo_dir / "demo.mcap", "--output", tmp_path / "a.tum")
     assert "attitude: q_world_from_body, xyzw, ENU from FLU" in done.stdout

@@ -34,6 +34,15 @@ def test_the_longest_imu_stands_for_the_recording_unless_a_topic_is_named():
     assert RECORDING.imu_series("a") == imu(3)
 
 
+def test_an_imu_with_both_triads_stands_before_a_longer_device_alone():
+    unknown = np.full((9, 3), np.nan)
+    gyro = imu(9).replace(specific_force=unknown)
+    both = Recording(imu={"gyro": gyro, "imu": imu(3)})
+    assert len(both.imu_series()) == 3
+    assert len(both.imu_series("gyro")) == 9
+    assert len(Recording(imu={"gyro": gyro}).imu_series()) == 9
+
+
 def test_increments_are_offered_as_mean_rates():
     rates = RECORDING.imu_series("c")
     assert np.all(rates.angular_velocity == 1e8)

@@ -91,6 +91,16 @@ def test_the_world_goes_on_where_the_batch_ended():
     assert robot.getDevice("gyro").getValues()[0] == pytest.approx(expected[0], abs=1e-12)
 
 
+def test_a_device_that_is_not_in_the_batch_begins_a_period_after_it():
+    a_world = world()
+    port = a_world.port()
+    port.exchange(8, [(3, "period", (16,))])
+    measure(a_world, 1.0, periods={"accelerometer": 8})
+    port.join()
+    times = [sample[1] for _ in range(4) for sample in port.exchange(8, ()).samples]
+    assert times == [1.024, 1.04]
+
+
 def test_a_batch_ends_with_the_simulation():
     log = measure(world(duration_s=0.5), 10.0)
     assert log.device_series("gyro").t_ns[-1] == 496_000_000

@@ -16,7 +16,8 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError
 from strapdown.geometry.euler import from_quaternion
 from strapdown.webots.conventions import AXES, Conventions
-from strapdown.webots.measuring import inertial_angles, make_measurement
+from strapdown.webots.inertial_units import inertial_angles
+from strapdown.webots.measuring import make_measurement
 from strapdown.webots.node import Node
 from strapdown.webots.profiles import PROFILES
 from strapdown.webots.scene import BodyStates

@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, hinge2
-from strapdown.webots.conventions import conventions
 from strapdown.webots.driven import Driver
 from strapdown.webots.kinematic import KinematicScene
 from strapdown.webots.scene import BodyStates
@@ -33,7 +32,6 @@ class Rig:
         self.said = []
         self.scene = KinematicScene(
             self.world,
-            conventions(self.world, keep_vectors=False),
             step_s=step_s,
             motions={self.nodes[name]: driver for name, driver in dict(drive).items()},
             warn=lambda node, text: self.said.append((node.text("name"), text)),

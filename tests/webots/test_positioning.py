@@ -66,7 +66,7 @@ def test_without_physics_the_velocity_is_the_difference_of_positions():
     assert all(map(math.isnan, first[3:]))
     assert second[3:] == pytest.approx([math.sqrt(20), 2, 0, 4])
     assert third[3:] == [0, 0, 0, 0]
-    device.reset()
+    device.start(())
     assert all(map(math.isnan, refresh(device, states)[0][3:]))
 
 

@@ -87,8 +87,12 @@ def test_what_cannot_be_run_is_refused(project, script, options, refusal):
 def test_a_world_without_controllers_is_refused():
     with pytest.raises(ValueRangeError, match=r"robot 'rob' has no controller.*CONTROLLER\.py"):
         find_programs(World('#VRML_SIM R2025a utf8\nRobot { name "rob" }'))
-    with pytest.raises(ValueRangeError, match="the world has no robot"):
+    with pytest.raises(ValueRangeError, match=r"the world has no robot.*--proto-dir"):
         find_programs(World("#VRML_SIM R2025a utf8\nWorldInfo { }"))
+    address = "https://example.org/Walker.proto"
+    hidden = World(f'#VRML_SIM R2025a utf8\nEXTERNPROTO "{address}"\nWalker {{ }}')
+    with pytest.raises(ValueRangeError, match=rf"no robot.*Walker.*PROTO at '{address}'.*protos"):
+        find_programs(hidden, "walk.py")
 
 
 def test_worlds_are_found_by_path_and_by_name(project):

@@ -90,10 +90,11 @@ class TestSeries:
             dots = np.sum(own.q_world_from_body * enu.q_world_from_body, axis=1)
             np.testing.assert_allclose(np.abs(dots), 1.0, atol=1e-12)
 
+    @pytest.mark.parametrize("system", ["NUE", "ENU", "EUN"])
     @pytest.mark.parametrize("profile", ["R2025a", "R2021a", "R2020a"])
-    def test_a_north_east_world_gives_the_true_attitude_in_every_profile(self, profile):
+    def test_attitude_is_the_true_one_in_every_profile(self, profile, system):
         motion = MOTIONS["multi_sine"]
-        a_world = world(motion=motion, coordinate_system="NUE", profile=profile)
+        a_world = world(motion=motion, coordinate_system=system, profile=profile)
         series = logged(a_world).imu_series().in_frames(world="ENU", body="FLU")
         truth = motion.at(series.t_ns * 1e-9).q_world_from_body
         dots = np.sum(series.q_world_from_body * truth, axis=1)
@@ -213,7 +214,7 @@ class TestBadInput:
             log.device_series("accelerometer")
 
     def test_missing_sensors_are_named(self):
-        with pytest.raises(DeviceError, match="none of a Accelerometer; enable"):
+        with pytest.raises(DeviceError, match="of robot 'rob', got none of Accelerometer; enable"):
             logged(world(), devices=("gyro",)).imu_series()
 
     def test_sensors_with_different_axes_are_no_imu(self):
@@ -228,6 +229,8 @@ class TestBadInput:
             driven(a_world, steps=3, name="right")
         with pytest.raises(DeviceError, match="left, right"):
             log.imu_series()
+        with pytest.raises(DeviceError, match="of a robot, got none of Gyro and Accelerometer"):
+            SensorLog(a_world).imu_series()
         assert len(log.imu_series("right")) == 3
 
     def test_an_unknown_ending_is_refused(self, tmp_path):

@@ -374,6 +374,18 @@ def test_a_motion_that_listens_to_motors_closes_the_loop_step_by_step():
     assert later == sorted(later)
 
 
+def test_a_gps_without_physics_forgets_where_it_was_while_disabled():
+    the_world = World(f"{HEADER}Robot {{ children [ {gps('gps')} ] }}", motion=ticking)
+    client = Client(the_world.port())
+    speeds = []
+    for period in (B, 0, B):
+        client.enable("gps", period)
+        for _ in range(2):
+            client.step(B)
+            speeds.append(client.values("gps")[3])
+    assert speeds == pytest.approx([math.nan, 1.0, 1.0, 1.0, math.nan, 1.0], nan_ok=True)
+
+
 def test_a_leap_moves_on_and_refreshes_nothing():
     the_world = world(gps("gps"))
     port = the_world.port()

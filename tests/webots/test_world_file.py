@@ -314,3 +314,15 @@ def test_whatever_a_file_says_it_is_read_or_refused(body, release, keep_vectors)
         assert read_world(world.to_text(), keep_vectors=True).to_text()
         for robot in world.robots:
             assert all(device.is_a("Device") for device in devices_of(robot))
+
+
+def test_a_field_that_a_node_does_not_have_is_named_with_the_nearest():
+    world = read_world(
+        "#VRML_SIM R2025a utf8\nWorldInfo { basicTimestep 8 }\n"
+        "Robot { children [\nGyro { colour 3 }\nGyro { colour 4 } Mystery { colour 5 } ] }"
+    )
+    assert world.notices == [
+        "Mystery: line 5: no effect: unknown node",
+        "WorldInfo: line 2: no effect: unknown field 'basicTimestep'; is it basicTimeStep?",
+        "Gyro: line 4: no effect: unknown field 'colour'",
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import strapdown.formats as files
@@ -19,7 +20,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli.evaluate import error_line
-from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
@@ -58,6 +59,8 @@ def fuse(
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     series = recording.imu_series(topic)
+    if len(series) and not np.isfinite(series.angular_velocity).any():
+        raise FormatError("expected angular velocity to fuse, the IMU has none", path=source)
     with working(f"{filter_name} filter over {len(series)} samples"):
         result = FILTERS[filter_name]().run(series, use_magnetic_field=not no_mag)
     attitude = result.trajectory()

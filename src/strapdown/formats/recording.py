@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import series_from_increments
@@ -109,8 +111,9 @@ class Recording:
         Parameters
         ----------
         topic : str, optional
-            Its topic; by default the IMU topic with the most samples. Increments are offered
-            as mean rates, stamped at the middle of each interval.
+            Its topic; by default that with the most samples, of those that hold both angular
+            velocity and specific force if there are such. Increments are offered as mean
+            rates, stamped at the middle of each interval.
 
         Returns
         -------
@@ -124,8 +127,9 @@ class Recording:
         FormatError
             The file holds no IMU at all.
         """
-        sources = {**self.imu, **self.increments}
-        name = _choose(sources, topic, "IMU topic", self.path)
+        sources: dict[str, ImuSeries | Increments] = {**self.imu, **self.increments}
+        whole = {name: source for name, source in sources.items() if _is_whole(source)}
+        name = _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
         if name in self.imu:
             return self.imu[name]
         rates = series_from_increments(self.increments[name])
@@ -216,6 +220,13 @@ def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Rec
 
 def _only(topics: Mapping[str, Held], topic: str) -> dict[str, Held]:
     return {name: held for name, held in topics.items() if name == topic}
+
+
+def _is_whole(source: ImuSeries | Increments) -> bool:
+    """Return whether something of both triads was measured."""
+    return isinstance(source, Increments) or all(
+        np.isfinite(column).any() for column in (source.angular_velocity, source.specific_force)
+    )
 
 
 def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Path) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from strapdown import timebase
 from strapdown.evaluation import orientation_error
-from strapdown.geometry import EulerConvention, euler
+from strapdown.geometry import BodyFrame, EulerConvention, WorldFrame, euler
 from strapdown.plots._axes import GREY, draw, label, panels
 from strapdown.units import MICROTESLA, RAD_PER_DEG
 
@@ -151,7 +151,12 @@ def signals(series: ImuSeries) -> list[tuple[str, IntArray, FloatArray]]:
 
 
 def draw_attitude(axis: Axes, track: Trajectory, start_ns: int, *, truth: bool = False) -> None:
-    """Draw roll, pitch and yaw; a truth is grey and leaves the labels to the estimate."""
+    """Draw roll, pitch and yaw; a truth is grey and leaves the labels to the estimate.
+
+    Z-Y-X angles mean something only where z is vertical: a world with y up is turned to ENU.
+    """
+    if track.world in {WorldFrame.NUE, WorldFrame.EUN}:
+        track = track.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
     angles = euler.from_quaternion(track.q_world_from_body, EulerConvention.ZYX) / RAD_PER_DEG
     if truth:
         draw(axis, track.t_ns, angles, start_ns, labels=("truth", None, None), colour=GREY)

@@ -29,6 +29,7 @@ def measure(
 
     The samples are those that a controller would read that enables the sensors now and then only
     steps, within rounding: whole columns are computed in another order than single numbers.
+    Other devices have no samples meanwhile; one that is enabled begins a period afterwards.
 
     Parameters
     ----------
@@ -64,6 +65,11 @@ def measure(
             f" devices share one stream of random numbers, got {', '.join(noisy)}; step the world"
             " instead, or take the profile 'documented'"
         )
+    after = {
+        device: 0 if device in devices else device.period
+        for robot in world.robots.values()
+        for device in robot.devices
+    }
     for device, period in devices.items():
         world.enable(device, period)
     log = SensorLog(world)
@@ -78,8 +84,8 @@ def measure(
                 dt_s[0] = device.dt_s
                 log.add(device, steps, device.batch(horizon, origin, dt_s))
                 device.dt_s, device.due = device.period_s, int(steps[-1]) + device.stride
-    for device in devices:
-        world.enable(device, 0)
+    for device, period in after.items():
+        world.enable(device, period)
     log.stop()
     return log
 

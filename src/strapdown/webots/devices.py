@@ -22,7 +22,6 @@ axis. A ``type`` is the number that the controller interface gives it.
 
 from __future__ import annotations
 
-import math
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -181,14 +180,14 @@ class DeviceState:
         self.due = timeline.step_count + self.stride if able else NEVER
         self.begin()
 
-    def reset(self) -> None:
-        """Be due at the first step, as after a reset of the simulation."""
+    def reset(self, dt_s: float) -> None:
+        """Be due at the first step after a reset, which comes ``dt_s`` after what was before."""
         self.removed = False
         if self._measurement is not None:
             self._measurement.configure()
             self._measurement.reset()
         if self.due != NEVER:
-            self.due, self.dt_s = 1, math.inf
+            self.due, self.dt_s = 1, dt_s
         self.begin()
 
     def begin(self) -> None:

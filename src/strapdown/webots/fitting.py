@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strapdown.errors import DeviceError
 from strapdown.webots.conventions import conventions
 from strapdown.webots.devices import MOTORS, DeviceState, JointPosition, Neutral, describe
-from strapdown.webots.measuring import MEASURED, make_measurement
+from strapdown.webots.measuring import MEASURED, Warned, make_measurement
 from strapdown.webots.output import rounding
 from strapdown.webots.profiles import InertialFrame
 from strapdown.webots.staging import Streams
@@ -65,7 +65,8 @@ class Fitting:
         self._warn = warn
         self._options = {"noise_order": noise_order, "axes": axes}
         self._streams = Streams(profile, seed)
-        self._gps_noise = [0.0, 0.0, 0.0] if profile.shared_stream else None
+        self._gps_noise: dict[DeviceState | None, list[float]] = {}
+        """By device, or for all of them where they share one stream."""
         self._made: dict[DeviceState, Measuring | None] = {}
         self.adopt_directions()
 
@@ -81,8 +82,8 @@ class Fitting:
     def reset(self) -> None:
         """Begin all noise again, and read the directions."""
         self._streams.reset()
-        if self._gps_noise is not None:
-            self._gps_noise[:] = 0.0, 0.0, 0.0
+        for noise in self._gps_noise.values():
+            noise[:] = 0.0, 0.0, 0.0
         self.adopt_directions()
 
     def add(self, robot: RobotState, node: Node) -> DeviceState:
@@ -101,6 +102,8 @@ class Fitting:
             new = self._made[device] = self.measurement(device)
             if isinstance(old, DifferenceAccelerometer) and isinstance(new, type(old)):
                 new.before = old.before
+            elif isinstance(old, Warned) and isinstance(new, Warned):
+                new.silent = old.silent
             device.measurement = new
 
     def measurement(self, device: DeviceState) -> Measuring | None:
@@ -132,6 +135,7 @@ class Fitting:
     def _of_motion(self, device: DeviceState, node: Node) -> Measurement:
         """Return what measures the motion of a device with the fields of a node in its place."""
         carried = has_physics(carrier_of(node))
+        noisy = None if self._profile.shared_stream else device
         return make_measurement(
             node,
             profile=self._profile,
@@ -141,7 +145,7 @@ class Fitting:
             has_physics=carried,
             has_body=carried or has_physics(node),
             world_info=self._file.world_info,
-            gps_noise=self._gps_noise,
+            gps_noise=self._gps_noise.setdefault(noisy, [0.0, 0.0, 0.0]),
             **self._options,
         )
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from strapdown._typing import FloatArray, IntArray
-    from strapdown.webots.conventions import Conventions
     from strapdown.webots.driven import Driver
     from strapdown.webots.joints import Joint
     from strapdown.webots.linkage import Axis
@@ -172,8 +171,6 @@ class KinematicScene:
     ----------
     world : WorldFile
         What there is.
-    conventions : Conventions
-        Of the world; kinematics needs none of them.
     step_s : float
         Length of a basic step [s].
     motions : mapping, optional
@@ -191,10 +188,9 @@ class KinematicScene:
 
     lookahead = 4096
 
-    def __init__(  # noqa: PLR0913 (what a world knows)
+    def __init__(
         self,
         world: WorldFile,
-        conventions: Conventions,  # noqa: ARG002 (scenes are made alike)
         *,
         step_s: float,
         motions: Mapping[Node, Driver] | None = None,

@@ -13,7 +13,6 @@ from strapdown.webots.inertial_units import (
     CompassUnit,
     MatrixUnit,
     QuaternionUnit,
-    inertial_angles,
 )
 from strapdown.webots.node import Node
 from strapdown.webots.output import Output, Setting
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from strapdown.webots.profiles import Profile
     from strapdown.webots.scene import BodyStates
 
-__all__ = ["MEASURED", "Measurement", "inertial_angles", "make_measurement"]
+__all__ = ["MEASURED", "Measurement", "Warned", "make_measurement"]
 
 MEASURED: Final = ("InertialUnit", "Accelerometer", "Gyro", "Compass", "GPS", "Altimeter")
 """The devices that :func:`make_measurement` knows."""
@@ -70,7 +69,7 @@ class Measurement(Protocol):
         row : tuple
             From :meth:`prepare`.
         dt_s : float
-            Since the last refresh or enable [s]; infinite right after a reset.
+            Since the last refresh or enable [s]; infinite right after a reset of a release.
         """
         ...
 
@@ -87,14 +86,25 @@ class Measurement(Protocol):
         ...
 
 
-class _Warned:
-    """A measurement that warns at its refreshes, or at the first one."""
+class Warned:
+    """A measurement that warns at its refreshes, or at the first one.
+
+    Parameters
+    ----------
+    inner : Measurement
+        What measures.
+    warn : callable
+        Says the warning.
+    once : bool
+        Whether only the first refresh does so.
+    """
 
     def __init__(self, inner: Measurement, warn: Callable[[], None], *, once: bool) -> None:
         self._inner = inner
         self._warn = warn
         self._once = once
-        self._silent = False
+        self.silent = False
+        """Whether it has warned enough."""
         self.width = inner.width
         self.prepare = inner.prepare
         self.start = inner.start
@@ -102,17 +112,20 @@ class _Warned:
         self.configure = inner.configure
 
     def take(self, row: Row, dt_s: float) -> list[float]:
-        if not self._silent:
-            self._warn()
-            self._silent = self._once
+        """Refresh once."""
+        self._speak()
         return self._inner.take(row, dt_s)
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        for _ in range(len(dt_s)):
-            if not self._silent:
-                self._warn()
-                self._silent = self._once
+        """Refresh at N states."""
+        for _ in dt_s:
+            self._speak()
         return self._inner.batch(states, dt_s)
+
+    def _speak(self) -> None:
+        if not self.silent:
+            self._warn()
+            self.silent = self._once
 
 
 def make_measurement(  # noqa: PLR0913 (what a device depends on)
@@ -200,13 +213,13 @@ def _accelerometer(node: Node, setting: Setting, *, has_physics: bool) -> Measur
     output = Output(node, setting)
     warn = partial(setting.warn, _NO_PHYSICS)
     if not has_physics and profile.without_physics is Unsupported.NAN:
-        return _Warned(Constant(math.nan), warn, once=True)
+        return Warned(Constant(math.nan), warn, once=True)
     if not has_physics and profile.without_physics is Unsupported.GRAVITY:
         against = -np.array(gravity)
         return Vector(lambda states: in_sensor(states, against), output)
     if profile.acceleration is Acceleration.EXACT:
         exact = ExactAccelerometer(gravity, output)
-        return exact if has_physics else _Warned(exact, warn, once=True)
+        return exact if has_physics else Warned(exact, warn, once=True)
     wrong_point = profile.acceleration is Acceleration.BODY_POINT_DIFFERENCE
     lever = lever_to_translation(node) if wrong_point else None
     return DifferenceAccelerometer(gravity, output, lever)
@@ -218,5 +231,5 @@ def _gyro(node: Node, setting: Setting, *, has_body: bool) -> Measurement:
         return exact
     warn = partial(setting.warn, _NO_BODY)
     if setting.profile.without_physics is Unsupported.MEASURED:
-        return _Warned(exact, warn, once=True)
-    return _Warned(Constant(0.0), warn, once=False)
+        return Warned(exact, warn, once=True)
+    return Warned(Constant(0.0), warn, once=False)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from strapdown._typing import FloatArray, IntArray
-    from strapdown.webots.conventions import Conventions
     from strapdown.webots.linkage import Axis
     from strapdown.webots.node import Node, Value
     from strapdown.webots.physics_forces import Movement
@@ -92,8 +91,6 @@ class PhysicsScene:
     ----------
     world : WorldFile
         What there is.
-    conventions : Conventions
-        Of the world; gravity is read from the world anew whenever it changes.
     step_s : float
         Length of a basic step [s].
     substeps : int, optional
@@ -120,7 +117,6 @@ class PhysicsScene:
     def __init__(
         self,
         world: WorldFile,
-        conventions: Conventions,  # noqa: ARG002 (scenes are made alike)
         *,
         step_s: float,
         substeps: int | None = None,

@@ -258,7 +258,10 @@ class _Builder:
         if own is None or physics is None:
             return
         if not physics.vectors("inertiaMatrix") and not any(s.size for s in shapes_of(solid)):
-            self._leave_out(solid, "Physics without a bounding object (inertia is the identity)")
+            self._leave_out(
+                solid,
+                "bounding object of a body with Physics (none: its inertia is the identity)",
+            )
         body.mass, body.ipos = own.mass, own.center
         body.fullinertia = own.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
@@ -266,7 +269,8 @@ class _Builder:
         physics = solid.node("physics")
         damping = (physics and physics.node("damping")) or self._info.node("defaultDamping")
         if damping:
-            self._damped[solid] = (damping.number("linear"), damping.number("angular"))
+            linear, angular = map(damping.number, ("linear", "angular"))
+            self._damped[solid] = (min(max(linear, 0.0), 1.0), min(max(angular, 0.0), 1.0))
 
     def _shape(self, solid: Node, shape: Shape, host: _Host) -> None:
         size: tuple[float, ...]

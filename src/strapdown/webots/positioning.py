@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.webots.node import Node
-    from strapdown.webots.output import Setting
+    from strapdown.webots.output import Row, Setting
     from strapdown.webots.scene import BodyStates
 
 __all__ = ["Altimeter", "Gps"]
@@ -83,8 +83,8 @@ class Gps(Memoryless):
         self._speed_noise = node.number("speedNoise")
         self._speed_resolution = node.number("speedResolution")
 
-    def reset(self) -> None:
-        """Forget the position before."""
+    def start(self, row: Row) -> None:  # noqa: ARG002 (as the method says)
+        """Forget the position before: a first sample has no speed without Physics."""
         self._before = None
 
     def take(self, row: Sequence[float], dt_s: float) -> list[float]:

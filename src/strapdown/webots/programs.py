@@ -98,6 +98,12 @@ def find_programs(
         raise UnknownNameError("robot", robot, names)
     if args and script is None:
         raise ValueRangeError(f"expected a controller before its arguments, got {args[0]!r} alone")
+    if not names:
+        hidden = "; ".join(each for each in world.file.notices if "PROTO" in each)
+        raise ValueRangeError(
+            f"the world has no robot that can be read{hidden and f' ({hidden})'}; put PROTO files"
+            " that hold one into the folder ../protos beside the world, or pass --proto-dir"
+        )
     if script is not None:
         robot = robot or _only(names)
     programs, idle = [], []
@@ -112,7 +118,7 @@ def find_programs(
             missing = found.stem if found.stem.startswith("<") else f"there is no {found}"
             idle.append(f"robot {name!r} has no controller: {missing}")
     if not programs:
-        raise ValueRangeError(f"{'; '.join(idle) or 'the world has no robot'}; pass CONTROLLER.py")
+        raise ValueRangeError(f"{'; '.join(idle)}; pass CONTROLLER.py")
     return programs, [*idle, *filter(None, map(_other_python, programs))]
 
 

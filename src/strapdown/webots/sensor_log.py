@@ -20,7 +20,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.integration import increments_from_rates
 from strapdown.series import ImuSeries, SensorIdentity
 from strapdown.webots.modelled import ModelledMeasurement
-from strapdown.webots.profiles import Acceleration, Angles, InertialNoise
+from strapdown.webots.profiles import Acceleration, Angles, InertialFrame, InertialNoise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -293,11 +293,12 @@ class SensorLog:
         if not strict:
             return {}
         reason = (
-            f"got none of a {' and a '.join(missing)}; enable them"
+            f"got none of {' and '.join(missing)}; enable them"
             if missing
             else "got devices with different axes; mount them alike, or read them one by one"
         )
-        raise DeviceError(f"expected samples of a gyro and an accelerometer of {robot!r}, {reason}")
+        whose = f"robot {robot!r}" if robot else "a robot"
+        raise DeviceError(f"expected samples of gyro and accelerometer of {whose}, {reason}")
 
     def _series(self, devices: Mapping[str, _Samples]) -> ImuSeries:
         """Return samples of one device, or of several at their common times, as a series."""
@@ -347,16 +348,17 @@ class SensorLog:
         return {name: values, f"{name}_covariance": covariance}
 
     def _attitude(self, values: FloatArray) -> FloatArray:
-        """Return unit quaternions from what an InertialUnit gives in this profile."""
-        angles = self.world.profile.angles
-        if angles is Angles.MATRIX:  # of attitude times the inverse of the reference frame
-            conventions = self.world.conventions
+        """Return q_world_from_body from what an InertialUnit gives in this profile."""
+        profile, conventions = self.world.profile, self.world.conventions
+        if profile.angles is Angles.MATRIX:
+            q = to_quaternion(values, EulerConvention.WEBOTS_NUE)
+        else:
+            q = values[:, 3:] if profile.angles is Angles.AXES else values
+        q_unit: FloatArray = q / np.linalg.norm(q, axis=1, keepdims=True)
+        if profile.inertial_frame is InertialFrame.WRONG_SIDE:  # attitude times its inverse
             north, up = np.array(conventions.north), np.array(conventions.up)
             frame = np.stack([north, up, np.cross(north, up)], axis=1)
-            turned = to_quaternion(values, EulerConvention.WEBOTS_NUE)
-            return quaternion.multiply(turned, quaternion.from_matrix(frame))
-        q = values[:, 3:] if angles is Angles.AXES else values
-        q_unit: FloatArray = q / np.linalg.norm(q, axis=1, keepdims=True)
+            return quaternion.multiply(q_unit, quaternion.from_matrix(frame))
         return q_unit
 
 

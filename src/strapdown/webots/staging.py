@@ -65,12 +65,11 @@ def make_scene(  # noqa: PLR0913 (what a scene depends on)
             raise DeviceError(
                 "expected no motion in a world that moves by physics; choose kinematic dynamics"
             )
-        scene = PhysicsScene(file, conventions, step_s=step_s, warn=warn)
+        scene = PhysicsScene(file, step_s=step_s, warn=warn)
         return scene, math.inf, scene.notices
     drivers = {node: as_driver(motion, conventions, era=era) for node, motion in motions.items()}
     kinematic = KinematicScene(
         file,
-        conventions,
         step_s=step_s,
         motions=drivers,
         velocity_model=velocity_model,

@@ -249,17 +249,19 @@ class World:
         self._snapshot.restore()
         self._fitting.reset()
         self._stage()
+        for robot in self.robots.values():
+            robot.removed = robot not in self._first
         self.robots = {robot.name: robot for robot in self._first}
         for robot, devices in self._first.items():
             robot.devices[:] = devices
-            robot.removed = False
             robot.fresh.clear()
             self._ports[robot].rewind(steps)
-        if self._refitted:
-            self._refitted = False
-            self._renew()
+        exact = self.profile.acceleration is Acceleration.EXACT
         for device in self._devices():
-            device.reset()
+            device.reset(self.timeline.step_s if exact else math.inf)
+        if self._refitted:
+            self._refit()
+            self._refitted = False
         self._tell()
 
     def quit(self, status: int = 0) -> None:
@@ -282,12 +284,16 @@ class World:
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
         """Command a motor; see :meth:`strapdown.webots.scene.Scene.command`.
 
-        Nothing is done where it, and none coupled with it, was told the same before.
+        Nothing is done where it, and none coupled with it, was told the same before; a value that
+        is no number is ignored, with a warning.
         """
         if device.kind not in MOTORS:
             raise DeviceError(
                 f"expected a motor for {command!r}, got {device.kind} {device.name!r}"
             )
+        if any(map(math.isnan, value)):
+            self.warn(device.node, f"expected numbers for {command!r}, got NaN: ignored")
+            return
         coupled = device.robot.name, device.name.partition("::")[0], command
         said = device.tag, value
         if command not in STEADY:
@@ -326,8 +332,7 @@ class World:
         else:
             self.scene.rebuild()
         if field in DIRECTIONS or field == "physics":
-            self._refitted = True
-            self._renew()
+            self._refit()
         elif node.type == "WorldInfo":
             for each in self._devices():
                 if each.measurement is not None:
@@ -337,6 +342,8 @@ class World:
     def inserted(self, node: Node) -> None:
         """Take over a node that came into the tree, with the robots and devices in it."""
         self.scene.rebuild()
+        if node.type == "Physics":
+            self._refit()
         for each in node.walk():
             if each.is_a("Robot"):
                 self._add_robot(each)
@@ -350,6 +357,8 @@ class World:
     def removed(self, node: Node) -> None:
         """Take over that a node went from the tree; its devices have no more samples."""
         self.scene.rebuild()
+        if node.type == "Physics":
+            self._refit()
         gone = set(node.walk())
         for robot in self.robots.values():
             robot.removed = robot.removed or robot.node in gone
@@ -400,11 +409,13 @@ class World:
         for robot in self.robots.values():
             yield from robot.devices
 
-    def _renew(self) -> None:
+    def _refit(self) -> None:
         """Fit devices to a world with other directions or bodies."""
+        self._refitted = True
         self._fitting.adopt_directions()
         for device in self._devices():
-            self._fitting.renew(device)
+            if not device.removed:
+                self._fitting.renew(device)
 
     def _tell(self) -> None:
         """Let controllers learn what changed about their devices."""

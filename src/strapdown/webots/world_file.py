@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from strapdown.errors import DeviceError, FormatError
 from strapdown.webots.conventions import horizontal, up_and_gravity
 from strapdown.webots.node import Node
+from strapdown.webots.node_types import fields_of
 from strapdown.webots.proto import Expander, Proto, local_addresses
 from strapdown.webots.ranges import check_read
 from strapdown.webots.reader import decode, read_version
@@ -201,8 +203,25 @@ def read_world(
         world.warnings += [(node, text) for text in check_read(node)]
         if node.type in _INERT:
             inert.setdefault(node.type, f"{node.type}: line {node.line}: no effect: not simulated")
+        for name, text in _unknown_fields(node):
+            inert.setdefault(name, text)
     world.notices += inert.values()
     return world
+
+
+def _unknown_fields(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield type and name of each field that a type of node does not have, and what to say."""
+    if not node.known:
+        return
+    known = fields_of(node.type)
+    for name in node.fields:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; is it {near[0]}?" if near else ""
+            yield (
+                f"{node.type}.{name}",
+                f"{node.type}: line {node.line}: no effect: unknown field {name!r}{hint}",
+            )
 
 
 def _adopt_directions(world: WorldFile, *, keep_vectors: bool) -> Iterator[str]:
