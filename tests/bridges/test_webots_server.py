@@ -338,12 +338,11 @@ class TestTheFolder:
         monkeypatch.delenv("USERNAME")
         assert instances_folder() == root / "default"
 
-    def test_a_snap_has_its_own(self, monkeypatch):
+    def test_a_snap_has_its_own(self, monkeypatch, tmp_path):
         monkeypatch.setenv("USER", "ada")
-        monkeypatch.setenv("HOME", "/home/ada")
+        monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.setenv("WEBOTS_HOME", "/snap/webots/current/usr/share/webots")
-        expected = Path("/home/ada/snap/webots/common/tmp/webots/ada")
-        assert instances_folder() == expected
+        assert instances_folder() == tmp_path / "snap/webots/common/tmp/webots/ada"
 
     def test_loading_makes_controllers_wait(self):
         with Server(number=os.getpid() * 1000 + 999, address=LOCAL) as server:
