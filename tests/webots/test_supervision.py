@@ -8,7 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
-from strapdown.errors import DeviceError, FormatError, UnknownNameError, ValueRangeError
+from strapdown.errors import (
+    DeviceError,
+    FormatError,
+    UnknownNameError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from strapdown.webots.world import World
 from strapdown.webots.world_file import read_world
 
@@ -364,3 +370,11 @@ def test_the_world_is_saved_as_it_is(fallen, tmp_path):
     assert list(saved.get("translation")) == ask("position", at(ask, "BALL"))
     assert ask("world_save", None) is False
     assert ask("world_save", str(tmp_path / "no" / "such" / "folder.wbt")) is False
+
+
+def test_a_field_whose_new_value_is_not_supported_keeps_the_old_one():
+    world = World("#VRML_SIM R2025a utf8\nDEF W WorldInfo { }\nRobot { children [ GPS { } ] }")
+    info = world.supervision.call("from_def", "W")
+    with pytest.raises(UnsupportedError, match="WGS84"):
+        world.supervision.call("set", info, "gpsCoordinateSystem", None, "WGS84")
+    assert world.supervision.call("get", info, "gpsCoordinateSystem", None) == "local"

@@ -14,6 +14,7 @@ from strapdown.webots import _kernels as kernels
 from strapdown.webots.conventions import AXES as WORLD_AXES
 from strapdown.webots.output import (
     AXES,
+    Columnar,
     Memoryless,
     Output,
     draw,
@@ -139,7 +140,7 @@ class CompassUnit(Memoryless):
         return columns_of(compass), columns_of(R)
 
 
-class QuaternionUnit(Memoryless):
+class QuaternionUnit(Columnar):
     """Measures a quaternion, as Webots has done since R2021a; its client makes the angles.
 
     Values: x, y, z, w.
@@ -197,7 +198,7 @@ class QuaternionUnit(Memoryless):
         return columns_of(R if self._frame is None else matrix_product(R, self._frame.T))
 
 
-class MatrixUnit(Memoryless):
+class MatrixUnit(Columnar):
     """Measures angles in the simulator, as Webots did until R2020a; they have no noise.
 
     Values: roll, pitch, yaw [rad].

@@ -6,6 +6,7 @@ The last stage is lookup table, switched-off axes and resolution.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXES",
+    "Columnar",
     "Memoryless",
     "Output",
     "Row",
@@ -56,18 +58,23 @@ class Setting(NamedTuple):
 class Memoryless:
     """A measurement that needs nothing of the past."""
 
-    def prepare(self, states: BodyStates) -> list[Row]:
-        """Return what a refresh needs of each state."""
-        return rows_of(self._columns(states))
-
     def start(self, row: Row) -> None:
         """Need no beginning."""
 
     def reset(self) -> None:
         """Have nothing to forget."""
 
+
+class Columnar(Memoryless, ABC):
+    """A memoryless measurement whose rows are those of one array."""
+
+    def prepare(self, states: BodyStates) -> list[Row]:
+        """Return what a refresh needs of each state."""
+        return rows_of(self._columns(states))
+
+    @abstractmethod
     def _columns(self, states: BodyStates) -> FloatArray:
-        raise NotImplementedError
+        """Return what a refresh needs of N states, (K, N)."""
 
 
 class Output:

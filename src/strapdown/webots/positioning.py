@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown.errors import UnsupportedError
-from strapdown.webots.output import Memoryless, one_by_one, rounding
+from strapdown.webots.output import Columnar, one_by_one, rounding
 from strapdown.webots.vectors import product
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class _GeodeticError(UnsupportedError, NotImplementedError):
     """A GPS was to measure in degrees."""
 
 
-class Gps(Memoryless):
+class Gps(Columnar):
     """Measures position, speed and velocity in the world.
 
     Values: position [m], speed [m/s], velocity [m/s].
@@ -125,7 +125,7 @@ class Gps(Memoryless):
         return np.concatenate((states.position.T, states.velocity.T))
 
 
-class Altimeter(Memoryless):
+class Altimeter(Columnar):
     """Measures the height above the reference [m].
 
     The parameters are those of :class:`Gps`.

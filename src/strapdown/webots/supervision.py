@@ -6,7 +6,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from strapdown.errors import DeviceError, UnknownNameError, ValueRangeError
+from strapdown.errors import DeviceError, StrapdownError, UnknownNameError, ValueRangeError
 from strapdown.webots.node import Node, Value
 from strapdown.webots.node_types import fields_of
 from strapdown.webots.present import center, center_velocity, is_body, present_fields, row
@@ -363,7 +363,7 @@ class Supervision:
         node.set(name, value)
         try:
             self._world.changed(node, name)
-        except ValueRangeError:
+        except StrapdownError:
             node.set(name, before)
             raise
         return None

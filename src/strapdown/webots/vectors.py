@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.webots import _kernels as kernels
-from strapdown.webots.output import Memoryless, rows_of
+from strapdown.webots.output import Columnar, Memoryless, rows_of
 from strapdown.webots.shapes import Frame
 from strapdown.webots.world_file import carrier_of, has_physics
 
@@ -34,7 +34,7 @@ __all__ = [
 _POSE: Final = 9  # numbers of a rotation; those of a velocity follow
 
 
-class Vector(Memoryless):
+class Vector(Columnar):
     """Measures what needs no history.
 
     Parameters

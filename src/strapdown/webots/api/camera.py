@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import SupportsFloat
 
+from strapdown.webots.api.pixels import PixelDevice
 from strapdown.webots.api.sensor import Sensor
 
 __all__ = ["Camera", "CameraRecognitionObject"]
@@ -68,19 +69,11 @@ class CameraRecognitionObject:
         return self.model
 
 
-class Camera(Sensor):
+class Camera(PixelDevice, Sensor):
     """A camera; its images are BGRA, row after row."""
 
     _function = "camera"
     _kinds = ("Camera",)
-
-    def getWidth(self) -> int:
-        """Return the width [pixel]."""
-        return self.width
-
-    def getHeight(self) -> int:
-        """Return the height [pixel]."""
-        return self.height
 
     def getImage(self) -> bytes:
         """Return the image as BGRA: zeros."""
@@ -226,16 +219,6 @@ class Camera(Sensor):
     def segmentation_image(self) -> bytes:
         """Segmented image as BGRA: zeros."""
         return self.image
-
-    @property
-    def width(self) -> int:
-        """Width [pixel]."""
-        return int(self._parameter("width", "get_width", 64))
-
-    @property
-    def height(self) -> int:
-        """Height [pixel]."""
-        return int(self._parameter("height", "get_height", 64))
 
     @property
     def fov(self) -> float:

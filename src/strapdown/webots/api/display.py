@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from strapdown.webots.api.device import Device
+from strapdown.webots.api.pixels import PixelDevice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Display"]
 
 
-class Display(Device):
+class Display(PixelDevice):
     """A screen to draw on."""
 
     RGB: ClassVar[int] = 3
@@ -25,14 +25,6 @@ class Display(Device):
 
     _function = "display"
     _kinds = ("Display",)
-
-    def getWidth(self) -> int:
-        """Return the width [pixel]."""
-        return self.width
-
-    def getHeight(self) -> int:
-        """Return the height [pixel]."""
-        return self.height
 
     def attachCamera(self, camera: Camera) -> None:
         """Show what a camera sees."""
@@ -103,16 +95,6 @@ class Display(Device):
     alpha = property(fset=setAlpha)
     color = property(fset=setColor)
     opacity = property(fset=setOpacity)
-
-    @property
-    def width(self) -> int:
-        """Width [pixel]."""
-        return int(self._parameter("width", "get_width", 64))
-
-    @property
-    def height(self) -> int:
-        """Height [pixel]."""
-        return int(self._parameter("height", "get_height", 64))
 
     def _new_image(self) -> int:
         number = int(self._parameter("images", "image_new", 0)) + 1

@@ -42,9 +42,10 @@ __all__ = ["OldGetters"]
 class OldGetters:
     """The part of a robot that is kept for old controllers."""
 
-    def getDevice(self, name: str) -> Device | None:
-        """Return a device; None, and words on stderr, where there is none."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what the robot has
+
+        def getDevice(self, name: str) -> Device | None:
+            """Return a device; None, and words on stderr, where there is none."""
 
     def getAccelerometer(self, name: str) -> Accelerometer | None:
         """Return a device; say :meth:`getDevice` instead."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from strapdown.webots.api.pixels import PixelDevice
 from strapdown.webots.api.sensor import Sensor
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RangeFinder"]
 
 
-class RangeFinder(Sensor):
+class RangeFinder(PixelDevice, Sensor):
     """A camera of distances."""
 
     _function = "range_finder"
@@ -22,14 +23,6 @@ class RangeFinder(Sensor):
     def getFov(self) -> float:
         """Return the field of view [rad]."""
         return self.fov
-
-    def getWidth(self) -> int:
-        """Return the width [pixel]."""
-        return self.width
-
-    def getHeight(self) -> int:
-        """Return the height [pixel]."""
-        return self.height
 
     def getMaxRange(self) -> float:
         """Return the largest range [m]."""
@@ -65,16 +58,6 @@ class RangeFinder(Sensor):
     def fov(self) -> float:
         """Field of view [rad]."""
         return self._parameter("fov", "get_fov", 0.7854)
-
-    @property
-    def width(self) -> int:
-        """Width [pixel]."""
-        return int(self._parameter("width", "get_width", 64))
-
-    @property
-    def height(self) -> int:
-        """Height [pixel]."""
-        return int(self._parameter("height", "get_height", 64))
 
     @property
     def max_range(self) -> float:
