@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Record", "Unsigned", "View", "fixed"]
+__all__ = ["Record", "View", "Whole", "fixed"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -138,18 +138,21 @@ class Record(ctypes.LittleEndianStructure):
         return self.from_bytes, (bytes(self),)
 
 
-class Unsigned(property):
-    """An unsigned integer that refuses what its private ctypes field would wrap.
+class Whole(property):
+    """A whole number that refuses what its private ctypes field would wrap.
 
-    ``stamp = Unsigned(64)`` guards the ctypes field ``_stamp``.
+    ``stamp = Whole(64)`` guards the ctypes field ``_stamp``.
     """
 
-    def __init__(self, bits: int = 64) -> None:
+    def __init__(self, bits: int, *, signed: bool = False) -> None:
         super().__init__()
         self._bits = bits
+        self._signed = signed
 
     def __set_name__(self, owner: type[Record], name: str) -> None:
-        field, bits, limit = f"_{name}", self._bits, 1 << self._bits
+        field, power = f"_{name}", self._bits - self._signed
+        least, limit = -(1 << power) if self._signed else 0, 1 << power
+        lowest = f"-2**{power}" if self._signed else "0"
 
         def store(record: Record, value: int) -> None:
             try:
@@ -157,8 +160,8 @@ class Unsigned(property):
             except TypeError:
                 kind = type(value).__name__
                 raise TypeError(f"expected {name} as an int, got {kind} {value!r}") from None
-            if not 0 <= whole < limit:
-                raise OverflowError(f"expected 0 <= {name} < 2**{bits}, got {whole}")
+            if not least <= whole < limit:
+                raise OverflowError(f"expected {lowest} <= {name} < 2**{power}, got {whole}")
             setattr(record, field, whole)
 
         super().__init__(attrgetter(field), store)

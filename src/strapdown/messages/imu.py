@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from strapdown.messages._record import Record, Unsigned, View, fixed
+from strapdown.messages._record import Record, View, Whole, fixed
 from strapdown.messages.basic import Quaternion, Vector3
 from strapdown.messages.covariance import HORUS_ABSENT, CovarianceStatus, status
 
@@ -136,7 +136,7 @@ class Imu(Record):
     angular_velocity_covariance = View[np.float64]((3, 3))
     linear_acceleration = View[np.float64]()
     linear_acceleration_covariance = View[np.float64]((3, 3))
-    timestamp_ns = Unsigned()
+    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,

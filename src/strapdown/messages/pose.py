@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from strapdown.errors import ValueRangeError
-from strapdown.messages._record import Record, Unsigned, View, fixed
+from strapdown.messages._record import Record, View, Whole, fixed
 from strapdown.messages.basic import Quaternion
 from strapdown.units import NS_PER_S
 
@@ -89,7 +89,7 @@ class Pose3D(Record):
     qw: float
     position = View[np.float64]()
     orientation = View[np.float64]()
-    timestamp_ns = Unsigned()
+    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,
@@ -225,9 +225,9 @@ class Odometry(Record):
     angular = View[np.float64]()
     pose_covariance = View[np.float64]((6, 6))
     twist_covariance = View[np.float64]((6, 6))
-    pose_timestamp_ns = Unsigned()
-    twist_timestamp_ns = Unsigned()
-    timestamp_ns = Unsigned()
+    pose_timestamp_ns = Whole(64)
+    twist_timestamp_ns = Whole(64)
+    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,

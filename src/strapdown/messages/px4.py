@@ -1,98 +1,83 @@
-"""PX4's ``VehicleImu``: angular velocity and specific force, integrated over one interval.
+"""The IMU messages of PX4, field by field.
 
-The message has two layouts. In memory its fields stand in the order below and are padded to
-64 bytes; ULog files and DDS samples carry the first 60 of them, a DDS sample after the four
-bytes of its encapsulation.
-
-======  ==========================  ========  =================================================
-offset  field                       type      meaning
-======  ==========================  ========  =================================================
-0       ``timestamp``               u64       time of publication [us since boot]
-8       ``timestamp_sample``        u64       end of the interval [us since boot]
-16      ``accel_device_id``         u32       which accelerometer
-20      ``gyro_device_id``          u32       which gyroscope
-24      ``delta_angle``             f32[3]    rotation vector of the interval [rad, FRD]
-36      ``delta_velocity``          f32[3]    integrated specific force [m/s, FRD]
-48      ``delta_angle_dt``          u32       interval of ``delta_angle`` [us]
-52      ``delta_velocity_dt``       u32       interval of ``delta_velocity`` [us]
-56      ``delta_angle_clipping``    u8        axes of the gyroscope that clipped: X=1 Y=2 Z=4
-57      ``delta_velocity_clipping`` u8        axes of the accelerometer that clipped
-58      ``accel_calibration_count`` u8        changes when its calibration changes; wraps
-59      ``gyro_calibration_count``  u8        changes when its calibration changes; wraps
-======  ==========================  ========  =================================================
+In ULogs and in memory PX4 sorts the fields of a message by size; in CDR they stand in the order
+below (:mod:`strapdown.messages.uorb`). Times are microseconds since boot; a simulation in
+lockstep may count from the epoch. Vectors are in FRD axes: of the *board* in sensor messages,
+of the vehicle *body* in all others; earth axes are NED. Quaternions are in the order w x y z
+and rotate vectors from body to earth.
 
 References
 ----------
-``VehicleImu.msg`` of PX4-Autopilot; ULog file format, PX4 guide.
+``msg/*.msg`` of PX4-Autopilot.
 """
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import numpy as np
-
-from strapdown.errors import FormatError, TruncatedError
-from strapdown.messages._record import Record, Unsigned, View
-from strapdown.messages.cdr import byte_order, in_payload, rows_by_key
+from strapdown.messages.uorb import (
+    F32,
+    I8,
+    I32,
+    U8,
+    U32,
+    U64,
+    F32x3,
+    F32x4,
+    I16x32,
+    U8x3,
+    U32x3,
+    UorbMessage,
+    decode_batch,
+    encode_batch,
+    uorb,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    import numpy as np
+    from numpy.typing import NDArray
 
     from strapdown._typing import IntArray
-    from strapdown.messages.cdr import Order, Payload
+    from strapdown.messages.cdr import Payload
 
-__all__ = ["ULOG_FORMAT", "VehicleImu", "decode_vehicle_imu_batch", "encode_vehicle_imu_batch"]
-
-ULOG_FORMAT: Final = (
-    "vehicle_imu:uint64_t timestamp;uint64_t timestamp_sample;"
-    "uint32_t accel_device_id;uint32_t gyro_device_id;"
-    "float[3] delta_angle;float[3] delta_velocity;"
-    "uint32_t delta_angle_dt;uint32_t delta_velocity_dt;"
-    "uint8_t delta_angle_clipping;uint8_t delta_velocity_clipping;"
-    "uint8_t accel_calibration_count;uint8_t gyro_calibration_count;uint8_t[4] _padding0;"
-)
-"""Payload of the FORMAT record of a ULog file."""
-
-_LOGGED: Final = np.dtype(
-    [
-        ("timestamp", "<u8"),
-        ("timestamp_sample", "<u8"),
-        ("accel_device_id", "<u4"),
-        ("gyro_device_id", "<u4"),
-        ("delta_angle", "<f4", (3,)),
-        ("delta_velocity", "<f4", (3,)),
-        ("delta_angle_dt", "<u4"),
-        ("delta_velocity_dt", "<u4"),
-        ("delta_angle_clipping", "u1"),
-        ("delta_velocity_clipping", "u1"),
-        ("accel_calibration_count", "u1"),
-        ("gyro_calibration_count", "u1"),
-    ]
-)
-_ENCAPSULATION: Final = b"\0\1\0\0"
+__all__ = [
+    "ULOG_FORMAT",
+    "SensorAccel",
+    "SensorAccelFifo",
+    "SensorCombined",
+    "SensorGyro",
+    "SensorGyroFifo",
+    "SensorSelection",
+    "VehicleAcceleration",
+    "VehicleAngularVelocity",
+    "VehicleAttitude",
+    "VehicleImu",
+    "VehicleImuStatus",
+    "VehicleOdometry",
+    "decode_vehicle_imu_batch",
+    "encode_vehicle_imu_batch",
+]
 
 
-class VehicleImu(Record):
-    """One PX4 ``VehicleImu`` message.
+class _Clipping(UorbMessage):
+    """Bits of the fields that say which axes were saturated."""
 
-    Parameters
-    ----------
-    **fields : int or array_like
-        Any field of the table above by name; the others are 0.
+    __slots__ = ()
 
-    Raises
-    ------
-    TypeError
-        There is no such field, or an integer field gets something else.
-    OverflowError
-        An integer does not fit its field.
-    ShapeError
-        ``delta_angle`` or ``delta_velocity`` gets no three numbers.
+    CLIPPING_X: ClassVar[int] = 1
+    CLIPPING_Y: ClassVar[int] = 2
+    CLIPPING_Z: ClassVar[int] = 4
+
+
+@uorb("vehicle_imu")
+class VehicleImu(_Clipping):
+    """Angular velocity and specific force, calibrated and integrated over one interval.
+
+    ``timestamp_sample`` is the end of the interval: the stamp of its last gyroscope message.
+    ``delta_angle`` [rad] and ``delta_velocity`` [m/s] are in body FRD, each over its own
+    interval [us]; the counts change when the calibration does, and wrap.
 
     Examples
     --------
@@ -103,161 +88,247 @@ class VehicleImu(Record):
     """
 
     __slots__ = ()
-    _fields_ = (
-        ("_timestamp", ctypes.c_uint64),
-        ("_timestamp_sample", ctypes.c_uint64),
-        ("_accel_device_id", ctypes.c_uint32),
-        ("_gyro_device_id", ctypes.c_uint32),
-        ("_delta_angle", ctypes.c_float * 3),
-        ("_delta_velocity", ctypes.c_float * 3),
-        ("_delta_angle_dt", ctypes.c_uint32),
-        ("_delta_velocity_dt", ctypes.c_uint32),
-        ("_delta_angle_clipping", ctypes.c_uint8),
-        ("_delta_velocity_clipping", ctypes.c_uint8),
-        ("_accel_calibration_count", ctypes.c_uint8),
-        ("_gyro_calibration_count", ctypes.c_uint8),
-    )
 
-    CLIPPING_X: ClassVar[int] = 1
-    CLIPPING_Y: ClassVar[int] = 2
-    CLIPPING_Z: ClassVar[int] = 4
+    timestamp: U64
+    timestamp_sample: U64
+    accel_device_id: U32
+    gyro_device_id: U32
+    delta_angle: F32x3
+    delta_velocity: F32x3
+    delta_angle_dt: U32
+    delta_velocity_dt: U32
+    delta_angle_clipping: U8
+    delta_velocity_clipping: U8
+    accel_calibration_count: U8
+    gyro_calibration_count: U8
 
-    logged_dtype: ClassVar[np.dtype[np.void]] = _LOGGED
-    """The 60 bytes of a ULog or DDS sample as one packed numpy record."""
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(_LOGGED.descr, align=True)
-    """The 64 bytes in memory."""
 
-    timestamp = Unsigned(64)
-    timestamp_sample = Unsigned(64)
-    accel_device_id = Unsigned(32)
-    gyro_device_id = Unsigned(32)
-    delta_angle = View[np.float32]()
-    delta_velocity = View[np.float32]()
-    delta_angle_dt = Unsigned(32)
-    delta_velocity_dt = Unsigned(32)
-    delta_angle_clipping = Unsigned(8)
-    delta_velocity_clipping = Unsigned(8)
-    accel_calibration_count = Unsigned(8)
-    gyro_calibration_count = Unsigned(8)
+@uorb("vehicle_imu_status")
+class VehicleImuStatus(UorbMessage):
+    """How well an IMU works: clipping, errors, rates, vibration and raw statistics.
 
-    def __init__(self, **fields: int | ArrayLike) -> None:
-        super().__init__()
-        for name, value in fields.items():
-            if name not in (_LOGGED.names or ()):
-                raise TypeError(f"expected fields of VehicleImu, got {name!r}")
-            setattr(self, name, value)
+    ``accel_clipping`` and ``gyro_clipping`` are totals by body axis. ``accel_rate_hz`` counts
+    messages, ``accel_raw_rate_hz`` samples of the chip. Vibration metrics are in m/s^2 and
+    rad/s; means and variances are of uncalibrated readings in body axes; temperatures are in
+    degrees Celsius, NaN where there is none.
+    """
 
-    @classmethod
-    def from_logged(cls, data: Payload) -> Self:
-        """Read the 60 bytes of a ULog DATA record, after its message id.
+    __slots__ = ()
 
-        Raises
-        ------
-        FormatError
-            There are not 60 bytes; :class:`~strapdown.errors.TruncatedError` if fewer.
-        """
-        _check_size(data, _LOGGED.itemsize)
-        return cls.from_bytes(bytes(data) + bytes(cls.dtype.itemsize - _LOGGED.itemsize))
+    timestamp: U64
+    accel_device_id: U32
+    gyro_device_id: U32
+    accel_clipping: U32x3
+    gyro_clipping: U32x3
+    accel_error_count: U32
+    gyro_error_count: U32
+    accel_rate_hz: F32
+    gyro_rate_hz: F32
+    accel_raw_rate_hz: F32
+    gyro_raw_rate_hz: F32
+    accel_vibration_metric: F32
+    gyro_vibration_metric: F32
+    delta_angle_coning_metric: F32
+    mean_accel: F32x3
+    mean_gyro: F32x3
+    var_accel: F32x3
+    var_gyro: F32x3
+    temperature_accel: F32
+    temperature_gyro: F32
 
-    def to_logged(self) -> bytes:
-        """Return the 60 bytes of a ULog DATA record, without its message id."""
-        return bytes(self)[: _LOGGED.itemsize]
 
-    @classmethod
-    def from_cdr(cls, data: Payload) -> Self:
-        """Read a DDS sample.
+@uorb("sensor_gyro")
+class SensorGyro(UorbMessage):
+    """Angular velocity of one chip [rad/s, board FRD], uncalibrated.
 
-        Raises
-        ------
-        FormatError
-            There are not 64 bytes, or the encapsulation is not plain CDR.
-        """
-        sample = np.frombuffer(data, _checked_sample(data))
-        return cls.from_record(sample["message"].astype(cls.dtype)[0])
+    The mean of ``samples`` samples of the chip, or one sample; ``clip_counter`` says how many of
+    them were saturated, by axis.
+    """
 
-    def to_cdr(self) -> bytes:
-        """Return the 64 bytes of a DDS sample: XCDR version 1, little endian."""
-        return _ENCAPSULATION + self.to_logged()
+    __slots__ = ()
 
-    def __repr__(self) -> str:
-        values = self.to_numpy()
-        fields = (f"{name}={values[name].tolist()}" for name in _LOGGED.names or ())
-        return f"VehicleImu({', '.join(fields)})"
+    timestamp: U64
+    timestamp_sample: U64
+    device_id: U32
+    x: F32
+    y: F32
+    z: F32
+    temperature: F32
+    error_count: U32
+    clip_counter: U8x3
+    samples: U8
+
+
+@uorb("sensor_accel")
+class SensorAccel(UorbMessage):
+    """Specific force of one chip [m/s^2, board FRD], uncalibrated; else as SensorGyro."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    device_id: U32
+    x: F32
+    y: F32
+    z: F32
+    temperature: F32
+    error_count: U32
+    clip_counter: U8x3
+    samples: U8
+
+
+@uorb("sensor_gyro_fifo")
+class SensorGyroFifo(UorbMessage):
+    """The samples that a gyroscope had in its FIFO, as it counts them [board FRD].
+
+    ``timestamp_sample`` is that of the last of the ``samples`` valid entries, ``dt`` [us] the
+    nominal time between two, ``scale`` the angular velocity of one count [rad/s].
+    """
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    device_id: U32
+    dt: F32
+    scale: F32
+    samples: U8
+    x: I16x32
+    y: I16x32
+    z: I16x32
+
+
+@uorb("sensor_accel_fifo")
+class SensorAccelFifo(UorbMessage):
+    """The samples that an accelerometer had in its FIFO; else as SensorGyroFifo [m/s^2]."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    device_id: U32
+    dt: F32
+    scale: F32
+    samples: U8
+    x: I16x32
+    y: I16x32
+    z: I16x32
+
+
+@uorb("sensor_combined")
+class SensorCombined(_Clipping):
+    """Mean rates over the last interval of the IMU in use, calibrated, body FRD.
+
+    ``timestamp`` is the end of the gyroscope's interval; the accelerometer's ends
+    ``accelerometer_timestamp_relative`` us later, or is invalid.
+    """
+
+    __slots__ = ()
+
+    RELATIVE_TIMESTAMP_INVALID: ClassVar[int] = 0x7FFFFFFF
+
+    timestamp: U64
+    gyro_rad: F32x3
+    gyro_integral_dt: U32
+    accelerometer_timestamp_relative: I32
+    accelerometer_m_s2: F32x3
+    accelerometer_integral_dt: U32
+    accelerometer_clipping: U8
+    gyro_clipping: U8
+    accel_calibration_count: U8
+    gyro_calibration_count: U8
+
+
+@uorb("vehicle_attitude")
+class VehicleAttitude(UorbMessage):
+    """Attitude of the vehicle: ``q`` (w x y z) rotates body FRD into NED."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    q: F32x4
+    delta_q_reset: F32x4
+    quat_reset_counter: U8
+
+
+@uorb("vehicle_odometry")
+class VehicleOdometry(UorbMessage):
+    """Pose and velocity with variances; what is unknown is NaN in its first element.
+
+    ``orientation_variance`` is about the body axes.
+    """
+
+    __slots__ = ()
+
+    POSE_FRAME_UNKNOWN: ClassVar[int] = 0
+    POSE_FRAME_NED: ClassVar[int] = 1
+    POSE_FRAME_FRD: ClassVar[int] = 2
+    VELOCITY_FRAME_UNKNOWN: ClassVar[int] = 0
+    VELOCITY_FRAME_NED: ClassVar[int] = 1
+    VELOCITY_FRAME_FRD: ClassVar[int] = 2
+    VELOCITY_FRAME_BODY_FRD: ClassVar[int] = 3
+
+    timestamp: U64
+    timestamp_sample: U64
+    pose_frame: U8
+    position: F32x3
+    q: F32x4
+    velocity_frame: U8
+    velocity: F32x3
+    angular_velocity: F32x3
+    position_variance: F32x3
+    orientation_variance: F32x3
+    velocity_variance: F32x3
+    reset_counter: U8
+    quality: I8
+
+
+@uorb("vehicle_acceleration")
+class VehicleAcceleration(UorbMessage):
+    """Specific force [m/s^2, body FRD], without bias, filtered."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    xyz: F32x3
+
+
+@uorb("vehicle_angular_velocity")
+class VehicleAngularVelocity(UorbMessage):
+    """Angular velocity [rad/s, body FRD] and its derivative, without bias, filtered."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    timestamp_sample: U64
+    xyz: F32x3
+    xyz_derivative: F32x3
+
+
+@uorb("sensor_selection")
+class SensorSelection(UorbMessage):
+    """Which accelerometer and gyroscope the vehicle flies by."""
+
+    __slots__ = ()
+
+    timestamp: U64
+    accel_device_id: U32
+    gyro_device_id: U32
+
+
+ULOG_FORMAT: Final = VehicleImu.ulog_format()
+"""Payload of the FORMAT record of ``vehicle_imu`` in a ULog file."""
 
 
 def decode_vehicle_imu_batch(
     payloads: Sequence[Payload], *, lenient: bool = False
 ) -> tuple[NDArray[np.void], IntArray]:
-    """Read many DDS samples.
-
-    Parameters
-    ----------
-    payloads : sequence of bytes-like
-        One whole payload each.
-    lenient : bool
-        Leave out what cannot be read instead of raising.
-
-    Returns
-    -------
-    records : (N,) array of VehicleImu.dtype
-        The messages in the order of ``payloads``.
-    malformed : (M,) int64
-        Which payloads were left out.
-
-    Raises
-    ------
-    FormatError
-        As :meth:`VehicleImu.from_cdr`; the message begins with the index of the payload.
-    """
-    count = len(payloads)
-    records, readable = np.zeros(count, VehicleImu.dtype), np.ones(count, np.bool_)
-    kinds = (len(data) << 16 | int.from_bytes(data[:2], "big") for data in payloads)
-    for rows in rows_by_key(np.fromiter(kinds, np.int64, count)):
-        try:
-            sample = _checked_sample(payloads[rows[0]])
-        except FormatError as error:
-            if not lenient:
-                raise in_payload(int(rows[0]), error) from None
-            readable[rows] = False
-            continue
-        joined = b"".join([payloads[row] for row in rows])
-        records[rows] = np.frombuffer(joined, sample)["message"]
-    return records[readable], np.flatnonzero(~readable)
+    """Read many DDS samples of VehicleImu, as :func:`~strapdown.messages.uorb.decode_batch`."""
+    return decode_batch(VehicleImu, payloads, lenient=lenient)
 
 
 def encode_vehicle_imu_batch(records: NDArray[np.void]) -> list[bytes]:
-    """Return many messages as DDS samples.
-
-    Parameters
-    ----------
-    records : (N,) array of VehicleImu.dtype
-        The messages.
-
-    Returns
-    -------
-    list of bytes
-        N payloads of 64 bytes, as :meth:`VehicleImu.to_cdr` gives them.
-    """
-    samples = np.empty(len(records), _sample("<"))
-    samples["encapsulation"] = np.void(_ENCAPSULATION)
-    samples["message"] = records
-    joined, size = samples.tobytes(), samples.itemsize
-    return [joined[at : at + size] for at in range(0, len(joined), size)]
-
-
-def _sample(order: Order) -> np.dtype[np.void]:
-    return np.dtype([("encapsulation", "V4"), ("message", _LOGGED.newbyteorder(order))])
-
-
-def _checked_sample(data: Payload) -> np.dtype[np.void]:
-    order, _ = byte_order(data)
-    _check_size(data, 4 + _LOGGED.itemsize)
-    return _sample(order)
-
-
-def _check_size(data: Payload, expected: int) -> None:
-    if len(data) != expected:
-        raise (TruncatedError if len(data) < expected else FormatError)(
-            f"expected {expected} bytes of VehicleImu, got {len(data)}",
-            offset=min(len(data), expected),
-        )
+    """Return DDS samples of VehicleImu, as :func:`~strapdown.messages.uorb.encode_batch`."""
+    return encode_batch(VehicleImu, records)
