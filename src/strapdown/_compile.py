@@ -2,7 +2,9 @@
 
 A kernel is a small pure function over plain floats in a module named ``_kernels``. As it
 stands it runs as ordinary Python; :func:`compiled` gives the same source compiled, and
-nothing is compiled, and Numba is not imported, before the first call.
+nothing is compiled, and Numba is not imported, before the first call. In a module that says
+``INLINE = True`` the compiled kernels are merged into their callers, so that the state of a
+recursion, a tuple of many floats, is not copied at every step.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def _compiled_scope(module_name: str) -> dict[str, Any]:
             twin = FunctionType(value.__code__, scope, name, value.__defaults__)
             twin.__qualname__ = value.__qualname__
             twin.__module__ = module_name
-            scope[name] = njit(cache=True, nogil=True, fastmath=False)(twin)
+            scope[name] = njit(
+                cache=True, nogil=True, fastmath=False, forceinline=scope.get("INLINE", False)
+            )(twin)
         elif value.__module__.endswith("._kernels"):
             scope[name] = _compiled_scope(value.__module__)[value.__name__]
     return scope

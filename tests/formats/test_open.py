@@ -144,7 +144,7 @@ def test_a_column_map_reads_a_foreign_csv(tmp_path):
 
 def test_an_ending_without_a_writer_is_refused_by_name(recording, tmp_path):
     with pytest.raises(UnknownNameError, match="mcap"):
-        files.write(tmp_path / "a.bag", recording)
+        files.write(tmp_path / "a.map", recording)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -185,8 +185,6 @@ def test_an_unknown_file_version_is_read_and_noted(log):
     [
         (row("Q", 1, msg_id=9), "expected data of a subscribed topic"),
         (row("QQ", 1, 1), "expected 44 bytes of sensor_combined, got 16"),
-        (subscription("sensor_combined"), "expected a new subscription, got sensor_combined 0"),
-        (subscription("sensor_combined", 5), "expected a new subscription"),
         (subscription("other", 6), "expected a topic with a format, got 'other'"),
         (definition("late:uint64_t timestamp;"), "expected one format of late, before all"),
         (record("S", bytes(8)), "expected the bytes of a sync record"),
@@ -205,6 +203,29 @@ def test_a_bad_record_between_good_ones_is_named_and_salvage_skips_it_alone(bad,
     assert len(recording.imu["sensor_combined"]) == 6
     assert recording.report.lost_bytes == len(bad)
     assert f"byte {offset}: {complaint}" in recording.report.notes[0]
+
+
+def test_a_second_subscription_is_an_error_and_salvage_reads_the_rows_of_both(log):
+    first = [definition(COMBINED), definition(IMU), subscription("sensor_combined", 0)]
+    values = (7, 5000, 11, 12, 0.5, 0, 0, 0, 0, -0.25, 2500, 2000)
+    for again, kept in (
+        ([subscription("sensor_combined", 0), combined(14_000)], (2, 0)),
+        ([subscription("sensor_combined", 9), row_of_9(14_000)], (2, 0)),
+        ([subscription("vehicle_imu", 0), row("QQII6fHH", *values)], (1, 1)),
+    ):
+        path = log(*first, combined(10_000), *again)
+        with pytest.raises(FormatError, match="expected a new subscription, got") as caught:
+            ulog.read(path, salvage=False)
+        assert caught.value.offset == len(HEADER) + sum(map(len, first)) + len(combined(1))
+        recording = ulog.read(path, salvage=True)
+        rows = len(recording.imu["sensor_combined"]), sum(map(len, recording.increments.values()))
+        assert rows == kept
+        assert "expected a new subscription" in recording.report.damage[0]
+        assert not recording.report.lossless
+
+
+def row_of_9(timestamp: int) -> bytes:
+    return record("D", b"\x09\x00" + combined(timestamp)[5:])
 
 
 def test_reading_goes_on_after_overwritten_bytes(log):
@@ -230,7 +251,7 @@ def test_reading_goes_on_after_overwritten_bytes(log):
         ("sensor_combined:uint64_t timestamp;float[0] x;", "expected a format"),
         ("sensor_combined:uint64_t timestamp;float x;float x;", "expected a format"),
         ("sensor_combined:uint64_t timestamp;float[65535] x;", "without loops, below 64 KiB"),
-        ("sensor_combined:uint64_t timestamp;float[1000] x;", "below 1 KiB"),
+        ("sensor_combined:uint64_t timestamp;float[1000] x;", "expected 4008 bytes of"),
         ("sensor_combined:uint64_t timestamp;sensor_combined x;", "without loops, below 64 KiB"),
         ("sensor_combined:uint64_t timestamp;nothing x;", "without loops, below 64 KiB"),
         ("sensor_combined:uint32_t timestamp;float x;", "with a timestamp"),
@@ -270,7 +291,7 @@ def test_fields_of_other_types_than_px4_writes_are_read_or_refused(log):
         subscription("vehicle_imu"),
         row("QQIf6fHH", 7, 8, 9, 10.0, *values[5:11], 2500, 2000),
     )
-    with pytest.raises(FormatError, match="expected whole numbers in gyro_device_id, got float32"):
+    with pytest.raises(FormatError, match="expected gyro_device_id as uint32, got float32"):
         ulog.read(path, salvage=True)
 
 
@@ -278,7 +299,10 @@ def test_damage_that_only_pyulog_sees_is_an_error(log, monkeypatch):
     path = log(definition(COMBINED), subscription("sensor_combined"), combined(10_000))
     monkeypatch.setattr(ULog, "file_corruption", property(lambda _: True))
     with pytest.raises(FormatError, match="expected 1 rows from pyulog, got 1"):
-        ulog.read(path, salvage=True)
+        ulog.read(path, salvage=False)
+    recording = ulog.read(path, salvage=True)
+    assert len(recording.imu["sensor_combined"]) == 1
+    assert "expected 1 rows from pyulog, got 1" in recording.report.damage[0]
 
 
 def test_flags_that_are_too_short_are_damage(log):
@@ -305,7 +329,7 @@ def test_a_magnetometer_that_a_row_of_2016_has_not_heard_from_is_not_joined(log)
     recording = ulog.read(path, salvage=False)
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [np.nan, 1e-4, np.nan], rtol=1e-15)
-    assert recording.report.notes == ()
+    assert recording.report.notes == ("sensor_combined: the intervals cover 100.0% of the time",)
 
 
 def test_a_stamp_beyond_64_bits_of_nanoseconds_is_damage(log):
@@ -332,6 +356,7 @@ def test_values_that_no_healthy_sensor_gives_are_noted(log):
         "sensor_combined: a stamp that repeats or goes back in 1 rows, first in row 2",
         "sensor_combined: a value that is not finite in 1 rows, first in row 2",
         "sensor_combined: an axis above 70 rad/s in 1 rows, first in row 1",
+        "sensor_combined: the intervals cover 150.0% of the time",
     )
 
 

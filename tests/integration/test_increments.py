@@ -12,7 +12,13 @@ from scipy.spatial.transform import Rotation
 from scipy.special import jv
 
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.integration import IncrementIntegrator, increments_from_rates
+from strapdown.integration import (
+    IncrementIntegrator,
+    SampleKind,
+    WindowRule,
+    increments_from_rates,
+    integrate,
+)
 from strapdown.series import ImuSeries, SensorIdentity
 
 MS = 1_000_000
@@ -124,16 +130,36 @@ GENERAL_ATTITUDE = Rotation.from_quat(
 GENERAL_VELOCITY = [-0.7471151794177595, 0.5197102336773929, -19.43518359705023]
 
 
-@pytest.mark.parametrize(("rate_hz", "m", "attitude_deg", "velocity_ms"), GENERAL)
-def test_a_general_motion_is_followed(rate_hz, m, attitude_deg, velocity_ms):
+def general_motion(rate_hz):
     t = instants(2.0, rate_hz)
     rates = [0.7 * np.cos(5 * t), 0.9 * np.sin(7 * t + 0.3), 1.1 * np.cos(3 * t)]
     forces = [3 * np.sin(11 * t), 2 * np.cos(6 * t), -9.8 + 4 * np.sin(13 * t)]
-    series = sampled(t, np.stack(rates, axis=-1), np.stack(forces, axis=-1))
-    attitude, velocity = velocity_from(after_warm_up(series, m))
+    return sampled(t, np.stack(rates, axis=-1), np.stack(forces, axis=-1))
+
+
+@pytest.mark.parametrize(("rate_hz", "m", "attitude_deg", "velocity_ms"), GENERAL)
+def test_a_general_motion_is_followed(rate_hz, m, attitude_deg, velocity_ms):
+    attitude, velocity = velocity_from(after_warm_up(general_motion(rate_hz), m))
     error = math.degrees((GENERAL_ATTITUDE.inv() * attitude).magnitude())
     assert error < 1.1 * attitude_deg
     assert np.linalg.norm(velocity - GENERAL_VELOCITY) < 1.1 * velocity_ms
+
+
+@pytest.mark.parametrize(("rate_hz", "error"), [(200.0, 8.1e-4), (400.0, 2.0e-4), (800.0, 5.1e-5)])
+def test_the_sum_of_the_textbooks_in_the_axes_at_the_start_leaves_four_times_as_much(
+    rate_hz, error
+):
+    result = integrate(general_motion(rate_hz), window=WindowRule(4))
+    rows = result.increments
+    alpha, nu = rows.delta_angle - result.coning, rows.delta_velocity - result.sculling
+    pushes = (nu + 0.5 * np.cross(alpha, nu) + result.sculling)[rows.t_ns > 0]
+    attitude, velocity = Rotation.identity(), np.zeros(3)
+    for turn, push in zip(
+        Rotation.from_rotvec(rows.delta_angle[rows.t_ns > 0]), pushes, strict=True
+    ):
+        velocity = velocity + attitude.apply(push)
+        attitude = attitude * turn
+    assert np.linalg.norm(velocity - GENERAL_VELOCITY) == pytest.approx(error, rel=0.03)
 
 
 cubics = st.lists(st.floats(-3.0, 3.0), min_size=4, max_size=4).map(np.polynomial.Polynomial)
@@ -212,6 +238,13 @@ def test_a_gap_breaks_the_window_off_and_starts_again():
     assert (report.gaps, report.discarded, report.lost_ns) == (1, 1, 105 * MS)
 
 
+def test_a_step_too_long_for_64_bits_is_a_gap():
+    t_ns = np.array([-(2**62) - 5, -(2**62), 2**62 + 1, 2**62 + 6])
+    increments, report = increments_from_rates(still(t_ns))
+    assert increments.delta_angle_dt_ns.tolist() == [5, 5]
+    assert (report.gaps, report.backward) == (1, 0)
+
+
 def test_nothing_from_before_a_gap_is_used_after_it():
     t_ns = np.array([0, 5, 10, 15, 115, 120, 125, 130]) * MS
     rng = np.random.default_rng(2)
@@ -268,28 +301,40 @@ messy_steps = st.lists(
 )
 
 
-@given(messy_steps, st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_a_stream_gives_the_bits_of_the_batch(steps, samples_per_increment, seed):
+kinds = st.sampled_from([None, *SampleKind])
+rules = st.builds(WindowRule, st.integers(1, 4), st.sampled_from([12 * MS, 2**63 - 1]))
+
+
+@given(messy_steps, rules, kinds, kinds, st.integers(0, 2**32 - 1))
+def test_a_stream_gives_the_bits_of_the_batch(steps, window, gyro_kind, accel_kind, seed):
     series = messy_series(steps, seed)
-    batch, report = increments_from_rates(
-        series, samples_per_increment=samples_per_increment, max_gap_ns=20 * MS
-    )
-    integrator = IncrementIntegrator(samples_per_increment, max_gap_ns=20 * MS)
+    options = {"gyro_kind": gyro_kind, "accel_kind": accel_kind, "max_gap_ns": 20 * MS}
+    batch = integrate(series, window=window, **options)
+    rows = batch.increments
+    integrator = IncrementIntegrator(window, **options)
     stream = [one for row in range(len(series)) if (one := streamed(integrator, series, row))]
-    assert [one.t_ns for one in stream] == batch.t_ns.tolist()
-    assert [one.dt_ns for one in stream] == batch.delta_angle_dt_ns.tolist()
-    assert [list(one.delta_angle) for one in stream] == batch.delta_angle.tolist()
-    assert [list(one.delta_velocity) for one in stream] == batch.delta_velocity.tolist()
-    assert [one.gyro_clipping for one in stream] == batch.gyro_clipping.tolist()
-    assert [one.accel_clipping for one in stream] == batch.accel_clipping.tolist()
-    assert integrator.report == report
+    assert [one.t_ns for one in stream] == rows.t_ns.tolist()
+    assert [
+        one.dt_ns * (gyro_kind is not None) for one in stream
+    ] == rows.delta_angle_dt_ns.tolist()
+    for name, columns in [
+        ("delta_angle", rows.delta_angle),
+        ("delta_velocity", rows.delta_velocity),
+        ("coning", batch.coning),
+        ("sculling", batch.sculling),
+    ]:
+        vectors = np.array([getattr(one, name) for one in stream]).reshape(-1, 3)
+        np.testing.assert_array_equal(vectors, columns)
+    assert [one.gyro_clipping for one in stream] == rows.gyro_clipping.tolist()
+    assert [one.accel_clipping for one in stream] == rows.accel_clipping.tolist()
+    assert integrator.report == batch.report
 
 
 def messy_series(steps, seed):
     rng = np.random.default_rng(seed)
     rows = len(steps) + 1
     rates, forces = rng.normal(size=(rows, 3)), rng.normal(size=(rows, 3)) * 10.0
-    rates[rng.random(rows) < 0.1] = math.nan
+    rates[1:][rng.random(rows - 1) < 0.1] = math.nan
     return ImuSeries(
         np.cumsum([1, *steps]) * MS + rng.integers(0, 1000, rows) * (rng.random() < 0.5),
         rates,
@@ -354,13 +399,18 @@ def test_the_corrections_of_a_streamed_increment_are_told_apart():
     assert increment.sculling == (0.0, 0.0, 0.0)
 
 
+def test_a_streaming_integrator_refuses_options_below_one():
+    with pytest.raises(ValueRangeError, match="samples_min"):
+        IncrementIntegrator(0, max_gap_ns=1)
+    with pytest.raises(ValueRangeError, match="max_gap_ns"):
+        IncrementIntegrator(max_gap_ns=0)
+
+
 @pytest.mark.parametrize("options", [{"samples_per_increment": 0}, {"max_gap_ns": 0}])
 def test_options_below_one_are_refused_by_name(options):
     name = next(iter(options))
     with pytest.raises(ValueRangeError, match=name):
         increments_from_rates(still(np.arange(3) * MS), **options)
-    with pytest.raises(ValueRangeError, match=name):
-        IncrementIntegrator(**{"max_gap_ns": 1, **options})
 
 
 def test_a_streamed_sample_has_three_components():

@@ -21,6 +21,7 @@ from strapdown.messages.cdr import (
     decode_batch,
     encode,
     encode_batch,
+    encode_rows,
 )
 from strapdown.messages.ros_types import ROS_TYPES
 
@@ -307,3 +308,18 @@ def test_damage_beyond_the_first_block_is_counted_and_named():
     assert decode_batch(payloads, 4, lenient=True).malformed.tolist() == [4_500]
     with pytest.raises(FormatError, match="message 4500"):
         decode_batch(payloads, 4)
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+def test_rows_are_the_messages_one_by_one(wire):
+    rng = np.random.default_rng(4)
+    stamps = rng.integers(0, 2**31 * 10**9, 20)
+    batch = Batch(stamps, rng.normal(size=(20, 37)), ("imu_link",) * 20, np.arange(20))
+    rows = encode_rows(batch, wire)
+    assert [row.tobytes() for row in rows] == [encode(message, wire) for message in batch]
+
+
+def test_rows_need_one_frame():
+    batch = Batch(np.arange(2), np.zeros((2, 4)), ("a", "b"), np.arange(2))
+    with pytest.raises(ValueRangeError, match="one frame_id, got 2"):
+        encode_rows(batch)

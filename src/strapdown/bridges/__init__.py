@@ -1,1 +1,1 @@
-"""Doors for other programs: the wire protocol of Webots controllers."""
+"""Doors for other programs: the wire protocol of Webots controllers, and MAVLink."""

@@ -32,16 +32,22 @@ VERBS = {
     "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
     "info": "Say what a recording holds: topics, rates, gaps, frames.",
     "convert": "Convert a recording to the format that the output's ending names.",
+    "integrate": "Integrate samples into vehicle_imu, or say what an integrator leaves.",
     "fuse": "Estimate attitude from a recording, and compare it with a reference in it.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude with a reference.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
+    "mavlink": "Exchange IMU messages with autopilots and ground stations, by UDP.",
 }
 GROUPS = {
     "webots": {
         "run": "Run a controller in a world, and record what its sensors measure.",
         "serve": "Serve a world to controllers that were built for Webots itself.",
         "explain": "Say what axes, angles and signs mean in a world, profile by profile.",
+    },
+    "mavlink": {
+        "send": "Send an IMU of a recording in its own time.",
+        "record": "Record the IMU messages that come, or those of a telemetry log.",
     },
 }
 """Verbs that have verbs of their own, each in ``cli/GROUP_VERB.py``."""

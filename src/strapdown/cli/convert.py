@@ -2,32 +2,91 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import strapdown.formats as files
 from strapdown.cli._common import Force, Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.errors import UnknownNameError
+from strapdown.formats.rates import RateOptions, RateStream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from strapdown.formats import Recording
+
+_OF_RATES = (".mcap", ".bag", ".csv")
+"""Endings of formats whose users expect rates, and the time of the world."""
+
+
+class At(StrEnum):
+    """Which time of its interval stamps a mean rate."""
+
+    MIDDLE = "middle"
+    END = "end"
+
+
+class Clock(StrEnum):
+    """From when stamps count."""
+
+    BOOT = "boot"
+    EPOCH = "epoch"
 
 
 def convert(
     source: Input,
-    target: Annotated[Path, typer.Argument(help="The file to write: .mcap, .csv or .tum.")],
+    target: Annotated[
+        Path,
+        typer.Argument(help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg."),
+    ],
     *,
     topic: Topic = None,
+    increments: Annotated[
+        bool, typer.Option("--increments", help="Leave increments as they are.")
+    ] = False,
+    stamp: Annotated[
+        At, typer.Option("--stamp", help="Time of an interval that stamps its mean rate.")
+    ] = At.MIDDLE,
+    fifo_delay: Annotated[
+        bool,
+        typer.Option("--fifo-delay", help="Take off the half packet by which a FIFO is late."),
+    ] = False,
+    attitude: Annotated[
+        str | None,
+        typer.Option("--attitude", help="Topic whose attitude is put beside an IMU, or 'auto'."),
+    ] = None,
+    noise: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--noise",
+            metavar="GYRO ACCEL",
+            help="White noise, for covariances [rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
+        ),
+    ] = None,
+    clock: Annotated[
+        Clock | None,
+        typer.Option(
+            "--clock",
+            help="Stamps count from the start of the autopilot or from 1970; by default the "
+            "latter in .mcap, .bag and .csv.",
+        ),
+    ] = None,
     force: Force = False,
 ) -> Outcome:
     """Convert a recording; the ending of TARGET names the format.
 
-    Frames are converted where a format fixes them (ROS messages: ENU from FLU). Samples that
-    the target cannot hold are named, with exit code 3; covariances and names of sensors that
-    find no place are noted.
+    Frames are converted where a format fixes them (ROS messages: ENU from FLU). For .mcap, .bag
+    and .csv, increments become mean rates at the middle of their intervals. Samples that the
+    target cannot hold are named, with exit code 3; covariances and names of sensors that find no
+    place are noted.
 
     Examples
     --------
-    strapdown convert flight.ulg flight.mcap
+    strapdown convert flight.ulg flight.mcap --attitude auto
 
     strapdown convert demo.mcap imu.csv --topic imu/data
 
@@ -35,17 +94,59 @@ def convert(
     """
     if target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
-    with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
-    if topic is not None:
-        recording = recording.only(topic)
-    with working(f"writing {target}"):
-        written = files.write(target, recording, force=force)
+    of_rates = target.suffix.lower() in _OF_RATES
+    gyro_noise, accel_noise = noise or (None, None)
+    stream = RateStream(
+        RateOptions(
+            rates=of_rates and not increments,
+            stamp=stamp.value,
+            fifo_delay=fifo_delay,
+            attitude=attitude,
+            gyro_noise_density=gyro_noise,
+            accel_noise_density=accel_noise,
+            epoch=of_rates if clock is None else clock is Clock.EPOCH,
+        )
+    )
+    with (
+        working(f"converting {source}"),
+        files.open_blocks(source, on_error="salvage") as blocks,
+        files.block_writer(target, force=force) as writer,
+    ):
+        for block in _converted(blocks, stream, topic):
+            writer.write(block)
+    notes = [*getattr(writer, "notes", ()), *stream.report.lines()]
     data = {
         "input": str(source),
         "output": str(target),
-        "messages": written.messages,
+        "messages": writer.messages,
+        "notes": notes,
     }
-    data["notes"] = list(written.notes)
-    lost = [*read_losses(recording.report), *written.lost]
-    return Outcome(data, [f"wrote {target}: {written.messages} messages", *written.notes], lost)
+    lost = [*read_losses(blocks.report), *writer.lost]
+    return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
+
+
+def _converted(
+    blocks: Iterable[Recording], stream: RateStream, topic: str | None
+) -> Iterator[Recording]:
+    """Yield what is to be written, at least one; raise where no block has the topic."""
+    missing: UnknownNameError | None = None
+    found = False
+    for block in _through(blocks, stream):
+        try:
+            chosen = block if topic is None else block.only(topic)
+        except UnknownNameError as error:
+            missing = missing or error
+            continue
+        if chosen.imu or chosen.trajectories or chosen.increments:
+            found = True
+            yield chosen
+    if missing and not found:
+        raise missing
+    if not found:
+        yield files.Recording()
+
+
+def _through(blocks: Iterable[Recording], stream: RateStream) -> Iterator[Recording]:
+    """Yield the blocks as rates, then the rows that waited for an attitude."""
+    yield from map(stream.convert, blocks)
+    yield stream.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -13,6 +14,7 @@ from strapdown import timebase
 from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.formats.px4_health import ImuHealth, imu_health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
+IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
 def info(file: Input) -> Outcome:
     """Say what a recording holds: topics, counts, rates, gaps, frames and damage.
 
-    A damaged file gives what it holds, with exit code 3.
+    Of a PX4 log also how each IMU clipped, vibrated and was calibrated. A damaged file gives what
+    it holds, with exit code 3.
 
     Examples
     --------
@@ -54,6 +58,9 @@ def info(file: Input) -> Outcome:
     if topics:
         view.append(_table(topics))
     view += [line for topic in topics for line in _remarks(topic)]
+    if recording.log is not None and (imus := imu_health(recording.log)):
+        data["imus"] = [_health_data(imu) for imu in imus]
+        view.append(_health_table(imus))
     notes = list(report.notes)
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
@@ -111,4 +118,36 @@ def _table(topics: list[dict[str, Any]]) -> Table:
             str(topic["gaps"]),
             " from ".join(reversed(topic["frames"].values())),
         )
+    return table
+
+
+def _health_data(imu: ImuHealth) -> dict[str, Any]:
+    return {**asdict(imu), "vibration_level": _level(imu)}
+
+
+def _level(imu: ImuHealth) -> str:
+    return str(imu.accel_vibration.level) if imu.accel_vibration.windows else ""
+
+
+def _health_table(imus: list[ImuHealth]) -> Table:
+    """Two rows an IMU: its gyroscope and its accelerometer."""
+    table = Table(*IMU_COLUMNS, box=None, header_style="bold", pad_edge=False)
+    for imu in imus:
+        for name, device, clipping, clipped, counts, vibration, unit, level in (
+            ("gyro", imu.gyro, imu.gyro_clipping, imu.gyro_clipped_samples,
+             imu.gyro_calibration_counts, imu.gyro_vibration, "rad/s", ""),
+            ("accel", imu.accel, imu.accel_clipping, imu.accel_clipped_samples,
+             imu.accel_calibration_counts, imu.accel_vibration, "m/s^2", _level(imu)),
+        ):  # fmt: skip
+            share = f"{clipping.clipped} of {clipping.windows} windows"
+            if clipped is not None:
+                share += f", {sum(clipped)} samples"
+            table.add_row(
+                str(imu.instance),
+                f"{name} {device}",
+                share,
+                "count " + " > ".join(map(str, counts)),
+                f"{vibration.p50:.3g}, {vibration.p99:.3g}, {vibration.peak:.3g} {unit}",
+                level,
+            )
     return table

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.formats.px4_health import vibration_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from strapdown.formats import Recording
 
 
-def plot(source: Input, *, output: Output, topic: Topic = None, force: Force = False) -> Outcome:
-    """Draw angular velocity, specific force, magnetic field and attitude over time.
+class Preset(StrEnum):
+    """What a picture shows."""
+
+    IMU = "imu"
+    """Angular velocity, specific force, magnetic field and attitude over time."""
+    VIBRATION = "vibration"
+    """PX4's vibration metric, over the limits of log reviewers."""
+    CLIPPING = "clipping"
+    """When which axes were saturated."""
+    PSD = "psd"
+    """Amplitude spectral density, of raw FIFO samples where a log has them."""
+    TIMING = "timing"
+    """Steps between samples, and how they spread."""
+
+
+def plot(
+    source: Input,
+    *,
+    output: Output,
+    preset: Annotated[
+        Preset, typer.Option("--preset", help="What to show; signals over time by default.")
+    ] = Preset.IMU,
+    topic: Topic = None,
+    force: Force = False,
+) -> Outcome:
+    """Draw a recording: its signals, vibration, clipping, spectrum or sampling.
 
     The ending of the output chooses the picture format: .png, .svg or .pdf.
 
@@ -19,12 +54,27 @@ def plot(source: Input, *, output: Output, topic: Topic = None, force: Force = F
 
     strapdown plot flight.ulg --topic sensor_combined --output flight.png
 
-    strapdown plot attitude.tum --output attitude.svg --force
+    strapdown plot flight.ulg --preset vibration --output vibration.svg
+
+    strapdown plot flight.ulg --preset psd --topic sensor_gyro_fifo.0 --output spectrum.png
     """
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     with working("drawing"):
-        figure = plots.plot_recording(recording, topic=topic)
+        figure = _drawn(recording, preset, topic)
         plots.save(figure, output, force=force)
-    data = {"input": str(source), "output": str(output)}
+    data = {"input": str(source), "output": str(output), "preset": str(preset)}
     return Outcome(data, [f"wrote {output}"], read_losses(recording.report))
+
+
+def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
+    if preset is Preset.VIBRATION:
+        kept = recording if topic is None else recording.only(topic)
+        return plots.plot_vibration(vibration_of(kept), title=f"{recording.path.name}: vibration")
+    draw = {
+        Preset.IMU: plots.plot_recording,
+        Preset.CLIPPING: plots.plot_clipping,
+        Preset.PSD: plots.plot_spectrum,
+        Preset.TIMING: plots.plot_timing,
+    }[preset]
+    return draw(recording, topic=topic)

@@ -4,9 +4,9 @@
 format                  recognised by                            written, by ending
 ======================  =======================================  =========================
 MCAP                    magic bytes                              ``.mcap``
-ROS 1 bag               ``#ROSBAG V``
+ROS 1 bag               ``#ROSBAG V``                            ``.bag``
 ROS 2 bag               its folder, or the magic bytes of SQLite
-ULog (PX4)              magic bytes
+ULog (PX4)              magic bytes                              ``.ulg``
 npz arrays              a zip archive of arrays                  ``.npz``
 Parquet                 magic bytes                              ``.parquet``
 EuRoC                   ``#timestamp``, or its folder
@@ -19,6 +19,7 @@ A file is recognised by what it holds, never by its name.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from strapdown._checks import as_member
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats import (
+    bag_writer,
     csv_file,
     euroc,
     mcap_reader,
@@ -35,27 +37,34 @@ from strapdown.formats import (
     rosbag,
     tum,
     ulog,
+    ulog_recording,
 )
 from strapdown.formats._single import write_csv, write_tum
+from strapdown.formats.block_reader import BlockReader, WholeFile
 from strapdown.formats.blocks import BlockWriter, block_writer
 from strapdown.formats.mcap_writer import McapWriter
 from strapdown.formats.recording import ReadReport, Recording, WriteReport, as_recording
+from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = [
+    "BlockReader",
     "BlockWriter",
+    "LoggedRows",
     "McapWriter",
     "OnError",
     "ReadReport",
     "Recording",
+    "UlogWriter",
     "WriteReport",
     "block_writer",
     "open",
+    "open_blocks",
     "write",
 ]
 
@@ -80,6 +89,8 @@ _READERS: Final[tuple[_Reader, ...]] = (
 )
 _WRITERS: Final = {
     ".mcap": mcap_writer.write,
+    ".bag": bag_writer.write,
+    ".ulg": ulog_recording.write,
     ".csv": write_csv,
     ".tum": write_tum,
     ".npz": npz.write,
@@ -133,13 +144,60 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         return csv_file.read(path, salvage=salvage, columns=columns)
+    return _reader_of(path).read(path, salvage=salvage)
+
+
+@contextmanager
+def open_blocks(
+    path: str | PathLike[str], *, on_error: OnError | str = OnError.STRICT
+) -> Iterator[BlockReader]:
+    """Read a recording block by block.
+
+    A ULog of any size is read in bounded memory; a file of another format is one block.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or the folder of a ROS 2 bag or of EuRoC.
+    on_error : {"strict", "salvage"}
+        Whether damage is raised, or counted in the report.
+
+    Yields
+    ------
+    BlockReader
+        Iterate over it once: each recording goes on where the one before ended, and a topic has
+        the same columns in all. The report is complete after the last.
+
+    Raises
+    ------
+    FormatError, UnknownNameError, OSError
+        As :func:`open`; damage of a ULog is raised by the block in which it is found.
+
+    Examples
+    --------
+    >>> with open_blocks("flight.ulg") as blocks:  # doctest: +SKIP
+    ...     for block in blocks:
+    ...         print(block.imu["sensor_combined"])
+    ...     print(blocks.report)
+    """
+    path = Path(path)
+    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
+    reader = _reader_of(path)
+    if reader is ulog:
+        yield ulog.UlogBlocks(path, salvage=salvage)
+    else:
+        yield WholeFile(reader.read(path, salvage=salvage))
+
+
+def _reader_of(path: Path) -> _Reader:
+    """Return the module that reads a file, by what the file holds."""
     head = b""
     if not path.is_dir():
         with path.open("rb") as file:
             head = file.read(_HEAD)
     for reader in _READERS:
         if reader.sniff(head, path):
-            return reader.read(path, salvage=salvage)
+            return reader
     got = f"a file that begins with {head[:16]!r}" if head else "an empty file"
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"
@@ -163,8 +221,8 @@ def write(
     Parameters
     ----------
     path : path-like
-        Ending in ``.mcap``, ``.npz``, ``.parquet`` (all topics), ``.csv`` (one series, one
-        trajectory) or ``.tum`` (one trajectory).
+        Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
+        (one series, one trajectory) or ``.tum`` (one trajectory).
     source : Recording, ImuSeries, Trajectory or Increments
         What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
         alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.

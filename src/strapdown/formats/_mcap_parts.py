@@ -9,7 +9,7 @@ import numpy as np
 
 from strapdown.formats._description import describe
 from strapdown.geometry.frames import WorldFrame
-from strapdown.messages.cdr import Batch, encode_batch
+from strapdown.messages.cdr import Batch, encode_rows
 from strapdown.messages.conversion import (
     losses,
     ros_from_magnetic_field,
@@ -26,16 +26,17 @@ from strapdown.messages.ros_types import (
     VECTOR3_STAMPED,
     VEHICLE_IMU,
 )
+from strapdown.messages.uorb import encode_batch
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
     from strapdown.formats._tables import Series
     from strapdown.messages.ros_types import RosType
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Part", "in_turn", "parts_of"]
 
 _ROWS: Final = 4096
 """Rows that are encoded at once."""
@@ -54,14 +55,40 @@ class Part:
     topic: str
     kind: RosType
     series: Any
-    encode: Callable[[Any], list[bytes]]
+    encode: Callable[[Any], ByteArray]
+    """From rows of the series to their payloads, (N, size) uint8."""
 
-    def messages(self, channel: int) -> Iterator[tuple[int, int, bytes]]:
-        """Yield stamp, channel and payload of each message."""
-        for start in range(0, len(self.series), _ROWS):
-            rows = self.series[start : start + _ROWS]
-            for stamp, payload in zip(rows.t_ns.tolist(), self.encode(rows), strict=True):
-                yield stamp, channel, payload
+
+def in_turn(
+    parts: Sequence[Part],
+) -> Iterator[tuple[list[tuple[int, IntArray, ByteArray]], IntArray]]:
+    """Take the rows of all parts in the order of their stamps, some thousand at a time.
+
+    A stamp that goes back follows the row before it, as each part keeps its order.
+
+    Yields
+    ------
+    rows : list of (int, (N,) int64, (N, size) uint8)
+        Number of a part, stamps of its next rows, and their payloads.
+    turns : (M,) int64
+        Which entry of the list gives each message.
+    """
+    latest = [np.maximum.accumulate(part.series.t_ns) for part in parts if len(part.series)]
+    turns = np.repeat(np.arange(len(parts)), [len(part.series) for part in parts])
+    if len(latest) > 1:
+        turns = turns[np.argsort(np.concatenate(latest), kind="stable")]
+    done = np.zeros(len(parts), np.int64)
+    for start in range(0, len(turns), _ROWS):
+        numbers, own, counts = np.unique(
+            turns[start : start + _ROWS], return_inverse=True, return_counts=True
+        )
+        rows = []
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            part = parts[number]
+            these = part.series[done[number] : done[number] + count]
+            rows.append((number, these.t_ns, part.encode(these)))
+        done[numbers] += counts
+        yield rows, own
 
 
 def parts_of(
@@ -98,24 +125,24 @@ def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
     return np.ones_like(known)
 
 
-def _encode_imu(series: ImuSeries) -> list[bytes]:
-    return encode_batch(ros_from_series(series))
+def _encode_imu(series: ImuSeries) -> ByteArray:
+    return encode_rows(ros_from_series(series))
 
 
-def _encode_field(series: ImuSeries) -> list[bytes]:
-    return encode_batch(ros_from_magnetic_field(series))
+def _encode_field(series: ImuSeries) -> ByteArray:
+    return encode_rows(ros_from_magnetic_field(series))
 
 
-def _encode_trajectory(trajectory: Trajectory) -> list[bytes]:
-    return encode_batch(ros_from_trajectory(trajectory, frame_id=_WORLD))
+def _encode_trajectory(trajectory: Trajectory) -> ByteArray:
+    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD))
 
 
-def _encode_velocity(trajectory: Trajectory) -> list[bytes]:
+def _encode_velocity(trajectory: Trajectory) -> ByteArray:
     velocity = np.asarray(trajectory.in_frames(world=WorldFrame.ENU).velocity_world)
     rows = len(trajectory)
-    return encode_batch(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
+    return encode_rows(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
 
 
-def _encode_increments(increments: Increments) -> list[bytes]:
-    raw, size = vehicle_imu_from_increments(increments).tobytes(), VehicleImu.dtype.itemsize
-    return [VehicleImu.from_bytes(raw[at : at + size]).to_cdr() for at in range(0, len(raw), size)]
+def _encode_increments(increments: Increments) -> ByteArray:
+    samples = encode_batch(VehicleImu, vehicle_imu_from_increments(increments))
+    return np.frombuffer(b"".join(samples), np.uint8).reshape(len(samples), -1)

@@ -10,9 +10,11 @@ from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from strapdown._typing import BoolArray, FloatArray
 
-__all__ = ["doubts"]
+__all__ = ["Tally", "doubts", "suspicions"]
 
 _FASTEST: Final = 70.0  # rad/s: twice the range of most gyros, 2000 deg/s
 _STRONGEST: Final = 500.0  # m/s^2: accelerometers of vehicles end at 16 to 48 g
@@ -36,31 +38,74 @@ def doubts(name: str, series: ImuSeries | Trajectory | Increments) -> list[str]:
         Each with the number of rows and the first of them; empty where nothing is suspicious.
         A wrong value that is possible cannot be told from a right one.
     """
+    tally = Tally()
+    tally.add(name, suspicions(series))
+    return tally.lines()
+
+
+def suspicions(
+    series: ImuSeries | Trajectory | Increments, *, after_ns: int | None = None
+) -> dict[str, BoolArray]:
+    """Return which rows are suspicious, by what they are suspicious of.
+
+    Parameters
+    ----------
+    series : ImuSeries, Trajectory or Increments
+        N rows. A triad that is nowhere finite was not measured, and is not asked.
+    after_ns : int, optional
+        The stamp before the first row.
+    """
     late = np.zeros(len(series), np.bool_)
     late[1:] = series.t_ns[1:] <= series.t_ns[:-1]
+    late[:1] = after_ns is not None and series.t_ns[:1] <= after_ns
     found = {"a stamp that repeats or goes back": late}
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(series, ImuSeries):
             found |= _of_rates(series.angular_velocity, series.specific_force)
         elif isinstance(series, Trajectory):
-            norm = np.linalg.norm(series.q_world_from_body, axis=1)
+            q = series.q_world_from_body
+            norm = np.sqrt(np.einsum("ij,ij->i", q, q))
             found["a quaternion that is not of unit length"] = np.abs(norm - 1.0) > _NORM_ERROR
         else:
             found |= _of_increments(series)
-    return [
-        f"{name}: {what} in {np.count_nonzero(rows)} rows, first in row {rows.argmax()}"
-        for what, rows in found.items()
-        if rows.any()
-    ]
+    return found
+
+
+class Tally:
+    """Suspicious rows by name and kind; a series may come in blocks."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def add(self, name: str, found: Mapping[str, BoolArray], *, start: int = 0) -> None:
+        """Count the rows of a block that begins with row ``start``."""
+        for what, rows in found.items():
+            if rows.any():
+                count, first = self._found.get((name, what), (0, start + int(rows.argmax())))
+                self._found[name, what] = count + int(np.count_nonzero(rows)), first
+
+    def lines(self) -> list[str]:
+        """Return one line for each kind."""
+        return [
+            f"{name}: {what} in {count} rows, first in row {first}"
+            for (name, what), (count, first) in self._found.items()
+        ]
 
 
 def _of_rates(angular_velocity: FloatArray, specific_force: FloatArray) -> dict[str, BoolArray]:
-    both = np.hstack([angular_velocity, specific_force])
+    triads = angular_velocity, specific_force
+    unknown = [~np.isfinite(triad) for triad in triads]
+    measured = [rows for rows in unknown if not rows.all()] or unknown
     return {
-        "a value that is not finite": ~np.all(np.isfinite(both), axis=1),
-        f"an axis above {_FASTEST:g} rad/s": np.any(np.abs(angular_velocity) > _FASTEST, axis=1),
-        f"an axis above {_STRONGEST:g} m/s^2": np.any(np.abs(specific_force) > _STRONGEST, axis=1),
+        "a value that is not finite": _any(np.hstack(measured)),
+        f"an axis above {_FASTEST:g} rad/s": _any(np.abs(angular_velocity) > _FASTEST),
+        f"an axis above {_STRONGEST:g} m/s^2": _any(np.abs(specific_force) > _STRONGEST),
     }
+
+
+def _any(found: BoolArray) -> BoolArray:
+    """Return the rows with an element that is true; mostly there is none."""
+    return np.any(found, axis=1) if np.any(found) else np.zeros(len(found), np.bool_)
 
 
 def _of_increments(series: Increments) -> dict[str, BoolArray]:

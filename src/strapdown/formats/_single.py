@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown.errors import FormatError
 from strapdown.formats import csv_file, tum
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import topics
+from strapdown.formats._tables import HOLDS, topics
 from strapdown.formats.recording import WriteReport
+from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from strapdown.formats._tables import Series
     from strapdown.formats.recording import Recording
-    from strapdown.series import ImuSeries, Trajectory
+    from strapdown.series import Trajectory
 
 __all__ = ["CsvWriter", "TumWriter", "csv_writer", "tum_writer", "write_csv", "write_tum"]
 
@@ -26,8 +29,7 @@ __all__ = ["CsvWriter", "TumWriter", "csv_writer", "tum_writer", "write_csv", "w
 def write_csv(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
     """Write the longest IMU series, with a trajectory that has the same stamps and frames.
 
-    Without an IMU the longest trajectory is written, and without that increments, as mean
-    rates.
+    Without an IMU the longest trajectory is written, and without that the longest increments.
 
     Raises
     ------
@@ -49,24 +51,33 @@ class CsvWriter:
         self._path = path
         self._unheld = csv_file.Unheld(Counter(), {})
         self._left: Counter[tuple[str, str]] = Counter()
-        self._rates = False
+        self._chosen: tuple[str, str] | None = None
 
     def write(self, block: Recording) -> None:
-        """Append the rows of one IMU, or of what else the block has."""
-        parts: list[ImuSeries | Trajectory] = []
-        if block.imu:
-            parts.append(series := max(block.imu.values(), key=len))
+        """Append the rows of one topic, chosen from the first block, and of a track that fits.
+
+        The longest IMU; without one the longest trajectory, and without that the longest
+        increments.
+
+        Raises
+        ------
+        FormatError
+            The first block is empty.
+        ShapeError
+            A block has other columns or frames than those before it.
+        """
+        self._chosen = self._chosen or _choose(block)
+        holds, topic = self._chosen
+        series = getattr(block, holds).get(topic)
+        parts: list[Series] = [] if series is None else [series]
+        if isinstance(series, ImuSeries):
             parts += [track for track in block.trajectories.values() if _fits(series, track)][:1]
-        elif block.trajectories:
-            parts.append(block.trajectory())
-        else:
-            parts.append(block.imu_series())
-            self._rates = True
-        unheld = csv_file.write(self._path, *parts, append=self.messages > 0)
-        self._unheld.samples.update(unheld.samples)
-        self._unheld.about.update(unheld.about)
+        if parts:
+            unheld = csv_file.write(self._path, *parts, append=self.messages > 0)
+            self._unheld.samples.update(unheld.samples)
+            self._unheld.about.update(unheld.about)
+            self.messages += len(parts[0])
         self._left.update(_left_out(block, parts))
-        self.messages += len(parts[0])
 
     @property
     def lost(self) -> list[str]:
@@ -77,9 +88,7 @@ class CsvWriter:
     @property
     def notes(self) -> list[str]:
         """What else a user should know, one line each."""
-        rates = ["increments are written as mean rates at the middle of their intervals"]
-        about = [f"left out of the file: {what}" for what in self._unheld.about]
-        return [*(rates if self._rates else []), *about]
+        return [f"left out of the file: {what}" for what in self._unheld.about]
 
 
 @contextmanager
@@ -118,10 +127,18 @@ class TumWriter:
         self._path = path
         self._lost: dict[str, None] = {}
         self._left: Counter[tuple[str, str]] = Counter()
+        self._topic: str | None = None
 
     def write(self, block: Recording) -> None:
-        """Append the rows of the longest trajectory."""
-        trajectory = block.trajectory()
+        """Append the rows of one trajectory, the longest of the first block."""
+        tracks = block.tracks
+        if self._topic is None:
+            block.trajectory()
+            self._topic = max(tracks, key=lambda name: len(tracks[name]))
+        if self._topic not in tracks:
+            self._left.update(_left_out(block, []))
+            return
+        trajectory = tracks[self._topic]
         lost = tum.write(self._path, trajectory, append=self.messages > 0)
         self._lost.update(dict.fromkeys(lost))
         self._left.update(_left_out(block, [trajectory]))
@@ -146,6 +163,15 @@ def tum_writer(path: Path, *, force: bool = False) -> Iterator[TumWriter]:
         yield TumWriter(partial)
 
 
+def _choose(block: Recording) -> tuple[str, str]:
+    """Return what a table holds of a recording: its group and its topic."""
+    for holds in HOLDS:
+        held = getattr(block, holds)
+        if held:
+            return holds, max(held, key=lambda topic: len(held[topic]))
+    raise FormatError("expected a series to write as CSV, the recording holds none")
+
+
 def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
     """Tell whether one table can hold both."""
     own = series.q_world_from_body
@@ -156,9 +182,7 @@ def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
     )
 
 
-def _left_out(
-    recording: Recording, parts: list[ImuSeries | Trajectory]
-) -> Counter[tuple[str, str]]:
+def _left_out(recording: Recording, parts: Sequence[Series]) -> Counter[tuple[str, str]]:
     """Count the rows of each topic that is none of the parts."""
     return Counter(
         {

@@ -77,4 +77,5 @@ def recording_of(path: Path, form: str, found: Mapping[str, tuple[str, Series]])
     for topic, (holds, series) in found.items():
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
-    return Recording(path, ReadReport(form, messages=rows), **groups)
+    report = ReadReport(form, messages=rows)
+    return Recording(path, report, groups["imu"], groups["trajectories"], groups["increments"])

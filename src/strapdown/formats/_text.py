@@ -108,6 +108,8 @@ class Layout:
         Whether the first line names the columns.
     ended : bool
         Whether a last row without a line end is known to be cut.
+    spans : sequence of (Column, callable), optional
+        Further times, each with what reads it, as ``stamp`` and ``read_stamp``.
     """
 
     separator: str | None
@@ -117,14 +119,21 @@ class Layout:
     columns: Sequence[Column]
     header: bool
     ended: bool
+    spans: Sequence[tuple[Column, Callable[[str], int]]] = ()
+
+    @property
+    def times(self) -> list[tuple[Column, Callable[[str], int]]]:
+        """The stamp and the spans."""
+        return [(self.stamp, self.read_stamp), *self.spans]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file: ``values`` is (N, columns); ``lost`` counts damaged rows."""
+    """The rows: ``values`` (N, columns), ``spans_ns`` (N, spans); ``lost`` counts damaged ones."""
 
     t_ns: IntArray
     values: FloatArray
+    spans_ns: IntArray
     lost: int
     notes: tuple[str, ...]
 
@@ -180,17 +189,13 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
     """
     _, blocks = _split_opening(path, _blocks(path))
     reader = _Rows(path, layout, salvage=salvage)
-    stamps, values = [np.empty(0, np.int64)], [np.empty((0, len(layout.columns)))]
-    for block in blocks:
-        part = reader.read(block)
-        stamps.append(part[0])
-        values.append(part[1])
-    t_ns = np.concatenate(stamps)
-    if reader.lost and not t_ns.size:
+    parts = [_arrays(layout, [], []), *map(reader.read, blocks)]
+    times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    if reader.lost and not len(times):
         raise FormatError(f"expected rows of numbers, got {reader.lost} damaged lines", path=path)
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.concatenate(values) * [column.factor for column in layout.columns]
-    return Table(t_ns, scaled, reader.lost, tuple(reader.notes))
+        scaled = values * [column.factor for column in layout.columns]
+    return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes))
 
 
 def write_table(
@@ -273,7 +278,7 @@ class _Rows:
         self.notes: list[str] = []
 
     def read(self, block: _Block) -> tuple[IntArray, FloatArray]:
-        """Return stamps (N,) and values (N, columns) of the rows of a block."""
+        """Return times (N, 1 + spans) and values (N, columns) of the rows of a block."""
         if self._header_is_next:
             self._header_is_next = False
             if block.open_at is not None:
@@ -300,15 +305,16 @@ class _Rows:
         ):
             raise ValueError("not well formed")
         if not rows:
-            return np.empty(0, np.int64), np.empty((0, len(layout.columns)))
+            return _arrays(layout, [], [])
         cells = list(zip(*rows, strict=True))
-        t_ns = np.array([layout.read_stamp(text) for text in cells[layout.stamp.cell]], np.int64)
+        times = [list(map(read, cells[column.cell])) for column, read in layout.times]
         values = [list(map(float, cells[column.cell])) for column in layout.columns]
-        return t_ns, np.array(values, np.float64).reshape(len(values), len(rows)).T
+        shape = len(values), len(rows)
+        return np.array(times, np.int64).T, np.array(values, np.float64).reshape(shape).T
 
     def _by_row(self, block: _Block) -> tuple[IntArray, FloatArray]:
         """Convert row by row; damage is raised or counted."""
-        stamps, values = [], []
+        times, values = [], []
         for number, raw in enumerate(block.lines, block.number):
             try:
                 row = self._row(raw, cut=block.open_at is not None and self._layout.ended)
@@ -321,12 +327,11 @@ class _Rows:
                 continue
             if block.open_at is not None:
                 self.notes.append(f"line {number} has no line end; its last number may be cut")
-            stamps.append(row[0])
+            times.append(row[0])
             values.append(row[1])
-        shape = (len(values), len(self._layout.columns))
-        return np.array(stamps, np.int64), np.array(values, np.float64).reshape(shape)
+        return _arrays(self._layout, times, values)
 
-    def _row(self, raw: bytes, *, cut: bool) -> tuple[int, list[float]] | None:
+    def _row(self, raw: bytes, *, cut: bool) -> tuple[list[int], list[float]] | None:
         """Return one row; None for a comment or a blank line."""
         if len(raw) > _LONGEST_LINE:
             raise ValueError(f"expected a row, got a line above {_LONGEST_LINE} bytes")
@@ -342,10 +347,8 @@ class _Rows:
         cells = [cell.strip(' \t"') for cell in text.split(layout.separator)]
         if len(cells) != layout.width:
             raise ValueError(f"expected {layout.width} columns, got {len(cells)}")
-        stamp = _cell(cells, layout.stamp, layout.read_stamp)
-        if not -(2**63) <= stamp < 2**63:
-            raise ValueError(f"column {layout.stamp.name!r}: expected 64 bits of ns, got {stamp}")
-        return stamp, [_cell(cells, column, _number) for column in layout.columns]
+        times = [_time(cells, column, read) for column, read in layout.times]
+        return times, [_cell(cells, column, _number) for column in layout.columns]
 
     def _error(self, number: int, reason: str, open_at: int | None) -> FormatError:
         kind = FormatError if open_at is None else TruncatedError
@@ -354,6 +357,24 @@ class _Rows:
             path=self._path,
             offset=open_at,
         )
+
+
+def _arrays(
+    layout: Layout, times: list[list[int]], values: list[list[float]]
+) -> tuple[IntArray, FloatArray]:
+    """Return rows as arrays, which have their columns without a row too."""
+    return (
+        np.array(times, np.int64).reshape(len(times), len(layout.times)),
+        np.array(values, np.float64).reshape(len(values), len(layout.columns)),
+    )
+
+
+def _time(cells: list[str], column: Column, read: Callable[[str], int]) -> int:
+    """Convert one cell of a time; the error names the column."""
+    time = _cell(cells, column, read)
+    if not -(2**63) <= time < 2**63:
+        raise ValueError(f"column {column.name!r}: expected 64 bits of ns, got {time}")
+    return time
 
 
 def _cell(cells: list[str], column: Column, convert: Callable[[str], Number]) -> Number:

@@ -9,16 +9,29 @@ type                                   becomes
 ``geometry_msgs/QuaternionStamped``    a trajectory without positions
 ``geometry_msgs/Vector3Stamped``       on ``T/velocity``: the ``velocity_world`` of the
                                        trajectory ``T``
-``px4_msgs/VehicleImu``                increments (ROS 2 serialisation)
 ``horus/Imu``                          an IMU series (its 304 bytes)
+``px4_msgs/VehicleImu``                increments
+``px4_msgs/SensorCombined``            an IMU series, stamped at the middle of the intervals
+``px4_msgs/SensorGyro``,               an IMU series without specific force
+``px4_msgs/VehicleAngularVelocity``
+``px4_msgs/SensorAccel``,              an IMU series without angular velocity
+``px4_msgs/VehicleAcceleration``
+``px4_msgs/VehicleAttitude``           a trajectory without positions
+``px4_msgs/VehicleOdometry``           a trajectory
 =====================================  ==================================================
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
 have the same parent (``imu/data`` and ``imu/mag``, REP 145); each of its samples goes to the row
 that is nearest in time. Velocities are joined by equal stamps. Other rows are NaN.
 
-ROS messages are FLU and ENU. A topic may come with a description of what its messages cannot
-say: the frames it was in before, the identity of the sensor, which rows count.
+Messages of PX4 are told apart by their type, under whatever topic, and come in the ROS 2
+serialisation, VehicleImu also in that of ROS 1; their release is told by their size. Where their
+intervals leave out time, a note says so: the bridge of PX4 sends no more than 100 of them a
+second, unless it is told to.
+
+ROS messages are FLU and ENU, those of PX4 are FRD and NED. A topic may come with a description of
+what its messages cannot say: the frames it was in before, the identity of the sensor, which rows
+count.
 """
 
 from __future__ import annotations
@@ -30,6 +43,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from strapdown.errors import FormatError
+from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.messages import ros_types
@@ -38,19 +52,38 @@ from strapdown.messages.conversion import (
     increments_from_vehicle_imu,
     series_from_imu,
     series_from_ros,
+    series_from_sensor_accel,
+    series_from_sensor_combined,
+    series_from_sensor_gyro,
+    series_from_vehicle_acceleration,
+    series_from_vehicle_angular_velocity,
     trajectory_from_ros,
+    trajectory_from_vehicle_attitude,
+    trajectory_from_vehicle_odometry,
 )
 from strapdown.messages.imu import Imu
-from strapdown.messages.px4 import decode_vehicle_imu_batch
+from strapdown.messages.px4 import (
+    SensorAccel,
+    SensorCombined,
+    SensorGyro,
+    VehicleAcceleration,
+    VehicleAngularVelocity,
+    VehicleAttitude,
+    VehicleImu,
+    VehicleOdometry,
+)
+from strapdown.messages.px4_versions import decode_samples
+from strapdown.messages.uorb import ENCAPSULATION
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from strapdown.messages.cdr import Payload
+    from strapdown.messages.uorb import UorbMessage
     from strapdown.series import ImuSeries, Increments, Trajectory
 
     Said: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
@@ -64,7 +97,27 @@ HORUS_ENCODING: Final = "x-horus-imu"
 
 _LATEST_NS: Final = 2**63 - 1
 
+_PX4_IMU: Final[dict[type[UorbMessage], Callable[[NDArray[np.void]], ImuSeries]]] = {
+    SensorCombined: series_from_sensor_combined,
+    SensorGyro: series_from_sensor_gyro,
+    SensorAccel: series_from_sensor_accel,
+    VehicleAngularVelocity: series_from_vehicle_angular_velocity,
+    VehicleAcceleration: series_from_vehicle_acceleration,
+}
+_PX4_TRACKS: Final[dict[type[UorbMessage], Callable[..., Trajectory]]] = {
+    VehicleAttitude: trajectory_from_vehicle_attitude,
+    VehicleOdometry: trajectory_from_vehicle_odometry,
+}
+_PX4_KINDS: Final[tuple[type[UorbMessage], ...]] = (VehicleImu, *_PX4_IMU, *_PX4_TRACKS)
+_PX4: Final = {f"px4_msgs/msg/{kind.__name__}": kind for kind in _PX4_KINDS}
+_INTERVALS: Final[dict[str, tuple[str, str]]] = {
+    "px4_msgs/msg/VehicleImu": ("timestamp_sample", "delta_angle_dt"),
+    "px4_msgs/msg/SensorCombined": ("timestamp", "gyro_integral_dt"),
+}
+"""End and length of the intervals of messages that hold means or integrals."""
+_REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
 _VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
+_ROS_TRACKS: Final = {ros_types.POSE_STAMPED.name, ros_types.QUATERNION_STAMPED.name}
 Part: TypeAlias = "Batch | NDArray[np.void]"
 
 
@@ -80,9 +133,12 @@ def can_read(kind: str, encoding: str) -> bool:
     """Tell whether messages of this type and encoding become series."""
     if encoding == HORUS_ENCODING:
         return kind == HORUS_IMU
-    if _modern(kind) == ros_types.VEHICLE_IMU.name:
-        return encoding == Wire.CDR
-    return encoding in list(Wire) and _modern(kind) in ros_types.ROS_TYPES
+    if _modern(kind) in _PX4:
+        return encoding == Wire.CDR or (
+            encoding == Wire.ROS1 and _modern(kind) == ros_types.VEHICLE_IMU.name
+        )
+    ros = ros_types.ROS_TYPES.get(_modern(kind))
+    return encoding in list(Wire) and ros is not None and ros.floats is not None
 
 
 @dataclass
@@ -104,6 +160,8 @@ class Topics:
         Messages by topic that are whole and not read.
     notes, damage : list of str
         For the report.
+    coverage : dict of str to float
+        Share of the time that the intervals of a topic account for.
     """
 
     path: Path
@@ -113,6 +171,7 @@ class Topics:
     skipped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
+    coverage: dict[str, float] = field(default_factory=dict)
     _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
@@ -175,6 +234,7 @@ class Topics:
                     vectors[kind][topic] = whole
                 else:
                     _convert(content, topic, kind, whole)
+                    self._cover(topic, kind, whole)
             fields = vectors[ros_types.MAGNETIC_FIELD.name]
             choices = {topic: _fields_of(topic, fields, self._said) for topic in content.imu}
             within_ns = MAGNETOMETER_WITHIN_NS
@@ -185,6 +245,15 @@ class Topics:
             for holds, group in content._asdict().items():
                 self._restore(holds, group)
         return content
+
+    def _cover(self, topic: str, kind: str, messages: Part) -> None:
+        """Say so where the intervals of messages do not follow each other."""
+        if kind in _INTERVALS and not isinstance(messages, Batch):
+            ends, lengths = (messages[name].astype(np.int64) for name in _INTERVALS[kind])
+            coverage = Coverage()
+            coverage.add(ends, lengths)
+            self.coverage[topic] = coverage.share
+            self.notes += coverage.shortfall(topic, _REMEDY)
 
     def _attach(
         self,
@@ -242,12 +311,19 @@ def _decode(
             raise FormatError(f"expected {Imu.dtype.itemsize} bytes of Imu in every message")
         records = np.frombuffer(b"".join(whole), Imu.dtype)
         return _timely(records, "timestamp_ns", 1, lenient=lenient), 0
-    if kind == ros_types.VEHICLE_IMU.name:
-        records, _ = decode_vehicle_imu_batch(payloads, lenient=lenient)
-        return _timely(records, "timestamp_sample", NS_PER_US, lenient=lenient), 0
+    if kind in _PX4:
+        if encoding == Wire.ROS1:  # the same bytes, as nothing in VehicleImu needs alignment
+            payloads = [ENCAPSULATION + data for data in payloads]
+        (records, _), _ = decode_samples(_PX4[kind], payloads, lenient=lenient)
+        stamp = "timestamp_sample" if "timestamp_sample" in _names(records) else "timestamp"
+        return _timely(records, stamp, NS_PER_US, lenient=lenient), 0
     floats = ros_types.ROS_TYPES[kind].floats or 0
     batch = decode_batch(payloads, floats, Wire(encoding), lenient=lenient)
     return batch, batch.times_normalised
+
+
+def _names(records: NDArray[np.void]) -> tuple[str, ...]:
+    return records.dtype.names or ()
 
 
 def _timely(
@@ -276,15 +352,17 @@ def _joined(parts: Sequence[Part]) -> Part:
 
 def _convert(content: Content, topic: str, kind: str, messages: Any) -> None:  # noqa: ANN401 (what the kind says)
     """Convert the messages of one topic and put them where they belong."""
-    if kind == ros_types.VEHICLE_IMU.name:
+    px4 = _PX4.get(kind)
+    if px4 is VehicleImu:
         content.increments[topic] = increments_from_vehicle_imu(messages)
-    elif kind in {ros_types.IMU.name, HORUS_IMU}:
-        name = f"{topic} ({kind})" if topic in content.imu else topic
-        convert = series_from_imu if kind == HORUS_IMU else series_from_ros
-        content.imu[name] = convert(messages)
-    else:
+    elif px4 in _PX4_TRACKS or kind in _ROS_TRACKS:
         name = f"{topic} ({kind})" if topic in content.trajectories else topic
-        content.trajectories[name] = trajectory_from_ros(messages)
+        track = _PX4_TRACKS[px4](messages, name=topic) if px4 else trajectory_from_ros(messages)
+        content.trajectories[name] = track
+    else:
+        name = f"{topic} ({kind})" if topic in content.imu else topic
+        others = series_from_imu if kind == HORUS_IMU else series_from_ros
+        content.imu[name] = _PX4_IMU[px4](messages) if px4 else others(messages)
 
 
 def _fields_of(imu: str, fields: Mapping[str, Batch], said: Said) -> list[str]:

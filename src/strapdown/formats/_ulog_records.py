@@ -1,9 +1,8 @@
 """ULog as records: which of them are whole, and where a file is damaged.
 
 A ULog is a header of 16 bytes and then records ``u16 size, u8 type, payload``. It carries no
-checksum, and pyulog reads on over most damage in silence. So the records are walked here
-first: a size is compared with what is there and with what the type and the format of the
-topic allow, and only whole records of the wanted topics are handed on.
+checksum, so the records are walked with suspicion: a size is compared with what is there and
+with what the type and the format of the topic allow.
 
 References
 ----------
@@ -12,183 +11,220 @@ PX4 ULog file format, https://docs.px4.io/main/en/dev_log/ulog_file_format.html
 
 from __future__ import annotations
 
+import mmap
 import re
 import struct
+from array import array
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+import numpy as np
+
+from strapdown._compile import compiled
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
+from strapdown.formats._kernels import follow_rows
+from strapdown.formats._salvage import Places
+from strapdown.formats._ulog_formats import Formats
+from strapdown.formats._ulog_payloads import FLAGS, KINDS, SUBSCRIPTION, objection, topic_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["MAGIC", "Selection", "select"]
+    from numpy.typing import NDArray
+
+    from strapdown._typing import IntArray
+
+__all__ = [
+    "BLOCK",
+    "HEADER_SIZE",
+    "MAGIC",
+    "ROW_HEAD",
+    "Chunk",
+    "Record",
+    "Records",
+    "Topic",
+    "load_bytes",
+]
+
+Bytes: TypeAlias = "bytes | mmap.mmap"
 
 MAGIC: Final = b"ULog\x01\x12\x35"
-_SYNC: Final = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
-_HEADER_SIZE: Final = 16
+HEADER_SIZE: Final = 16
+BLOCK: Final = 2**24
+"""Bytes of a file that are walked at a time."""
 _RECORD: Final = struct.Struct("<HB")
-_FLAGS: Final = struct.Struct("<8s8s3Q")
-_SUBSCRIPTION: Final = struct.Struct("<BH")
 
-_LEAST_SIZE: Final = dict(zip(b"FIMPQARDLCSO", (3, 3, 4, 3, 4, 4, 2, 10, 9, 11, 8, 2), strict=True))
 _DATA: Final = ord("D")
-_EXACT_SIZES: Final = frozenset(b"RSO")
+_FLAG_BITS: Final = ord("B")
 _HEAD: Final = re.compile(b"[\\x00-\\x0f][FIMPQARDLCSO]")  # of a record below 4 KiB
-
-_BASIC_SIZE: Final = {
-    **dict.fromkeys(("int8_t", "uint8_t", "bool", "char"), 1),
-    **dict.fromkeys(("int16_t", "uint16_t"), 2),
-    **dict.fromkeys(("int32_t", "uint32_t", "float"), 4),
-    **dict.fromkeys(("int64_t", "uint64_t", "double"), 8),
-}
-_FORMAT: Final = re.compile(r"([\w/-]+):((?:[^;]+;)+)", re.ASCII)
-_FIELD: Final = re.compile(r"([\w/-]+)(?:\[(\d{1,5})\])? (\w+)", re.ASCII)
-_KEY: Final = re.compile(r"(\w+)(?:\[(\d{1,5})\])? ([!-~]+)", re.ASCII)
-_DEEPEST_NESTING: Final = 16
-_LARGEST_FORMAT: Final = 65_535
-_LARGEST_WANTED: Final = 1024  # pyulog makes an object of every field
 _CUT: Final = "the file ends inside this record"
-_CHAIN: Final = 3
-_NOTES_KEPT: Final = 20
+_UNSOUND: Final = "expected a format of {} of known types, without loops, below 64 KiB"
+ROW_HEAD: Final = _RECORD.size + 2
+"""Bytes of a data record before its row."""
+_LEAST_ROW: Final = 10
+_MESSAGES: Final = 2**16
+_ROWS: Final = 2**18
+"""Rows that the walk finds before it looks up."""
+_PLAIN: Final = 2**25
+"""Files below are walked without the compiler, whose loading takes longer [bytes]."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The whole records of the wanted topics.
-
-    Parameters
-    ----------
-    ulog : bytes
-        A ULog of one part that holds their formats, subscriptions, data, and the dropouts.
-    rows : int
-        Data records in it.
-    lost_bytes : int
-        Bytes of the file that belong to no whole record.
-    skipped : mapping of str to int
-        Data records of other topics, by topic, and records of unknown type.
-    notes : tuple of str
-        Where the file is damaged.
-    """
-
-    ulog: bytes
-    rows: int
-    lost_bytes: int
-    skipped: dict[str, int]
-    notes: tuple[str, ...]
-
-
-class _Field(NamedTuple):
-    kind: str
-    times: int
-    name: str
-
-
-class _Topic(NamedTuple):
-    """A subscription; data has ``least`` to ``most`` bytes (PX4 leaves trailing padding out)."""
+class Topic(NamedTuple):
+    """One instance of a topic."""
 
     name: str
     multi_id: int
+
+
+class _Message(NamedTuple):
+    """What a message id stands for; a row has ``least`` to ``most`` bytes."""
+
+    topic: Topic
     least: int
     most: int
-    wanted: bool
 
 
-def select(data: bytes, topics: Collection[str], *, path: Path, salvage: bool) -> Selection:
-    """Walk the records of a ULog and select those of some topics.
+class Record(NamedTuple):
+    """A record of the data section that holds no row."""
+
+    offset: int
+    kind: str
+    payload: bytes
+
+
+class Chunk(NamedTuple):
+    """What stands between two places of a file, in its order."""
+
+    stop: int
+    """Where the chunk ends."""
+    offsets: IntArray
+    """(R,) where rows begin, after their message id."""
+    slots: NDArray[np.uint16]
+    """(R,) whose rows they are, as in ``Records.topics``."""
+    records: list[Record]
+    """What else stands there: settings, parameters, texts, sync and dropouts."""
+
+
+def load_bytes(path: Path) -> Bytes:
+    """Return a file as bytes that are read when they are looked at."""
+    with path.open("rb") as file:
+        if not path.stat().st_size:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class Records:
+    """The records of a ULog, and what is known from those that were walked over.
 
     Parameters
     ----------
-    data : bytes
+    data : bytes-like
         The file.
-    topics : collection of str
-        Names of the wanted topics.
     path : Path
         For messages.
     salvage : bool
         Whether damaged records are counted and left out, rather than raised.
 
+    Attributes
+    ----------
+    formats : Formats
+        Those defined so far.
+    topics : list of Topic
+        By slot.
+    counts : Counter
+        Whole records by type.
+    timestamps_at : list of int
+        Where in a row its time stands, by slot.
+    parts : list of (int, int)
+        The whole file, or its appended parts, each to the end of its last record.
+    skipped : Counter
+        Records of unknown type.
+    lost_bytes : int
+        Bytes of the file that belong to no whole record.
+    places : Places
+        Where the file is damaged, or holds what is not known.
+    complaints : Places
+        What is wrong with records that are whole.
+
     Raises
     ------
     TruncatedError
-        The file ends inside a record.
+        The file ends inside its header.
     UnsupportedError
         The file says that it cannot be read without a feature that is unknown.
     FormatError
-        This is no ULog, or a record is damaged: the offset is that of the record.
+        This is no ULog. All three are raised in salvage too; in strict mode also :meth:`chunks`
+        raises them, with the offset of the record.
     """
-    if not data.startswith(MAGIC[: len(data)]) or not data:
-        raise FormatError(f"expected a ULog, got a file that begins with {data[:7]!r}", path=path)
-    if len(data) < _HEADER_SIZE:
-        raise TruncatedError("the file ends inside its header", path=path, offset=0)
-    walk = _Walk(data, topics, path=path, salvage=salvage)
-    walk.run()
-    return walk.selection()
 
+    def __init__(self, data: Bytes, *, path: Path, salvage: bool) -> None:
+        if not data[: len(MAGIC)] or not MAGIC.startswith(data[: len(MAGIC)]):
+            raise FormatError(
+                f"expected a ULog, got a file that begins with {data[:7]!r}", path=path
+            )
+        if len(data) < HEADER_SIZE:
+            raise TruncatedError("the file ends inside its header", path=path, offset=0)
+        self.formats = Formats()
+        self.topics: list[Topic] = []
+        self.timestamps_at: list[int] = []
+        self.counts: Counter[str] = Counter()
+        self.parts: list[tuple[int, int]] = []
+        self.skipped: Counter[str] = Counter()
+        self.lost_bytes = 0
+        self.places = Places()
+        self.complaints = Places()
+        self._data, self._path, self._salvage = data, path, salvage
+        self._slots: dict[Topic, int] = {}
+        self._messages: dict[int, _Message] = {}
+        self._defined_at: dict[str, int] = {}
+        self._row_sizes: frozenset[int] = frozenset()
+        self._found: list[Record] = []
+        self._defined = False
+        self._part_end = 0
+        subscribed = array("i", [1, 0, 0]) * _MESSAGES  # no row is that long
+        rows = min(_ROWS, 1 + len(data) // (_RECORD.size + _LEAST_ROW))
+        self._tables = subscribed, array("q", bytes(8 * rows)), array("H", bytes(2 * rows))
+        self._follow = _follower(data, self._tables)
 
-def _is_setting(payload: bytes) -> bool:
-    """Tell whether this is a length, a key ``type name`` and a value that has its type's size."""
-    key, value = payload[1 : 1 + payload[0]], payload[1 + payload[0] :]
-    match = _KEY.fullmatch(key.decode("ascii", "replace"))
-    if match is None:
-        return False
-    return len(value) == _BASIC_SIZE.get(match[1], 0) * int(match[2] or 1)
-
-
-def _topic_name(subscription: bytes) -> str:
-    return subscription[_SUBSCRIPTION.size :].decode("ascii", "replace")
-
-
-class _Walk:
-    """One walk over the records."""
-
-    def __init__(self, data: bytes, topics: Collection[str], *, path: Path, salvage: bool) -> None:
-        self._data = data
-        self._wanted = topics
-        self._path = path
-        self._salvage = salvage
-        self._formats: dict[str, list[_Field]] = {}
-        self._topics: dict[int, _Topic] = {}
-        self._instances: set[tuple[str, int]] = set()
-        self._sizes = dict(_BASIC_SIZE)
-        self._format_records: list[bytes] = []
-        self._records: list[bytes] = []
-        self._rows = 0
-        self._skipped: Counter[str] = Counter()
-        self._lost_bytes = 0
-        self._damages = 0
-        self._notes: list[str] = []
-
-    def selection(self) -> Selection:
-        header = self._data[:_HEADER_SIZE]
-        ulog = b"".join([header, *self._format_records, *self._records])
-        more = self._damages - len(self._notes)
-        notes = (*self._notes, *([f"and {more} more places"] if more else []))
-        return Selection(ulog, self._rows, self._lost_bytes, dict(self._skipped), notes)
-
-    def run(self) -> None:
+    def chunks(self, size: int = BLOCK) -> Iterator[Chunk]:
+        """Walk the file once; yield what stands in about ``size`` bytes at a time."""
         for begin, end in pairwise(self._bounds()):
-            pos = begin
+            pos, self._part_end = begin, end
             while pos < end:
+                chunk = self._chunk(pos, min(pos + size, end), end)
+                pos = chunk.stop
+                yield chunk
+            self.parts.append((begin, self._part_end))
+
+    def _chunk(self, pos: int, until: int, end: int) -> Chunk:
+        """Walk to the first record that begins at ``until`` or a little later."""
+        offsets, slots = [np.empty(0, np.int64)], [np.empty(0, np.uint16)]
+        while pos < until:
+            pos, count = self._follow((pos, until, end))
+            if count:
+                self.counts["D"] += count
+                offsets.append(np.array(self._tables[1][:count], np.int64))
+                slots.append(np.array(self._tables[2][:count], np.uint16))
+            elif pos < until:
                 stop = self._stop(pos, end)
                 wrong = _CUT if stop is None else self._take(pos, stop, end)
                 pos = self._leave_out(pos, stop, end, wrong) if stop is None or wrong else stop
+        found, self._found = self._found, []
+        return Chunk(pos, np.concatenate(offsets), np.concatenate(slots), found)
 
     def _bounds(self) -> list[int]:
         """Return where the parts of the file begin and end; appended parts are rare."""
-        data, start = self._data, _HEADER_SIZE
+        data, start = self._data, HEADER_SIZE
         whole = [start, len(data)]
         stop = self._stop(start, len(data))
-        if stop is None or data[start + 2] != ord("B"):
+        if stop is None or data[start + 2] != _FLAG_BITS:
             return whole
-        if stop - start - _RECORD.size < _FLAGS.size:
-            self._report(start, stop, "expected flags of 40 bytes")
+        if stop - start - _RECORD.size < FLAGS.size:
+            self._lose(start, stop, "expected flags of 40 bytes")
             return [stop, len(data)]
-        _, incompatible, *offsets = _FLAGS.unpack_from(data, start + _RECORD.size)
+        _, incompatible, *offsets = FLAGS.unpack_from(data, start + _RECORD.size)
         if incompatible[0] & ~1 or any(incompatible[1:]):
             raise UnsupportedError(
                 f"expected no flags that forbid reading, got {incompatible.hex()}",
@@ -197,10 +233,12 @@ class _Walk:
             )
         parts = [offset for offset in offsets if offset]
         bounds = [stop, *parts, len(data)]
-        if bool(parts) != bool(incompatible[0]) or bounds != sorted(bounds):
+        increasing = bounds == sorted(bounds) and parts == sorted({*parts})
+        if bool(parts) != bool(incompatible[0]) or not increasing:
             wrong = f"expected offsets of appended parts in {len(data)} bytes, got {parts}"
-            self._report(start, stop, wrong, cut=bool(parts) and parts[-1] > len(data))
+            self._lose(start, stop, wrong, cut=bool(parts) and parts[-1] > len(data))
             return [stop, len(data)]
+        self.counts["B"] = 1
         return bounds
 
     def _stop(self, pos: int, end: int) -> int | None:
@@ -210,145 +248,101 @@ class _Walk:
         stop = pos + _RECORD.size + int.from_bytes(self._data[pos : pos + 2], "little")
         return stop if stop <= end else None
 
-    def _objection(self, pos: int, stop: int) -> str | None:
-        """Say what is wrong with a record, as far as it can be told from the record alone."""
+    def _objection(self, pos: int, stop: int, *, ahead: bool = False) -> str | None:
+        """Say what is wrong with a record; ahead of the walk not all formats are known."""
         start, kind = pos + _RECORD.size, self._data[pos + 2]
-        size, least = stop - start, _LEAST_SIZE.get(kind)
-        if least is None:
-            return f"expected a record type, got byte {kind}"
-        if size < least or (size > least and kind in _EXACT_SIZES):
-            return f"expected {least} bytes in a record of type {chr(kind)}, got {size}"
-        if kind != _DATA:
-            return self._objection_to(kind, self._data[start:stop])
-        topic = self._topics.get(int.from_bytes(self._data[start : start + 2], "little"))
-        if topic and not topic.least <= size - 2 <= topic.most:
-            return f"expected {topic.least} bytes of {topic.name}, got {size - 2}"
-        if not topic and size - 2 not in self._row_sizes:
+        size = stop - start
+        if kind != _DATA or size < _LEAST_ROW:
+            return objection(kind, self._data[start:stop], None if ahead else self.formats)
+        message = self._messages.get(int.from_bytes(self._data[start : start + 2], "little"))
+        if message and not message.least <= size - 2 <= message.most:
+            return f"expected {message.least} bytes of {message.topic.name}, got {size - 2}"
+        if not message and size - 2 not in self._sizes():
             return "expected data of a subscribed topic"
         return None
 
-    def _objection_to(self, kind: int, payload: bytes) -> str | None:
-        """Say what is wrong with the payload of a record that is no data."""
-        sound, expected = True, ""
-        if kind == ord("S"):
-            sound, expected = payload == _SYNC, "the bytes of a sync record"
-        elif kind in b"LC":
-            sound, expected = payload[0] in b"01234567", "a level of 0 to 7 in a text"
-        elif kind in b"IMPQ":
-            sound = _is_setting(payload[kind in b"MQ" :])
-            expected = "'type name' and a value of that type"
-        elif kind == ord("F"):
-            sound = bool(_FORMAT.fullmatch(payload.decode("ascii", "replace")))
-            expected = "a format 'name:type field;...'"
-        elif kind == ord("A"):
-            name = _topic_name(payload)
-            sound, expected = name in self._formats, f"a topic with a format, got {name[:40]!r}"
-        return None if sound else f"expected {expected}"
-
-    def _chain(self, pos: int, end: int, *, may_end: bool) -> bool:
+    def _chain(self, pos: int, end: int, *, may_end: bool, length: int = 3) -> bool:
         """Tell whether records follow each other from ``pos``, so that it is no chance."""
-        for _ in range(_CHAIN):
+        for _ in range(length):
             if pos == end:
                 return may_end
             stop = self._stop(pos, end)
-            if stop is None or self._objection(pos, stop):
+            if stop is None or self._objection(pos, stop, ahead=True):
                 return False
             pos = stop
         return True
 
     def _take(self, pos: int, stop: int, end: int) -> str | None:
-        """Take a record in; return what is wrong with it, or None."""
+        """Take in a record that holds no row; return what is wrong with it, or None."""
         kind = self._data[pos + 2]
-        if kind not in _LEAST_SIZE and self._chain(stop, end, may_end=True):
-            self._skipped[f"records of type {kind}"] += 1  # of a newer writer
+        if kind not in KINDS and self._chain(stop, end, may_end=True, length=2):
+            self.skipped[f"records of type {kind}"] += 1  # of a newer writer
+            self.places.note(f"byte {pos}: a record of unknown type {kind} was passed over")
             return None
         wrong = self._objection(pos, stop)
         if wrong:
             return wrong
+        payload = self._data[pos + _RECORD.size : stop]
         if kind == _DATA:
-            return self._take_row(pos)
-        if kind == ord("F"):
-            return self._take_format(self._data[pos:stop])
-        if kind == ord("A"):
-            return self._take_subscription(self._data[pos:stop])
-        if kind == ord("O"):
-            self._records.append(self._data[pos:stop])
-        return None
-
-    def _take_row(self, pos: int) -> str | None:
-        start = pos + _RECORD.size
-        topic = self._topics.get(int.from_bytes(self._data[start : start + 2], "little"))
-        if topic is None:
             return "expected data of a subscribed topic"
-        if topic.wanted:
-            self._rows += 1
-            size = 2 + topic.least
-            self._records.append(_RECORD.pack(size, _DATA) + self._data[start : start + size])
-        else:
-            self._skipped[topic.name] += 1
+        if kind in b"ALC" and not self._defined:
+            self._close_definitions()
+        if kind == ord("F"):
+            wrong = self._take_format(pos, payload)
+        elif kind == ord("A"):
+            wrong = self._take_subscription(pos, payload)
+        if not wrong:
+            self.counts[chr(kind)] += 1
+            self._found.append(Record(pos, chr(kind), payload))
+        return wrong
+
+    def _take_format(self, pos: int, payload: bytes) -> str | None:
+        name = payload.decode("ascii", "replace").partition(":")[0]
+        wrong = self.formats.add(payload) if not self.topics else f"expected one format of {name}"
+        if wrong:
+            return f"{wrong}, before all subscriptions"
+        self._defined_at.setdefault(name, pos)
+        self._row_sizes = frozenset()
         return None
 
-    def _take_format(self, record: bytes) -> str | None:
-        match = _FORMAT.fullmatch(record[_RECORD.size :].decode("ascii", "replace"))
-        found = [_FIELD.fullmatch(text) for text in match[2].split(";")[:-1]] if match else []
-        fields = [_Field(each[1], int(each[2] or 1), each[3]) for each in found if each]
-        names = {each.name for each in fields if each.times}
-        if not match or len(names) < len(found):
-            return "expected a format of different fields"
-        if self._topics or self._formats.setdefault(match[1], fields) != fields:
-            return f"expected one format of {match[1]}, before all subscriptions"
-        self._format_records.append(record)
+    def _close_definitions(self) -> None:
+        """Complain about formats that hold unknown ones or themselves, or that are huge."""
+        self._defined = True
+        for name, pos in self._defined_at.items():
+            if not self.formats.size(name):
+                self.complain(pos, _UNSOUND.format(name[:40]))
+
+    def _take_subscription(self, pos: int, payload: bytes) -> str | None:
+        multi_id, msg_id = SUBSCRIPTION.unpack_from(payload)
+        topic = Topic(topic_name(payload), multi_id)
+        if not self.formats.size(topic.name):
+            return _UNSOUND.format(topic.name[:40])
+        timestamp_at = self.formats.timestamp_at(topic.name)
+        if timestamp_at is None:
+            return f"expected a format of {topic.name} with a timestamp"
+        if msg_id in self._messages or topic in self._slots:
+            taken = f"got {topic.name} {multi_id} as message {msg_id} again"
+            self.complain(pos, f"expected a new subscription, {taken}")
+        if topic not in self._slots:
+            if len(self.topics) == _MESSAGES:
+                return f"expected at most {_MESSAGES} topics"
+            self._slots[topic] = len(self.topics)
+            self.topics.append(topic)
+            self.timestamps_at.append(timestamp_at)
+        least, most = self.formats.least(topic.name), self.formats.size(topic.name)
+        self._messages[msg_id] = _Message(topic, least, most)
+        row = array("i", [least, most, self._slots[topic]])
+        self._tables[0][3 * msg_id : 3 * msg_id + 3] = row
         return None
 
-    def _take_subscription(self, record: bytes) -> str | None:
-        multi_id, msg_id = _SUBSCRIPTION.unpack_from(record, _RECORD.size)
-        name = _topic_name(record[_RECORD.size :])
-        size = self._size(name)
-        if not size:
-            return f"expected a format of {name[:40]!r} without loops, below 64 KiB"
-        topic = _Topic(name, multi_id, size - self._padding(name), size, name in self._wanted)
-        if msg_id in self._topics or (name, multi_id) in self._instances:
-            return f"expected a new subscription, got {name} {multi_id} as message {msg_id} again"
-        stamped = _Field("uint64_t", 1, "timestamp") in self._formats[name]
-        if topic.wanted and (size > _LARGEST_WANTED or not stamped):
-            return f"expected a format of {name} with a timestamp, and below 1 KiB"
-        self._topics[msg_id] = topic
-        self._instances.add((name, multi_id))
-        if topic.wanted:
-            self._records.append(record)
-        return None
-
-    def _size(self, kind: str, depth: int = 0) -> int:
-        """Return the size of a type [bytes]; 0 where it is unknown, endless or huge."""
-        if kind in self._sizes:
-            return self._sizes[kind]
-        if depth > _DEEPEST_NESTING or kind not in self._formats:
-            return 0
-        total = 0
-        for each in self._formats[kind]:
-            size = self._size(each.kind, depth + 1)
-            total += each.times * size
-            if not size or total > _LARGEST_FORMAT:
-                total = 0
-                break
-        self._sizes[kind] = total
-        return total
-
-    def _padding(self, name: str) -> int:
-        """Return the bytes at the end of a format that a row may leave out."""
-        trailing = takewhile(
-            lambda each: each.name.startswith("_padding"), reversed(self._formats[name])
-        )
-        return sum(each.times * self._size(each.kind) for each in trailing)
-
-    @cached_property
-    def _row_sizes(self) -> frozenset[int]:
-        """Bytes that a row of any topic may have; asked for after the formats."""
-        sizes = {name: self._size(name) for name in self._formats}
-        whole = {size for size in sizes.values() if size}
-        return frozenset(
-            whole | {size - self._padding(name) for name, size in sizes.items() if size}
-        )
+    def _sizes(self) -> frozenset[int]:
+        """Return the bytes that a row of any format may have."""
+        if not self._row_sizes:
+            sound = [name for name in self.formats.text if self.formats.size(name)]
+            self._row_sizes = frozenset(
+                {size(name) for name in sound for size in (self.formats.size, self.formats.least)}
+            )
+        return self._row_sizes
 
     def _leave_out(self, pos: int, stop: int | None, end: int, reason: str | None) -> int:
         """Report damage at ``pos``; return where sound records go on."""
@@ -356,8 +350,11 @@ class _Walk:
         if onward is None and stop is not None and self._chain(stop, end, may_end=True):
             onward = stop
         if onward is None and stop is None and end < len(self._data):
+            self._part_end = pos
             return end  # a part that was appended later may cut the record before it
-        self._report(pos, onward or end, reason or "", cut=onward is None and stop is None)
+        cut = onward is None and stop is None
+        wrong = f"{reason}, which leaves {end - pos} bytes" if cut else reason or ""
+        self._lose(pos, onward or end, wrong, cut=cut)
         return onward or end
 
     def _search(self, pos: int, end: int) -> int | None:
@@ -369,16 +366,33 @@ class _Walk:
             pos += 1
         return None
 
-    def _report(self, pos: int, onward: int, reason: str, *, cut: bool = False) -> None:
+    def _lose(self, pos: int, onward: int, reason: str, *, cut: bool = False) -> None:
         """Raise damage, or count it."""
+        self._raise_if_strict(pos, reason, TruncatedError if cut else FormatError)
+        self.lost_bytes += onward - pos
+        self.places.note(f"byte {pos}: {reason}; {onward - pos} bytes left out")
+
+    def complain(self, pos: int, reason: str) -> None:
+        """Raise what is wrong with a record that is whole, or note it."""
+        self._raise_if_strict(pos, reason, FormatError)
+        self.complaints.note(f"byte {pos}: {reason}")
+
+    def _raise_if_strict(self, pos: int, reason: str, kind: type[FormatError]) -> None:
         if not self._salvage:
-            kind = TruncatedError if cut else FormatError
             raise kind(
                 f'byte {pos}: {reason}; on_error="salvage" reads what is whole',
                 path=self._path,
                 offset=pos,
             )
-        self._lost_bytes += onward - pos
-        self._damages += 1
-        if self._damages <= _NOTES_KEPT:
-            self._notes.append(f"byte {pos}: {reason}; {onward - pos} bytes left out")
+
+
+def _follower(
+    data: Bytes, tables: tuple[array[int], array[int], array[int]]
+) -> Callable[[tuple[int, int, int]], tuple[int, int]]:
+    """Return the walk over data records, compiled where that pays."""
+    if len(data) < _PLAIN:
+        return lambda span: follow_rows(data, span, *tables)
+    viewed = np.frombuffer(data, np.uint8)
+    views = [np.frombuffer(table, table.typecode) for table in tables]
+    walk = compiled(follow_rows)
+    return lambda span: walk(viewed, span, *views)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from strapdown.errors import UnknownNameError
 from strapdown.formats._npz_recording import npz_writer
 from strapdown.formats._single import csv_writer, tum_writer
+from strapdown.formats.bag_writer import bag_writer
 from strapdown.formats.mcap_writer import mcap_writer
 from strapdown.formats.parquet import parquet_writer
+from strapdown.formats.ulog_recording import ulog_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +44,8 @@ class BlockWriter(Protocol):
 
 _WRITERS: Final[dict[str, Callable[..., AbstractContextManager[BlockWriter]]]] = {
     ".mcap": mcap_writer,
+    ".bag": bag_writer,
+    ".ulg": ulog_writer,
     ".csv": csv_writer,
     ".tum": tum_writer,
     ".npz": npz_writer,
@@ -58,7 +62,7 @@ def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[
     Parameters
     ----------
     path : path-like
-        Ends in .mcap, .npz, .parquet (any topics), .csv (one IMU) or .tum (one
+        Ends in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU) or .tum (one
         trajectory).
     force : bool
         Replace a file that exists.

@@ -15,8 +15,21 @@ begin with ``#`` are ignored.
 
 The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
 first line also says ``orientation=sensor``, the sensor itself gave the orientation, and it is
-the series' ``q_world_from_body`` too. What is
-written reads back equal, and writing it again gives the same bytes.
+the series' ``q_world_from_body`` too.
+
+Increments are a file of their own, whose first line names no world::
+
+    # strapdown body=FRD
+    t_ns,delta_angle_x,...,accel_calibration_count
+
+``t_ns`` is the end of each interval; ``delta_angle_{x,y,z}`` [rad, body],
+``delta_velocity_{x,y,z}`` [m/s, body at the middle of the interval], ``delta_angle_dt_ns`` and
+``delta_velocity_dt_ns`` [ns] follow, all eight of them, then ``gyro_clipping``,
+``accel_clipping``, ``gyro_calibration_count`` and ``accel_calibration_count``, which are 0 where
+they are absent. They are ``increments["vehicle_imu"]``.
+
+What is written reads back equal, but for the identity of the sensor, and writing it again gives
+the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +41,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from strapdown._columns import present
-from strapdown.errors import FormatError, FrameError, UnknownNameError, ValueRangeError
+from strapdown.errors import (
+    FormatError,
+    FrameError,
+    ShapeError,
+    UnknownNameError,
+    ValueRangeError,
+)
 from strapdown.formats._text import (
     Column,
     Layout,
@@ -39,7 +58,7 @@ from strapdown.formats._text import (
     write_table,
 )
 from strapdown.formats.recording import ReadReport, Recording
-from strapdown.series import ImuSeries, SensorIdentity, Trajectory
+from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
@@ -54,26 +73,27 @@ if TYPE_CHECKING:
 __all__ = ["Unheld", "read", "sniff", "write"]
 
 _GROUP_OF: Final = {
-    "angular_velocity": "angular_velocity",
-    "specific_force": "specific_force",
-    "magnetic_field": "magnetic_field",
-    "gyro_clipping": "gyro_clipping",
-    "accel_clipping": "accel_clipping",
     "q_world_from_body": "orientation",
     "position_world": "position",
     "velocity_world": "velocity",
 }
-"""Columns of a series, and what they are called in the file."""
+"""Columns of a series that are called otherwise in the file."""
 
+_VECTORS: Final = ("angular_velocity", "specific_force", "magnetic_field")
+_DELTAS: Final = ("delta_angle", "delta_velocity")
+_SPANS: Final = ("delta_angle_dt_ns", "delta_velocity_dt_ns")
 _BITS: Final = ("gyro_clipping", "accel_clipping")
+_COUNTS: Final = ("gyro_calibration_count", "accel_calibration_count")
+_POSE: Final = ("orientation", "position", "velocity")
 _NAMES: Final = {
     group: (group,)
-    if group in _BITS
+    if group in {*_SPANS, *_BITS, *_COUNTS}
     else tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
-    for group in _GROUP_OF.values()
+    for group in (*_VECTORS, *_DELTAS, *_SPANS, *_BITS, *_COUNTS, *_POSE)
 }
-_IMU_GROUPS: Final = ("angular_velocity", "specific_force", "magnetic_field", *_BITS)
-_TRAJECTORY_GROUPS: Final = ("orientation", "position", "velocity")
+"""Columns of the file by what they are together, in their order."""
+
+_INCREMENTS: Final = tuple(name for group in (*_DELTAS, *_SPANS) for name in _NAMES[group])
 _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
 
@@ -96,13 +116,14 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     columns : mapping, optional
         For a file that is not ours: from our column name to its column name and the factor to
         our unit, such as ``{"t_ns": ("Time (s)", 1e9), "angular_velocity_x": ("Gyro X (deg/s)",
-        RAD_PER_DEG), ...}``. The factor of ``t_ns`` is 1, 1e3, 1e6 or 1e9; decimal times are
-        read exactly.
+        RAD_PER_DEG), ...}``. The factor of a column in ns is 1, 1e3, 1e6 or 1e9; decimal times
+        are read exactly.
 
     Returns
     -------
     Recording
-        ``imu["imu"]`` and ``trajectories["trajectory"]``, as far as the columns are there.
+        ``imu["imu"]``, ``trajectories["trajectory"]`` and ``increments["vehicle_imu"]``, as far
+        as the columns are there.
 
     Raises
     ------
@@ -113,20 +134,23 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     UnknownNameError
         ``columns`` names a column that we do not have.
     ValueRangeError
-        ``columns`` gives time a factor that we do not read.
+        ``columns`` gives a time a factor that we do not read.
     """
     opening = read_opening(path)
     separator, header = _header(opening.line)
     found = _find(path, header, columns)
-    stamp, groups = found["t_ns"], [group for group in _NAMES if _NAMES[group][0] in found]
+    stamp, there = found["t_ns"], [group for group in _NAMES if _NAMES[group][0] in found]
+    groups = [group for group in there if group not in _SPANS]
+    spans = [found[name] for name in _SPANS if name in there]
     layout = Layout(
         separator=separator,
         width=len(header),
         stamp=stamp,
-        read_stamp=_stamp_reader(stamp.factor),
+        read_stamp=_time_reader("t_ns", stamp.factor),
         columns=[found[name] for group in groups for name in _NAMES[group]],
         header=True,
         ended=opening.tags is not None,
+        spans=[(span, _time_reader(span.name, span.factor)) for span in spans],
     )
     table = read_table(path, layout, salvage=salvage)
     ends = np.cumsum([len(_NAMES[group]) for group in groups])
@@ -147,18 +171,19 @@ class Unheld(NamedTuple):
 
 def write(
     path: Path,
-    first: ImuSeries | Trajectory,
+    first: ImuSeries | Trajectory | Increments,
     *others: ImuSeries | Trajectory,
     append: bool = False,
 ) -> Unheld:
-    """Write a series, a trajectory, or several that share their stamps and frames.
+    """Write increments, a series, a trajectory, or series that share their stamps and frames.
 
     Parameters
     ----------
     path : Path
         The file; one that exists is replaced.
     first, *others : ImuSeries or Trajectory
-        What to write. A column that two of them hold must be equal.
+        What to write. A column that two of them hold must be equal. ``first`` may be
+        Increments, alone.
     append : bool
         Add the rows to a file that was begun with the same columns and frames.
 
@@ -171,6 +196,8 @@ def write(
     ------
     FrameError
         They stand in different frames.
+    ShapeError
+        The rows before, to which these are to be appended, have other columns or frames.
     ValueRangeError
         They have different stamps, or disagree about a column.
     """
@@ -178,10 +205,10 @@ def write(
     unheld = Unheld(Counter(), {})
     parts = (first, *others)
     for part in parts:
-        if (part.body, part.world) != (first.body, first.world):
+        if _frames(part) != _frames(first):
             raise FrameError(
-                f"expected {first.world} from {first.body} throughout one file, got {part.world} "
-                f"from {part.body}; convert with in_frames()"
+                f"expected {_frames(first)} throughout one file, got {_frames(part)}; "
+                "convert with in_frames()"
             )
         for name, _, array in present(part):
             group = _GROUP_OF.get(name, name)
@@ -192,7 +219,7 @@ def write(
                     unheld.about[name] = None
                 else:
                     unheld.samples[name] += len(part)
-        if isinstance(part, ImuSeries) and part.sensor != SensorIdentity():
+        if not isinstance(part, Trajectory) and part.sensor != SensorIdentity():
             unheld.about[f"the sensor's identity, {part.sensor}"] = None
     groups = [group for group in _NAMES if group in vectors]
     header = ["t_ns", *(name for group in groups for name in _NAMES[group])]
@@ -200,12 +227,24 @@ def write(
         vectors["t_ns"],
         *(column for group in groups for column in np.atleast_2d(vectors[group].T)),
     ]
-    frames = f"# strapdown body={first.body} world={first.world}"
+    frames = f"# strapdown {_frames(first)}"
     if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
         frames += " orientation=sensor"
-    heading = [] if append else [frames, ",".join(header)]
+    opening = Opening((frames,), ",".join(header))
+    if append and len(first) and read_opening(path) != opening:
+        raise ShapeError(
+            f"expected the columns and frames of the rows before, got {frames[2:]!r} with "
+            f"{_listed(header)}; write another file"
+        )
+    heading = [] if append else [frames, opening.line]
     write_table(path, heading, columns, ",", append=append)
     return unheld
+
+
+def _frames(part: ImuSeries | Trajectory | Increments) -> str:
+    """Return the tags of the first line; increments know no world."""
+    world = "" if isinstance(part, Increments) else f" world={part.world}"
+    return f"body={part.body}{world}"
 
 
 def _header(line: str) -> tuple[str, list[str]]:
@@ -238,6 +277,8 @@ def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str,
                 path=path,
             )
         found[name] = Column(theirs, header.index(theirs), factor)
+    if "delta_angle_x" not in found:
+        found = {name: column for name, column in found.items() if name not in _COUNTS}
     if "t_ns" not in found or len(found) == 1:
         raise FormatError(
             f"expected a header with t_ns and at least one vector, got {_listed(header)}; "
@@ -247,7 +288,7 @@ def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str,
             "time x y z qx qy qz qw without a header",
             path=path,
         )
-    for names in _NAMES.values():
+    for names in (*_NAMES.values(), _INCREMENTS):
         there = [name for name in names if name in found]
         if there and len(there) < len(names):
             raise FormatError(f"expected {_listed(names)}, got {_listed(there)} only", path=path)
@@ -258,12 +299,12 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))[:200]
 
 
-def _stamp_reader(factor: float) -> Callable[[str], int]:
+def _time_reader(name: str, factor: float) -> Callable[[str], int]:
     """Return what reads a time, exactly, in units of ``factor`` nanoseconds."""
     if factor == 1:
         return int
     if factor not in _DECIMAL_SHIFT:
-        raise ValueRangeError(f"expected the factor of t_ns as 1, 1e3, 1e6 or 1e9, got {factor}")
+        raise ValueRangeError(f"expected the factor of {name} as 1, 1e3, 1e6 or 1e9, got {factor}")
     shift = _DECIMAL_SHIFT[int(factor)]
     if shift == 0:
         return ns_from_decimal_seconds
@@ -277,16 +318,17 @@ def _stamp_reader(factor: float) -> Callable[[str], int]:
     return read_stamp
 
 
-def _bits(path: Path, name: str, values: FloatArray) -> ByteArray:
+def _bytes(path: Path, name: str, values: FloatArray) -> ByteArray:
+    """Return a column of clipping bits or counts."""
     with np.errstate(invalid="ignore"):
-        bits = values[:, 0].astype(np.uint8)
-    if not np.array_equal(bits, values[:, 0]):
-        row = int(np.flatnonzero(bits != values[:, 0])[0])
+        whole = values[:, 0].astype(np.uint8)
+    if not np.array_equal(whole, values[:, 0]):
+        row = int(np.flatnonzero(whole != values[:, 0])[0])
         raise FormatError(
             f"expected {name} as whole numbers from 0 to 255, got {values[row, 0]} in row {row}",
             path=path,
         )
-    return bits
+    return whole
 
 
 def _recording(
@@ -296,27 +338,38 @@ def _recording(
     vectors: Mapping[str, FloatArray],
     notes: list[str],
 ) -> Recording:
-    """Sort the vectors of a file into series and trajectory."""
+    """Sort the columns of a file into series, trajectory and increments."""
     body, world, frame_notes = opening.frames(path)
     notes = [*frame_notes, *table.notes, *notes]
     of_sensor = (opening.tags or {}).get("orientation") == "sensor"
-    imu, trajectories = {}, {}
+    imu, trajectories, increments = {}, {}, {}
     unknown = np.full((len(table.t_ns), 4), np.nan)
-    if not vectors.keys().isdisjoint(_IMU_GROUPS):
-        notes += [f"the file has no {name}: NaN" for name in _IMU_GROUPS[:2] if name not in vectors]
-        bits = {name: _bits(path, name, vectors[name]) for name in _BITS if name in vectors}
+    bytes_of = {
+        name: _bytes(path, name, vectors[name]) for name in (*_BITS, *_COUNTS) if name in vectors
+    }
+    if "delta_angle" in vectors:
+        increments["vehicle_imu"] = Increments(
+            table.t_ns,
+            vectors["delta_angle"],
+            vectors["delta_velocity"],
+            *table.spans_ns.T,
+            **bytes_of,
+            body=body,
+        )
+    if not vectors.keys().isdisjoint(_VECTORS if increments else (*_VECTORS, *_BITS)):
+        notes += [f"the file has no {name}: NaN" for name in _VECTORS[:2] if name not in vectors]
         imu["imu"] = ImuSeries(
             table.t_ns,
             vectors.get("angular_velocity", unknown[:, :3]),
             vectors.get("specific_force", unknown[:, :3]),
             magnetic_field=vectors.get("magnetic_field"),
             q_world_from_body=vectors.get("orientation") if of_sensor else None,
-            gyro_clipping=bits.get("gyro_clipping"),
-            accel_clipping=bits.get("accel_clipping"),
+            gyro_clipping=bytes_of.get("gyro_clipping"),
+            accel_clipping=bytes_of.get("accel_clipping"),
             body=body,
             world=world,
         )
-    if not vectors.keys().isdisjoint(_TRAJECTORY_GROUPS):
+    if not vectors.keys().isdisjoint(_POSE):
         trajectories["trajectory"] = Trajectory(
             table.t_ns,
             vectors.get("orientation", unknown),
@@ -326,4 +379,4 @@ def _recording(
             world=world,
         )
     report = ReadReport("csv", len(table.t_ns), table.lost, notes=tuple(notes))
-    return Recording(path, report, imu, trajectories)
+    return Recording(path, report, imu, trajectories, increments)

@@ -91,5 +91,6 @@ def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording
         skipped=topics.skipped,
         notes=tuple(topics.notes),
         damage=tuple(topics.damage),
+        coverage=topics.coverage,
     )
     return Recording(path, report, *content)

@@ -24,16 +24,15 @@ message, and so is log time unless it is given.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from heapq import merge
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from strapdown._version import __version__
 from strapdown.errors import ValueRangeError
 from strapdown.formats._description import sealed
-from strapdown.formats._mcap_parts import parts_of
+from strapdown.formats._mcap_parts import in_turn, parts_of
 from strapdown.formats._output import replacing
 from strapdown.formats._topics import HORUS_ENCODING, HORUS_IMU
 from strapdown.formats.mcap_reader import DESCRIPTION
@@ -52,15 +51,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from mcap.writer import Writer
-
     from strapdown.formats._tables import Series
     from strapdown.formats.recording import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = ["McapBlocks", "McapWriter", "mcap_writer", "write"]
 
-_CHUNK: Final = 256 * 2**10
 _QOS: Final = """\
 - history: 1
   depth: 10
@@ -186,7 +182,7 @@ class McapWriter:
         force: bool = False,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        from mcap.writer import CompressionType, Writer  # noqa: PLC0415 (only writing needs it)
+        from strapdown.formats._mcap_bulk import McapFile  # noqa: PLC0415 (it needs mcap)
 
         self.messages = 0
         self._closed = False
@@ -197,15 +193,10 @@ class McapWriter:
         with ExitStack() as stack:
             partial = stack.enter_context(replacing(Path(path), force=force))
             stream = stack.enter_context(partial.open("wb"))
-            self._writer: Writer = Writer(
-                stream,
-                chunk_size=_CHUNK,
-                compression=CompressionType.ZSTD,
-                enable_crcs=True,
-                enable_data_crcs=True,
-            )
-            self._writer.start("ros2", f"strapdown/{__version__}")
-            self._writer.add_metadata("strapdown", {"version": __version__, **(metadata or {})})
+            worker = stack.enter_context(ThreadPoolExecutor(1))
+            library = f"strapdown/{__version__}"
+            self._file = McapFile(stream, worker, profile="ros2", library=library)
+            self._file.add_metadata("strapdown", {"version": __version__, **(metadata or {})})
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -231,7 +222,7 @@ class McapWriter:
         if not self._closed:
             self._closed = True
             with self._stack:
-                self._writer.finish()  # type: ignore[no-untyped-call]
+                self._file.finish()
 
     def write(
         self, topic: str, message: Imu | RosImu | VehicleImu, *, log_time_ns: int | None = None
@@ -264,7 +255,12 @@ class McapWriter:
         else:
             raise TypeError(f"expected Imu, RosImu or VehicleImu, got {type(message).__name__}")
         log_time_ns = stamp if log_time_ns is None else log_time_ns
-        self._put(self._channel(topic, kind), stamp, payload, log_time_ns)
+        self._check_open()
+        for name, value in (("the stamp", stamp), ("log_time_ns", log_time_ns)):
+            if not 0 <= value < 2**64:
+                raise ValueRangeError(f"expected {name} from 0 to 2^64 - 1 ns, got {value}")
+        self._file.add_message(self._channel(topic, kind), log_time_ns, stamp, payload)
+        self.messages += 1
 
     def write_series(
         self,
@@ -286,6 +282,9 @@ class McapWriter:
             A stamp is negative, or another number does not fit its field; nothing of the
             block of rows that holds it is written. Or a topic goes on in other frames.
         """
+        from strapdown.formats._mcap_bulk import Rows  # noqa: PLC0415 (it needs mcap)
+
+        self._check_open()
         groups: dict[str, Mapping[str, Series]] = {
             "imu": imu or {},
             "trajectories": trajectories or {},
@@ -303,9 +302,10 @@ class McapWriter:
                 if unsaid:
                     lost.append(f"{topic}: {', '.join(unsaid)}")
         channels = [self._channel(part.topic, part.kind.name) for part in parts]
-        streams = [part.messages(channel) for part, channel in zip(parts, channels, strict=True)]
-        for stamp, channel, payload in merge(*streams, key=itemgetter(0)):
-            self._put(channel, stamp, payload, stamp)
+        for rows, turns in in_turn(parts):
+            parts_now = [Rows(channels[number], t_ns, data) for number, t_ns, data in rows]
+            self._file.add(parts_now, turns)
+            self.messages += len(turns)
         return lost
 
     def _describe(self, said: dict[str, str]) -> None:
@@ -313,7 +313,7 @@ class McapWriter:
         topic = said["topic"]
         if topic not in self._said:
             self._said[topic] = said
-            self._writer.add_metadata(DESCRIPTION, sealed(said))
+            self._file.add_metadata(DESCRIPTION, sealed(said))
         elif self._said[topic] != said:
             raise ValueRangeError(
                 f"expected {topic} described as in the blocks before, got {said}; write it to "
@@ -327,21 +327,16 @@ class McapWriter:
             if kind not in self._schemas:
                 definition = "" if ros is None else ros.definition
                 encoding = "" if ros is None else "ros2msg"
-                schema = self._writer.register_schema(kind, encoding, definition.encode())
+                schema = self._file.add_schema(kind, encoding, definition.encode())
                 self._schemas[kind] = schema
             metadata = {"offered_qos_profiles": _QOS}
             if ros is not None:
                 metadata["topic_type_hash"] = ros.rihs01
-            self._channels[topic, kind] = self._writer.register_channel(
+            self._channels[topic, kind] = self._file.add_channel(
                 topic, HORUS_ENCODING if ros is None else Wire.CDR, self._schemas[kind], metadata
             )
         return self._channels[topic, kind]
 
-    def _put(self, channel: int, stamp: int, payload: bytes, log_time_ns: int) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise ValueError("expected an open writer, got one that is closed")
-        for name, value in (("the stamp", stamp), ("log_time_ns", log_time_ns)):
-            if not 0 <= value < 2**64:
-                raise ValueRangeError(f"expected {name} from 0 to 2^64 - 1 ns, got {value}")
-        self._writer.add_message(channel, log_time_ns, payload, stamp)
-        self.messages += 1

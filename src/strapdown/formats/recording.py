@@ -16,11 +16,13 @@ from strapdown.series import ImuSeries, Increments, Trajectory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
 
+    from strapdown.formats.px4_log import Px4Log
+
     Held = TypeVar("Held")
 
 __all__ = ["ReadReport", "Recording", "WriteReport", "as_recording"]
 
-_REFERENCE_WORDS = ("truth", "reference")
+REFERENCE_WORDS = ("truth", "reference")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class ReadReport:
         What a user should know, one line each.
     damage : tuple of str
         What is broken in the file, one line each.
+    coverage : mapping of str to float
+        For streams of increments or mean rates whose intervals are known: their sum over the
+        time from the first to the last. Below 1, motion is missing.
     """
 
     format: str
@@ -52,6 +57,7 @@ class ReadReport:
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
+    coverage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def lossless(self) -> bool:
@@ -97,6 +103,10 @@ class Recording:
         Attitude, pose or reference, by topic name.
     increments : mapping of str to Increments
         By topic name.
+    log : Px4Log, optional
+        The whole log, where the file is one of PX4. Not compared.
+    clock_offset_ns : int, optional
+        Added to the stamps it gives nanoseconds since 1970; None where that is not known.
     """
 
     path: Path = Path()
@@ -104,6 +114,8 @@ class Recording:
     imu: Mapping[str, ImuSeries] = field(default_factory=dict)
     trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
     increments: Mapping[str, Increments] = field(default_factory=dict)
+    log: Px4Log | None = field(default=None, compare=False, repr=False)
+    clock_offset_ns: int | None = None
 
     def imu_series(self, topic: str | None = None) -> ImuSeries:
         """Return the samples of one IMU.
@@ -182,7 +194,7 @@ class Recording:
         named = {
             name: track
             for name, track in self.tracks.items()
-            if any(word in name.lower() for word in _REFERENCE_WORDS)
+            if any(word in name.lower() for word in REFERENCE_WORDS)
         }
         tracks = named or self.tracks
         return max(tracks, key=lambda name: len(tracks[name]), default=None)

@@ -112,6 +112,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
         skipped=topics.skipped,
         notes=tuple(topics.notes),
         damage=tuple(topics.damage),
+        coverage=topics.coverage,
     )
     return Recording(path, report, *content)
 

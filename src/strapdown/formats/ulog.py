@@ -1,71 +1,62 @@
-"""ULog, the log of PX4, read through pyulog.
+"""ULog, the log of PX4, as series.
 
-Read are the topics ``vehicle_imu`` (as ``increments["vehicle_imu.0"]``, one for each IMU),
-``sensor_combined`` (as ``imu["sensor_combined"]``) and ``vehicle_attitude`` (as
-``trajectories["vehicle_attitude"]``), in every version that the formats in the file describe;
-``vehicle_magnetometer``, in logs of 2016 a part of ``sensor_combined``, becomes the magnetic
-field on the IMU row that is nearest in time, and NaN on the others. Frames are those of PX4,
-NED and FRD.
+Read are, in every version that the formats in the file describe:
 
-* ``sensor_combined`` holds mean rates. They are stamped at the middle of their interval,
-  ``timestamp - gyro_integral_dt / 2``. Rows whose accelerometer PX4 marks invalid are NaN.
-* ``vehicle_imu`` is often logged at 2 Hz only. The notes give its coverage, the sum of the
-  intervals over the time; a stream below 1 must not be integrated.
-* Stamps are those of the autopilot: time since its start, or in simulation the epoch.
+* ``vehicle_imu``, as ``increments["vehicle_imu.0"]``, one for each IMU;
+* ``sensor_combined``, as ``imu["sensor_combined"]``: mean rates, stamped at the middle of their
+  interval, ``timestamp - gyro_integral_dt / 2``. Rows whose accelerometer PX4 marks invalid are
+  NaN. ``vehicle_magnetometer``, in logs of 2016 a part of the same topic, becomes the magnetic
+  field on the row that is nearest in time, and NaN on the others;
+* ``sensor_gyro`` and ``sensor_accel``, as ``imu["sensor_gyro.0"]``: what one driver gave,
+  uncalibrated and in axes of the board; the other triad is NaN;
+* ``sensor_gyro_fifo`` and ``sensor_accel_fifo``, the same sample by sample;
+* ``vehicle_attitude``, ``vehicle_attitude_groundtruth`` and ``vehicle_odometry``, as
+  trajectories.
 
-ULog has no checksum. Damage to the framing is found (see :mod:`strapdown.formats._ulog_records`);
-a flipped bit in a value cannot be, unless the value becomes implausible, which is noted.
+Frames are those of PX4, NED and FRD. Stamps are those of the autopilot: time since its start, or
+in simulation the epoch; ``Recording.clock_offset_ns`` leads to the epoch. PX4 often logs
+``vehicle_imu`` at 2 Hz only. The report gives the coverage, the sum of the intervals over the
+time; a stream below 1 must not be integrated.
+
+The rest of a log is in :mod:`strapdown.formats.px4_log`.
 
 References
 ----------
 PX4 ULog file format, https://docs.px4.io/main/en/dev_log/ulog_file_format.html;
-PX4-Autopilot/msg: VehicleImu, SensorCombined, VehicleAttitude, VehicleMagnetometer.
+PX4-Autopilot/msg: VehicleImu, SensorCombined, SensorGyroFifo, VehicleAttitude, VehicleOdometry,
+VehicleMagnetometer, SensorGps.
 """
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+import mmap
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from strapdown.errors import FormatError
-from strapdown.formats._guard import foreign_reader
-from strapdown.formats._plausible import doubts
-from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
-from strapdown.formats._ulog_records import MAGIC, select
-from strapdown.formats.recording import ReadReport, Recording
-from strapdown.geometry import quaternion
-from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.messages.conversion import increments_from_vehicle_imu
-from strapdown.messages.px4 import VehicleImu
-from strapdown.series import ImuSeries, Trajectory
-from strapdown.units import GAUSS, NS_PER_US
+from strapdown.formats._ulog_contents import Contents, rows_at
+from strapdown.formats._ulog_records import BLOCK, MAGIC, Records, Topic, load_bytes
+from strapdown.formats._ulog_series import TOPICS, SeriesReader
+from strapdown.formats.px4_log import load, read_report
+from strapdown.formats.recording import ReadReport
+from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from strapdown._typing import AnyArray, ByteArray, FloatArray, IntArray
-    from strapdown.formats._ulog_records import Selection
-    from strapdown.series import Increments
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["read", "sniff"]
+    from strapdown.formats._ulog_formats import Value
+    from strapdown.formats.recording import Recording
 
-_TOPICS: Final = ("vehicle_imu", "sensor_combined", "vehicle_attitude", "vehicle_magnetometer")
-_OPTIONAL: Final = (
-    "accel_device_id",
-    "gyro_device_id",
-    "delta_angle_clipping",
-    "delta_velocity_clipping",
-    "accel_calibration_count",
-    "gyro_calibration_count",
-)
-_INVALID: Final = 0x7FFFFFFF
+__all__ = ["UlogBlocks", "read", "sniff"]
+
+_CLOCKS: Final = frozenset({"sensor_gps", "vehicle_gps_position"})
+_MODERN_US: Final = 10**15
+"""Later stamps count from 1970: this is September 2001, or 31 years of uptime."""
 _LATEST_US: Final = (2**63 - 1) // NS_PER_US
-_LONGEST_US: Final = 2**32 - 1
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
@@ -86,7 +77,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     Returns
     -------
     Recording
-        The topics that the module names, as far as they are there.
+        The topics that the module names, as far as they are there, and the log.
 
     Raises
     ------
@@ -97,195 +88,127 @@ def read(path: Path, *, salvage: bool) -> Recording:
     FormatError
         This is no ULog, or a record is damaged: the offset is that of the record.
     """
-    selection = select(path.read_bytes(), _TOPICS, path=path, salvage=salvage)
-    logged, notes = _parse(path, selection)
-    topics = [_sound(topic, salvage=salvage) for topic in logged]
-    increments = {topic.key: _increments(topic) for topic in topics if topic.name == "vehicle_imu"}
-    attitude = {topic.key: _attitude(topic) for topic in topics if topic.name == "vehicle_attitude"}
-    imu = {}
-    for topic in topics:
-        if topic.name == "sensor_combined":
-            imu[topic.key], said = _with_magnetometer(_rates(topic), topic, topics)
-            notes += said
-    for name, series in (increments | imu | attitude).items():
-        notes += doubts(name, series)
-    notes += [_coverage(name, series) for name, series in increments.items() if len(series)]
-    report = ReadReport(
-        "ulog",
-        messages=sum(map(len, (increments | imu | attitude).values())),
-        lost_messages=sum(map(len, logged)) - sum(map(len, topics)),
-        lost_bytes=selection.lost_bytes,
-        skipped=selection.skipped,
-        notes=(*selection.notes, *notes),
+    log = load(path, salvage=salvage)
+    series = SeriesReader(path, salvage=salvage)
+    filled = {Topic(*topic): each.rows for topic, each in log.topics.items() if each.rows}
+    recording = series.block({topic: log.rows(*topic) for topic in filled if topic.name in TOPICS})
+    clocks = (log.rows(*topic) for topic in filled if topic.name in _CLOCKS)
+    offset_us = _clock_of(log.info, log.start_us)
+    if offset_us is None:
+        offset_us = next((us for us in map(_clock_of_rows, clocks) if us is not None), None)
+    return replace(
+        recording,
+        report=_with_series(log.report, filled, series),
+        log=log,
+        clock_offset_ns=None if offset_us is None else offset_us * NS_PER_US,
     )
-    return Recording(path, report, imu, attitude, increments)
 
 
-@dataclass(frozen=True)
-class _Topic:
-    """The rows of one instance of a topic, by column; arrays are ``name[0]``, ``name[1]``..."""
+class UlogBlocks:
+    """A ULog block by block, in bounded memory.
 
-    path: Path
-    name: str
-    multi_id: int
-    columns: Mapping[str, AnyArray]
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Whether damaged records are counted and left out, rather than raised.
+    block_bytes : int
+        Bytes of the file that become one block.
 
-    def __len__(self) -> int:
-        return len(self.columns["timestamp"])
+    Raises
+    ------
+    FormatError
+        While it is iterated over: as :func:`read`.
+    """
+
+    def __init__(self, path: Path, *, salvage: bool, block_bytes: int = BLOCK) -> None:
+        self._path, self._salvage, self._block_bytes = path, salvage, block_bytes
+        self._report = ReadReport("ulog")
 
     @property
-    def key(self) -> str:
-        """What the recording calls it."""
-        numbered = self.multi_id or self.name == "vehicle_imu"
-        return f"{self.name}.{self.multi_id}" if numbered else self.name
+    def report(self) -> ReadReport:
+        """An account of the reading, after the last block."""
+        return self._report
 
-    @property
-    def t_ns(self) -> IntArray:
-        """When the row was sampled; early versions only say when it was published."""
-        name = "timestamp_sample" if "timestamp_sample" in self.columns else "timestamp"
-        return self.whole(name).astype(np.int64) * NS_PER_US
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning; a block has the topics with rows in it."""
+        data = load_bytes(self._path)
+        records = Records(data, path=self._path, salvage=self._salvage)
+        contents, series = Contents(data, records), SeriesReader(self._path, salvage=self._salvage)
+        clock_ns, begin = None, 0
+        for number, chunk in enumerate(records.chunks(self._block_bytes)):
+            rows = {
+                topic: rows_at(data, offsets, records.formats.dtype(topic.name))
+                for topic, offsets in contents.take(chunk).items()
+                if topic.name in TOPICS
+            }
+            if not number:
+                clock_ns = self._clock_ns(contents)
+            block = series.block(rows)
+            del rows
+            if not number or block.imu or block.increments or block.trajectories:
+                yield replace(block, report=ReadReport("ulog"), clock_offset_ns=clock_ns)
+            begin = _forget(data, begin, chunk.stop)
+        read = {topic: seen.rows for topic, seen in contents.seen.items()}
+        self._report = _with_series(read_report(records, contents), read, series)
 
-    def column(self, name: str) -> AnyArray:
-        """Return one column."""
-        if name not in self.columns:
-            raise FormatError(f"expected a field {name}", path=self.path, topic=self.name)
-        return self.columns[name]
-
-    def whole(self, name: str) -> AnyArray:
-        """Return one column of integers."""
-        values = self.column(name)
-        if values.dtype.kind not in "iu":
-            raise FormatError(
-                f"expected whole numbers in {name}, got {values.dtype}",
-                path=self.path,
-                topic=self.name,
-            )
-        return values
-
-    def vector(self, name: str, size: int) -> FloatArray:
-        """Return a vector of float64."""
-        parts = [self.column(f"{name}[{axis}]") for axis in range(size)]
-        with np.errstate(invalid="ignore"):  # a signalling NaN
-            return np.stack(parts, axis=1, dtype=np.float64)
-
-    def intervals_us(self, name: str) -> FloatArray:
-        """Return intervals; logs of 2016 give seconds as float."""
-        values = self.column(name)
-        with np.errstate(invalid="ignore", over="ignore"):
-            us = values.astype(np.float64) * (1e6 if values.dtype.kind == "f" else 1.0)
-            return np.rint(us)
-
-
-def _parse(path: Path, selection: Selection) -> tuple[list[_Topic], list[str]]:
-    """Let pyulog decode the records; return the topics, and what it and the log say."""
-    from pyulog import ULog  # noqa: PLC0415 (only logs need it)
-
-    talk = io.StringIO()
-    with foreign_reader(path, "ULog"), redirect_stdout(talk):
-        log = ULog(io.BytesIO(selection.ulog), list(_TOPICS))
-        topics = [_Topic(path, data.name, data.multi_id, data.data) for data in log.data_list]
-        dropouts_ms = [dropout.duration for dropout in log.dropouts]
-    rows = sum(map(len, topics))
-    if log.file_corruption or rows != selection.rows:
-        raise FormatError(f"expected {selection.rows} rows from pyulog, got {rows}", path=path)
-    notes = talk.getvalue().splitlines()
-    if dropouts_ms:
-        notes.append(f"dropouts: {len(dropouts_ms)}, together {sum(dropouts_ms)} ms")
-    return topics, notes
+    def _clock_ns(self, contents: Contents) -> int | None:
+        """Return the offset of the clock, looking ahead in the file where that is needed."""
+        offset_us = _clock_of(contents.info, contents.start_us)
+        if offset_us is None:
+            data = load_bytes(self._path)
+            records = Records(data, path=self._path, salvage=True)
+            ahead, begin = Contents(data, records), 0
+            for chunk in records.chunks():
+                for topic, offsets in ahead.take(chunk).items():
+                    if topic.name in _CLOCKS and offset_us is None:
+                        dtype = records.formats.dtype(topic.name)
+                        offset_us = _clock_of_rows(rows_at(data, offsets, dtype))
+                if offset_us is not None:
+                    break
+                begin = _forget(data, begin, chunk.stop)
+        return None if offset_us is None else offset_us * NS_PER_US
 
 
-def _sound(topic: _Topic, *, salvage: bool) -> _Topic:
-    """Leave out the rows whose time does not fit into 64 bits of nanoseconds."""
-    sound = np.ones(len(topic), np.bool_)
-    for name in topic.columns.keys() & {"timestamp", "timestamp_sample"}:
-        sound &= (topic.columns[name] >= 0) & (topic.columns[name] <= _LATEST_US)
-    for name in topic.columns.keys() & {"gyro_integral_dt", "delta_angle_dt", "delta_velocity_dt"}:
-        us = topic.intervals_us(name)
-        sound &= (us >= 0) & (us <= _LONGEST_US)
-    if sound.all():
-        return topic
-    if not salvage:
-        row = int(sound.argmin())
-        raise FormatError(
-            f"expected stamps below 2^63 ns and intervals below 2^32 us, got others in row {row}",
-            path=topic.path,
-            topic=topic.name,
-        )
-    columns = {name: values[sound] for name, values in topic.columns.items()}
-    return replace(topic, columns=columns)
-
-
-def _increments(topic: _Topic) -> Increments:
-    """Read vehicle_imu; a field that its version does not have is 0."""
-    records = np.zeros(len(topic), VehicleImu.dtype)
-    for name in ("delta_angle", "delta_velocity"):
-        with np.errstate(over="ignore"):  # a format of double
-            records[name] = topic.vector(name, 3)
-        records[f"{name}_dt"] = topic.intervals_us(f"{name}_dt")
-    records["timestamp_sample"] = topic.t_ns // NS_PER_US
-    for name in _OPTIONAL:
-        older = "calibration_count" if name.endswith("calibration_count") else name  # v1.12
-        logged = name if name in topic.columns else older
-        if logged in topic.columns:
-            records[name] = topic.whole(logged)
-    return increments_from_vehicle_imu(records)
-
-
-def _rates(topic: _Topic) -> ImuSeries:
-    """Read sensor_combined."""
-    specific_force = topic.vector("accelerometer_m_s2", 3)
-    invalid = topic.column("accelerometer_timestamp_relative") == _INVALID
-    specific_force[invalid] = np.nan
-    half_ns = topic.intervals_us("gyro_integral_dt").astype(np.int64) * (NS_PER_US // 2)
-    return ImuSeries(
-        topic.t_ns - half_ns,
-        topic.vector("gyro_rad", 3),
-        specific_force,
-        gyro_clipping=_bits(topic, "gyro_clipping"),
-        accel_clipping=_bits(topic, "accelerometer_clipping"),
-        body=BodyFrame.FRD,
-        world=WorldFrame.NED,
+def _with_series(report: ReadReport, rows: Mapping[Topic, int], series: SeriesReader) -> ReadReport:
+    """Complete the account of a log with that of its series."""
+    skipped = Counter(report.skipped)
+    for topic, count in rows.items():
+        if topic.name not in TOPICS:
+            skipped[topic.name] += count
+    return replace(
+        report,
+        messages=series.messages,
+        lost_messages=series.lost_messages,
+        skipped=dict(skipped + series.skipped),
+        notes=(*report.notes, *series.notes()),
+        coverage=series.coverage,
     )
 
 
-def _bits(topic: _Topic, name: str) -> ByteArray | None:
-    return topic.whole(name).astype(np.uint8) if name in topic.columns else None
+def _clock_of(info: Mapping[str, Value], start_us: int) -> int | None:
+    """Return what leads from stamps to 1970 [us], as far as the beginning of a log tells."""
+    boot_us = info.get("boot_time_utc_us")
+    if isinstance(boot_us, int) and _MODERN_US <= boot_us <= _LATEST_US:
+        return boot_us
+    return 0 if start_us >= _MODERN_US else None
 
 
-def _attitude(topic: _Topic) -> Trajectory:
-    """Read vehicle_attitude."""
-    return Trajectory(
-        topic.t_ns,
-        quaternion.from_wxyz(topic.vector("q", 4)),
-        body=BodyFrame.FRD,
-        world=WorldFrame.NED,
-        name=topic.key,
-    )
+def _clock_of_rows(rows: NDArray[np.void]) -> int | None:
+    """Return the same by the first message of a GNSS receiver that knows the time."""
+    names = rows.dtype.names or ()
+    if "time_utc_usec" not in names or rows.dtype["time_utc_usec"].kind not in "iu":
+        return None
+    known = rows[(rows["time_utc_usec"] >= _MODERN_US) & (rows["time_utc_usec"] <= _LATEST_US)]
+    if not len(known):
+        return None
+    return int(known["time_utc_usec"][0]) - int(known["timestamp"][0])
 
 
-def _with_magnetometer(
-    imu: ImuSeries, combined: _Topic, topics: list[_Topic]
-) -> tuple[ImuSeries, list[str]]:
-    """Put each magnetometer sample on the nearest IMU row; say what found no place."""
-    source = next((topic for topic in topics if topic.name == "vehicle_magnetometer"), combined)
-    if "magnetometer_ga[0]" not in source.columns or not len(imu) or not len(source):
-        return imu, []
-    t_ns, field = source.t_ns, source.vector("magnetometer_ga", 3) * GAUSS
-    if source is combined:  # 2016: every row repeats the latest sample, and says how old it is
-        age_us = source.whole("magnetometer_timestamp_relative").astype(np.int64)
-        measured = age_us != _INVALID
-        t_ns, first = np.unique((t_ns + age_us * NS_PER_US)[measured], return_index=True)
-        field = field[measured][first]
-    values, placed = on_nearest_rows(imu.t_ns, t_ns, field, within_ns=MAGNETOMETER_WITHIN_NS)
-    note = [] if placed.all() else [unplaced(source.key, placed, MAGNETOMETER_WITHIN_NS)]
-    return imu.replace(magnetic_field=values), note
-
-
-def _coverage(name: str, increments: Increments) -> str:
-    """Say how much of the time the increments cover."""
-    covered_ns = int(increments.delta_angle_dt_ns.sum())
-    span_ns = int(increments.t_ns.max() - increments.t_ns.min()) + int(
-        increments.delta_angle_dt_ns[0]
-    )
-    share = covered_ns / span_ns if span_ns else 0.0
-    return f"{name}: the intervals cover {share:.1%} of the time"
+def _forget(data: bytes | mmap.mmap, begin: int, stop: int) -> int:
+    """Give the pages of a mapped file back; return where the next block begins."""
+    page = stop - stop % mmap.PAGESIZE
+    if isinstance(data, mmap.mmap) and page > begin:
+        data.madvise(mmap.MADV_DONTNEED, begin, page - begin)
+    return max(page, begin)

@@ -1,11 +1,11 @@
 """The increment integrator, one sample at a time.
 
-Angular velocity and specific force come as point samples. A four-point Adams-Moulton rule
-turns each new sample into the integral since the one before it (Hairer, Norsett and Wanner,
-"Solving ordinary differential equations I", III.1), and the recursions of P. G. Savage,
-"Strapdown inertial navigation integration algorithm design" parts 1 and 2, Journal of
-Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the coning and the
-sculling correction.
+Angular velocity and specific force come as point samples, as means or as integrals since the
+sample before. A four-point Adams-Moulton rule turns point samples into such integrals (Hairer,
+Norsett and Wanner, "Solving ordinary differential equations I", III.1), and the recursions of
+P. G. Savage, "Strapdown inertial navigation integration algorithm design" parts 1 and 2,
+Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the coning and
+the sculling correction.
 """
 
 from __future__ import annotations
@@ -14,9 +14,18 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from strapdown._typing import ByteArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
 
 Vector: TypeAlias = tuple[float, float, float]
+Weights: TypeAlias = tuple[float, float, float, float]
+
+INLINE = True
+
+# What a sample says: the value at its stamp, or mean or integral since the sample before.
+RATE = 0
+MEAN = 1
+INCREMENT = 2
+ABSENT = 3  # no sensor, and zeros for increments
 
 # What became of a sample; each sample is counted as exactly one of these.
 STARTED = 0
@@ -29,7 +38,31 @@ BACKWARD = 6
 EVENTS = 7
 
 NEVER = -(2**63)
+UNBOUNDED = 2**63 - 1  # longer than any spacing
 ZERO = (0.0, 0.0, 0.0)
+
+
+class Rule(NamedTuple):
+    """What samples say, when an interval is whole, and the longest step that is integrated."""
+
+    gyro_kind: int
+    accel_kind: int
+    samples_min: int
+    interval_min_ns: int
+    max_gap_ns: int
+
+
+class Columns(NamedTuple):
+    """Where a batch writes one row an interval."""
+
+    t_ns: IntArray
+    dt_ns: IntArray
+    delta_angle: FloatArray
+    delta_velocity: FloatArray
+    coning: FloatArray
+    sculling: FloatArray
+    gyro_clipping: ByteArray
+    accel_clipping: ByteArray
 
 
 class IntegratorState(NamedTuple):
@@ -54,6 +87,7 @@ class IntegratorState(NamedTuple):
     sculling: Vector
     gyro_clipping: int
     accel_clipping: int
+    hole: int  # 1: an increment since the last sample is unknown
     discarded: int  # open intervals given up, and the time that no increment covers
     lost_ns: int
 
@@ -62,7 +96,7 @@ def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> Inte
     """Return the state that knows one sample."""
     return IntegratorState(
         t_ns, t_ns, 0, 0, 0, w, ZERO, ZERO, f, ZERO, ZERO,
-        ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, 0, 0, discarded, lost_ns,
+        ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, 0, 0, 0, discarded, lost_ns,
     )  # fmt: skip
 
 
@@ -70,8 +104,22 @@ def close(s: IntegratorState) -> IntegratorState:
     """Return the state that opens the next interval where this one ends."""
     return IntegratorState(
         s.t_ns, s.t_ns, 0, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
-        s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, 0, 0, s.discarded, s.lost_ns,
+        s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, 0, 0, s.hole, s.discarded, s.lost_ns,
     )  # fmt: skip
+
+
+def with_hole(s: IntegratorState) -> IntegratorState:
+    """Return the state that cannot go on from its last sample, because an increment is lost."""
+    return IntegratorState(
+        s.t_ns, s.start_ns, s.samples, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
+        s.angle, s.velocity, s.alpha, s.nu, s.coning, s.sculling,
+        s.gyro_clipping, s.accel_clipping, 1, s.discarded, s.lost_ns,
+    )  # fmt: skip
+
+
+def is_ready(s: IntegratorState, rule: Rule) -> bool:
+    """Tell whether the open interval is whole."""
+    return s.samples >= rule.samples_min or s.t_ns - s.start_ns >= rule.interval_min_ns
 
 
 def advance(
@@ -81,11 +129,12 @@ def advance(
     f: Vector,
     gyro_clipping: int,
     accel_clipping: int,
-    max_gap_ns: int,
+    rule: Rule,
 ) -> tuple[IntegratorState, int]:
     """Take one sample; return the new state and what became of the sample."""
     if not (is_finite(w) and is_finite(f)):
-        return s, NOT_FINITE
+        lost = INCREMENT in (rule.gyro_kind, rule.accel_kind)
+        return with_hole(s) if lost else s, NOT_FINITE
     if s.t_ns == NEVER:
         return begin(t_ns, w, f, 0, 0), STARTED
     if t_ns == s.t_ns:
@@ -94,21 +143,24 @@ def advance(
     if t_ns < s.t_ns:
         return begin(t_ns, w, f, discarded, s.lost_ns + (s.t_ns - s.start_ns)), BACKWARD
     h_ns = t_ns - s.t_ns
-    if h_ns > max_gap_ns:
+    # The halves, in floating point, tell of a difference that has more than 63 bits.
+    if h_ns > rule.max_gap_ns or t_ns / 2 - s.t_ns / 2 > rule.max_gap_ns or s.hole:
         return begin(t_ns, w, f, discarded, s.lost_ns + (t_ns - s.start_ns)), GAP
 
-    uneven = is_uneven(h_ns, s.h1_ns, s.h2_ns)
-    h1 = 0.0 if uneven else s.h1_ns * 1e-9
-    c0, c1, c2, c3 = quadrature_weights(h_ns * 1e-9, h1, s.h2_ns * 1e-9)
-    angle = weighted_sum(c0, w, c1, s.w1, c2, s.w2, c3, s.w3)
-    velocity = weighted_sum(c0, f, c1, s.f1, c2, s.f2, c3, s.f3)
+    h = h_ns * 1e-9
+    uneven, weights = False, (0.0, 0.0, 0.0, 0.0)
+    if RATE in (rule.gyro_kind, rule.accel_kind):
+        uneven = is_uneven(h_ns, s.h1_ns, s.h2_ns)
+        weights = quadrature_weights(h, 0.0 if uneven else s.h1_ns * 1e-9, s.h2_ns * 1e-9)
+    angle = integral(rule.gyro_kind, h, weights, w, s.w1, s.w2, s.w3)
+    velocity = integral(rule.accel_kind, h, weights, f, s.f1, s.f2, s.f3)
     coning, sculling = corrections(s.alpha, s.angle, angle, s.nu, s.velocity, velocity)
     return IntegratorState(
         t_ns, s.start_ns, s.samples + 1, h_ns, s.h1_ns, w, s.w1, s.w2, f, s.f1, s.f2,
         angle, velocity, add(s.alpha, angle), add(s.nu, velocity),
         add(s.coning, coning), add(s.sculling, sculling),
         s.gyro_clipping | gyro_clipping, s.accel_clipping | accel_clipping,
-        s.discarded, s.lost_ns,
+        0, s.discarded, s.lost_ns,
     ), UNEVEN if uneven else INTEGRATED  # fmt: skip
 
 
@@ -120,13 +172,16 @@ def is_uneven(h0: int, h1: int, h2: int) -> bool:
     return max(h0, h1, h2) > 2 * shortest
 
 
-def quadrature_weights(h0: float, h1: float, h2: float) -> tuple[float, float, float, float]:
+def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
     """Return the weights of the newest four samples in the integral over the newest spacing.
 
     They integrate the polynomial through the samples, in divided differences; for equal
     spacing they are h/24 (9, 19, -5, 1). A history that ends earlier (a spacing of 0) leaves
     the parabola or the trapezoid.
     """
+    if h0 == h1 == h2:
+        c = h0 / 24.0
+        return 9.0 * c, 19.0 * c, -5.0 * c, c
     half = h0 / 2.0
     if h1 == 0.0:
         return half, half, 0.0, 0.0
@@ -146,10 +201,16 @@ def quadrature_weights(h0: float, h1: float, h2: float) -> tuple[float, float, f
     )
 
 
-def weighted_sum(
-    c0: float, v0: Vector, c1: float, v1: Vector, c2: float, v2: Vector, c3: float, v3: Vector
+def integral(
+    kind: int, h: float, weights: Weights, v0: Vector, v1: Vector, v2: Vector, v3: Vector
 ) -> Vector:
+    """Return what the newest of four samples adds, after a spacing of h."""
+    if kind >= INCREMENT:
+        return v0
     x0, y0, z0 = v0
+    if kind == MEAN:
+        return h * x0, h * y0, h * z0
+    c0, c1, c2, c3 = weights
     x1, y1, z1 = v1
     x2, y2, z2 = v2
     x3, y3, z3 = v3
@@ -206,32 +267,32 @@ def integrate(
     specific_force: FloatArray,
     gyro_clipping: ByteArray,
     accel_clipping: ByteArray,
-    samples_per_increment: int,
-    max_gap_ns: int,
+    is_last: BoolArray,
+    rule: Rule,
     tally: IntArray,
-    stamps: IntArray,
-    deltas: FloatArray,
-    clipping: ByteArray,
+    out: Columns,
 ) -> tuple[IntegratorState, int]:
-    """Take every sample; fill stamps (end, length), deltas, clipping; return the rows filled."""
+    """Take every sample; write a row where an interval is whole or told to end; return how many."""
     rows = 0
     for i in range(len(t_ns)):
         w = (angular_velocity[i, 0], angular_velocity[i, 1], angular_velocity[i, 2])
         f = (specific_force[i, 0], specific_force[i, 1], specific_force[i, 2])
-        state, event = advance(
-            state, t_ns[i], w, f, gyro_clipping[i], accel_clipping[i], max_gap_ns
-        )
+        state, event = advance(state, t_ns[i], w, f, gyro_clipping[i], accel_clipping[i], rule)
         tally[event] += 1
-        if state.samples == samples_per_increment:
-            delta_angle = add(state.alpha, state.coning)
-            delta_velocity = add(state.nu, state.sculling)
-            for axis in range(3):
-                deltas[rows, axis] = delta_angle[axis]
-                deltas[rows, 3 + axis] = delta_velocity[axis]
-            stamps[rows, 0] = state.t_ns
-            stamps[rows, 1] = state.t_ns - state.start_ns
-            clipping[rows, 0] = state.gyro_clipping
-            clipping[rows, 1] = state.accel_clipping
+        if state.samples > 0 and (is_last[i] or is_ready(state, rule)):
+            write(out, rows, state)
             state = close(state)
             rows += 1
     return state, rows
+
+
+def write(out: Columns, row: int, s: IntegratorState) -> None:
+    out.t_ns[row] = s.t_ns
+    out.dt_ns[row] = s.t_ns - s.start_ns
+    for axis in range(3):
+        out.delta_angle[row, axis] = s.alpha[axis] + s.coning[axis]
+        out.delta_velocity[row, axis] = s.nu[axis] + s.sculling[axis]
+        out.coning[row, axis] = s.coning[axis]
+        out.sculling[row, axis] = s.sculling[axis]
+    out.gyro_clipping[row] = s.gyro_clipping
+    out.accel_clipping[row] = s.accel_clipping

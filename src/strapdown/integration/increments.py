@@ -1,21 +1,24 @@
-"""Delta angle and delta velocity from point samples, with coning and sculling.
+"""Delta angle and delta velocity from samples, with coning and sculling.
 
 A window of samples becomes one increment. ``delta_angle`` is the rotation vector from the
 start of the window to its end; ``delta_velocity`` is the integral of specific force resolved
 in the body axes at the middle of the window, so that both divided by their duration are rates
-at that middle. :func:`increments_from_rates` does a whole series, :class:`IncrementIntegrator`
-one sample at a time, with the same kernel and the same bits.
+at that middle. :func:`integrate` does a whole series, and
+:class:`~strapdown.integration.stream.IncrementIntegrator` one sample at a time, with the same
+kernel and the same bits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._checks import as_member
 from strapdown._compile import compiled
-from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
 from strapdown.integration import _kernels as kernels
 from strapdown.series import Increments
 from strapdown.units import NS_PER_MS
@@ -23,12 +26,71 @@ from strapdown.units import NS_PER_MS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._typing import IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries
 
-__all__ = ["Increment", "IncrementIntegrator", "IntegrationReport", "increments_from_rates"]
+__all__ = [
+    "Integration",
+    "IntegrationReport",
+    "SampleKind",
+    "WindowRule",
+    "increments_from_rates",
+    "integrate",
+]
 
-_FRESH = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
+FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Raise ValueRangeError unless the value is 1 or more."""
+    if value < 1:
+        raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
+
+
+class SampleKind(StrEnum):
+    """What a sample says about the time since the sample before it."""
+
+    RATE = "rate"
+    """The value at the stamp: a simulator, the entries of a FIFO, a chip that is read singly."""
+    MEAN = "mean"
+    """The mean since the stamp before: a driver that averages what its chip collected."""
+    INCREMENT = "increment"
+    """The integral since the stamp before [rad], [m/s]."""
+
+
+@dataclass(frozen=True)
+class WindowRule:
+    """When a window is whole: with enough samples, or with enough time.
+
+    Parameters
+    ----------
+    samples_min : int
+        The window ends with this sample, 1 or more.
+    interval_min_ns : int, optional
+        It ends earlier with a sample that is so long after the start [ns], 1 or more; by
+        default never.
+
+    Raises
+    ------
+    ValueRangeError
+        A parameter is less than 1.
+    """
+
+    samples_min: int
+    interval_min_ns: int = kernels.UNBOUNDED
+
+    def __post_init__(self) -> None:
+        require_positive("samples_min", self.samples_min)
+        require_positive("interval_min_ns", self.interval_min_ns)
+
+
+_CODES: Final[dict[SampleKind | None, int]] = {
+    SampleKind.RATE: kernels.RATE,
+    SampleKind.MEAN: kernels.MEAN,
+    SampleKind.INCREMENT: kernels.INCREMENT,
+    None: kernels.ABSENT,
+}
+_UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 
 @dataclass(frozen=True)
@@ -46,7 +108,7 @@ class IntegrationReport:
         the sample before.
     gaps, backward : int
         Times that the integration started again, because the next sample came later than the
-        longest gap allowed, or earlier than the one before it.
+        longest gap allowed or after a lost increment, or earlier than the one before it.
     uneven : int
         Steps by the trapezoid rule, because one of the last spacings was more than twice another.
     discarded : int
@@ -69,41 +131,130 @@ class IntegrationReport:
     unfinished: int
 
 
-class Increment(NamedTuple):
-    """One increment of a stream.
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """What integration gives.
 
     Parameters
     ----------
-    t_ns : int
-        End of the window [ns].
-    dt_ns : int
-        Its length [ns].
-    delta_angle, delta_velocity : tuple of 3 float
-        As in :class:`~strapdown.series.Increments` [rad], [m/s].
-    coning, sculling : tuple of 3 float
-        The corrections that the two contain [rad], [m/s].
-    gyro_clipping, accel_clipping : int
-        Axes that were saturated within the window: bits X=1, Y=2, Z=4.
+    increments : Increments
+        One row a whole window. ``delta_angle - coning`` and ``delta_velocity - sculling`` are
+        the plain integrals.
+    coning, sculling : (N, 3)
+        The corrections that the increments contain [rad], [m/s].
+    report : IntegrationReport
+        What was left out, and where the integration started again.
     """
 
-    t_ns: int
-    dt_ns: int
-    delta_angle: kernels.Vector
-    delta_velocity: kernels.Vector
-    coning: kernels.Vector
-    sculling: kernels.Vector
-    gyro_clipping: int
-    accel_clipping: int
+    increments: Increments
+    coning: FloatArray
+    sculling: FloatArray
+    report: IntegrationReport
+
+
+def integrate(
+    series: ImuSeries,
+    *,
+    gyro_kind: SampleKind | None = SampleKind.RATE,
+    accel_kind: SampleKind | None = SampleKind.RATE,
+    window: WindowRule | IntArray,
+    max_gap_ns: int | None = None,
+) -> Integration:
+    """Integrate samples into increments with coning and sculling corrections.
+
+    Point samples are integrated by a four-point Adams-Moulton quadrature for any spacing; it
+    looks at the past only, so a window ends with its last sample. A missing sample makes a
+    step longer; a gap starts the integration again, and so does a sample that is not finite
+    where it should hold an increment.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        ``angular_velocity`` and ``specific_force`` [body], of the kinds given. A column that is
+        NaN throughout is of kind None.
+    gyro_kind, accel_kind : SampleKind or None, optional
+        What the samples are; by default values at their stamps. None is no sensor: its
+        increments are NaN and last 0 ns.
+    window : WindowRule or (K,) int64
+        When a window is whole; or the stamps between which to integrate, ascending [ns]. Of K
+        stamps, window k holds the samples after stamp k up to stamp k + 1 (included), and is
+        left out without any. Its increment is stamped with its last sample.
+    max_gap_ns : int, optional
+        Longest step that is integrated [ns]; by default 20 ms or ten times the median step,
+        whichever is longer.
+
+    Returns
+    -------
+    Integration
+
+    Raises
+    ------
+    ValueRangeError
+        ``max_gap_ns`` is less than 1.
+    ShapeError, TimeOrderError
+        There are no stamps of windows, or they do not ascend.
+    UnknownNameError
+        There is no such kind.
+
+    References
+    ----------
+    P. G. Savage, Journal of Guidance, Control, and Dynamics 21(1) (attitude) and 21(2)
+    (velocity), 1998; J. E. Bortz, IEEE Transactions AES-7(1), 1971.
+    """
+    gyro, angular_velocity = _sensor(gyro_kind, series.angular_velocity)
+    accel, specific_force = _sensor(accel_kind, series.specific_force)
+    if max_gap_ns is None:
+        max_gap_ns = _default_max_gap_ns(series.t_ns)
+    if isinstance(window, WindowRule):
+        rule = rule_of(gyro, accel, window, max_gap_ns)
+        is_last = np.zeros(len(series), np.bool_)
+        most = len(series) // (
+            1 if window.interval_min_ns < kernels.UNBOUNDED else window.samples_min
+        )
+    else:
+        rule = rule_of(gyro, accel, _UNENDING, max_gap_ns)
+        is_last = _last_members(series.t_ns, window)
+        most = int(is_last.sum())
+    unclipped = np.zeros(len(series), np.uint8)
+    tally = np.zeros(kernels.EVENTS, np.int64)
+    out = _room_for(most)
+    state, rows = compiled(kernels.integrate)(
+        FRESH,
+        series.t_ns,
+        angular_velocity,
+        specific_force,
+        unclipped if series.gyro_clipping is None else series.gyro_clipping,
+        unclipped if series.accel_clipping is None else series.accel_clipping,
+        is_last,
+        rule,
+        tally,
+        out,
+    )
+    out = _taken(out, slice(rows))
+    if not isinstance(window, WindowRule):
+        out = _taken(out, out.t_ns > window[0])
+    return Integration(
+        Increments(
+            out.t_ns,
+            out.delta_angle if gyro else np.full_like(out.delta_angle, np.nan),
+            out.delta_velocity if accel else np.full_like(out.delta_velocity, np.nan),
+            out.dt_ns if gyro else np.zeros_like(out.dt_ns),
+            out.dt_ns if accel else np.zeros_like(out.dt_ns),
+            gyro_clipping=out.gyro_clipping,
+            accel_clipping=out.accel_clipping,
+            body=series.body,
+            sensor=series.sensor,
+        ),
+        out.coning,
+        out.sculling,
+        report_of(state, tally.tolist(), len(out.t_ns)),
+    )
 
 
 def increments_from_rates(
     series: ImuSeries, *, samples_per_increment: int = 1, max_gap_ns: int | None = None
 ) -> tuple[Increments, IntegrationReport]:
-    """Integrate point samples into increments with coning and sculling corrections.
-
-    The rule between samples is a four-point Adams-Moulton quadrature for any spacing; it looks
-    at the past only, so a window ends with its last sample. A missing sample makes a step
-    longer; a gap starts the integration again.
+    """Integrate point samples into increments, a fixed number of samples each.
 
     Parameters
     ----------
@@ -113,8 +264,7 @@ def increments_from_rates(
     samples_per_increment : int, optional
         Samples that end in each window, 1 or more.
     max_gap_ns : int, optional
-        Longest step that is integrated [ns]; by default 20 ms or ten times the median step,
-        whichever is longer.
+        As in :func:`integrate`.
 
     Returns
     -------
@@ -127,151 +277,33 @@ def increments_from_rates(
     ------
     ValueRangeError
         ``samples_per_increment`` or ``max_gap_ns`` is less than 1.
-
-    References
-    ----------
-    P. G. Savage, Journal of Guidance, Control, and Dynamics 21(1) (attitude) and 21(2)
-    (velocity), 1998; J. E. Bortz, IEEE Transactions AES-7(1), 1971.
     """
-    _require_positive("samples_per_increment", samples_per_increment)
-    if max_gap_ns is None:
-        max_gap_ns = _default_max_gap_ns(series.t_ns)
-    _require_positive("max_gap_ns", max_gap_ns)
-    unclipped = np.zeros(len(series), np.uint8)
-    gyro_clipping = unclipped if series.gyro_clipping is None else series.gyro_clipping
-    accel_clipping = unclipped if series.accel_clipping is None else series.accel_clipping
+    require_positive("samples_per_increment", samples_per_increment)
+    result = integrate(series, window=WindowRule(samples_per_increment), max_gap_ns=max_gap_ns)
+    return result.increments, result.report
 
-    most = len(series) // samples_per_increment
-    tally = np.zeros(kernels.EVENTS, np.int64)
-    stamps = np.empty((most, 2), np.int64)
-    deltas = np.empty((most, 6))
-    clipping = np.empty((most, 2), np.uint8)
-    state, rows = compiled(kernels.integrate)(
-        _FRESH, series.t_ns, series.angular_velocity, series.specific_force,
-        gyro_clipping, accel_clipping, samples_per_increment, max_gap_ns,
-        tally, stamps, deltas, clipping,
-    )  # fmt: skip
-    increments = Increments(
-        stamps[:rows, 0],
-        deltas[:rows, :3],
-        deltas[:rows, 3:],
-        stamps[:rows, 1],
-        stamps[:rows, 1],
-        gyro_clipping=clipping[:rows, 0],
-        accel_clipping=clipping[:rows, 1],
-        body=series.body,
-        sensor=series.sensor,
+
+def rule_of(
+    gyro_kind: SampleKind | None,
+    accel_kind: SampleKind | None,
+    window: WindowRule,
+    max_gap_ns: int,
+) -> kernels.Rule:
+    """Return the rule of the kernel."""
+    require_positive("max_gap_ns", max_gap_ns)
+    return kernels.Rule(
+        _CODES[gyro_kind],
+        _CODES[accel_kind],
+        window.samples_min,
+        window.interval_min_ns,
+        max_gap_ns,
     )
-    return increments, _report(state, tally.tolist(), rows)
 
 
-class IncrementIntegrator:
-    """Integrate a stream of point samples, as :func:`increments_from_rates` does a series.
-
-    Parameters
-    ----------
-    samples_per_increment : int
-        Samples that end in each window, 1 or more.
-    max_gap_ns : int
-        Longest step that is integrated [ns]; ten sampling intervals is a good choice.
-
-    Attributes
-    ----------
-    state : IntegratorState
-        All that the next increments depend on: a value that can be kept, compared and set.
-
-    Raises
-    ------
-    ValueRangeError
-        A parameter is less than 1.
-
-    Examples
-    --------
-    >>> integrator = IncrementIntegrator(2, max_gap_ns=100_000_000)
-    >>> for t_ns in (0, 10_000_000, 20_000_000):
-    ...     increment = integrator.update(t_ns, (0.0, 0.0, 0.5), (0.0, 0.0, 9.80665))
-    >>> [round(x, 9) for x in increment.delta_angle], increment.dt_ns
-    ([0.0, 0.0, 0.01], 20000000)
-    """
-
-    def __init__(self, samples_per_increment: int = 1, *, max_gap_ns: int) -> None:
-        _require_positive("samples_per_increment", samples_per_increment)
-        _require_positive("max_gap_ns", max_gap_ns)
-        self._samples_per_increment = samples_per_increment
-        self._max_gap_ns = max_gap_ns
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget every sample and every count."""
-        self.state = _FRESH
-        self._tally = [0] * kernels.EVENTS
-        self._increments = 0
-
-    def update(
-        self,
-        t_ns: int,
-        angular_velocity: Sequence[float],
-        specific_force: Sequence[float],
-        *,
-        gyro_clipping: int = 0,
-        accel_clipping: int = 0,
-    ) -> Increment | None:
-        """Take one sample; return an increment where it ends a window.
-
-        Parameters
-        ----------
-        t_ns : int
-            Time of the sample [ns].
-        angular_velocity, specific_force : sequence of 3 float
-            [rad/s, body], [m/s^2, body].
-        gyro_clipping, accel_clipping : int, optional
-            Axes that are saturated: bits X=1, Y=2, Z=4.
-
-        Returns
-        -------
-        Increment or None
-            None while the window is open, and where the sample is left out.
-
-        Raises
-        ------
-        ShapeError
-            A vector has not three components.
-        """
-        state, event = kernels.advance(
-            self.state,
-            int(t_ns),
-            _three(angular_velocity, "angular_velocity"),
-            _three(specific_force, "specific_force"),
-            gyro_clipping,
-            accel_clipping,
-            self._max_gap_ns,
-        )
-        self._tally[event] += 1
-        if state.samples < self._samples_per_increment:
-            self.state = state
-            return None
-        self.state = kernels.close(state)
-        self._increments += 1
-        return Increment(
-            state.t_ns,
-            state.t_ns - state.start_ns,
-            kernels.add(state.alpha, state.coning),
-            kernels.add(state.nu, state.sculling),
-            state.coning,
-            state.sculling,
-            state.gyro_clipping,
-            state.accel_clipping,
-        )
-
-    @property
-    def report(self) -> IntegrationReport:
-        """What became of the samples so far."""
-        return _report(self.state, self._tally, self._increments)
-
-
-def _report(
+def report_of(
     state: kernels.IntegratorState, tally: Sequence[int], increments: int
 ) -> IntegrationReport:
+    """Return the report of what the kernel counted."""
     return IntegrationReport(
         samples=sum(tally),
         increments=increments,
@@ -286,20 +318,50 @@ def _report(
     )
 
 
+def as_kind(kind: SampleKind | None) -> SampleKind | None:
+    """Return the kind that a value is or names."""
+    return None if kind is None else as_member(SampleKind, kind, "kind of sample")
+
+
+def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:
+    """Return the kind, None where every value is NaN, and values that the kernel can take."""
+    kind = as_kind(kind)
+    if kind is not None and len(values) and np.isnan(values[0]).all() and np.isnan(values).all():
+        kind = None
+    return kind, values if kind else np.zeros_like(values)
+
+
+def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:
+    """Tell which samples are the last of a window, or of what comes before the first."""
+    if len(stamps) == 0:
+        raise ShapeError("expected stamps of windows, got none; give at least start and end")
+    back = np.flatnonzero(np.diff(stamps) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        raise TimeOrderError(
+            f"expected windows in ascending order, got {stamps[row]} ns after {stamps[row - 1]} ns",
+            row=row,
+            t_ns=int(stamps[row]),
+            previous_ns=int(stamps[row - 1]),
+        )
+    window = np.searchsorted(stamps, t_ns, "left")
+    is_last = window < np.searchsorted(stamps, t_ns, "right")  # on a stamp
+    is_last[:-1] |= window[:-1] < window[1:]
+    return is_last
+
+
+def _room_for(rows: int) -> kernels.Columns:
+    stamps, vectors, bits = (rows, np.int64), ((rows, 3), np.float64), (rows, np.uint8)
+    return kernels.Columns._make(
+        np.empty(*like) for like in (stamps, stamps, *[vectors] * 4, bits, bits)
+    )
+
+
+def _taken(columns: kernels.Columns, rows: slice | BoolArray) -> kernels.Columns:
+    return kernels.Columns._make(column[rows] for column in columns)
+
+
 def _default_max_gap_ns(t_ns: IntArray) -> int:
     steps = np.diff(t_ns)
     steps = steps[steps > 0]
     return max(20 * NS_PER_MS, 10 * int(np.median(steps)) if len(steps) else 0)
-
-
-def _three(vector: Sequence[float], name: str) -> kernels.Vector:
-    try:
-        x, y, z = vector
-    except ValueError:
-        raise ShapeError(f"expected {name} of 3 components, got {len(vector)}") from None
-    return float(x), float(y), float(z)
-
-
-def _require_positive(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueRangeError(f"expected {name} of 1 or more, got {value}")

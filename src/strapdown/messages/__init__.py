@@ -10,11 +10,27 @@ from strapdown.messages.conversion import losses
 from strapdown.messages.covariance import CovarianceStatus
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry, Pose3D
-from strapdown.messages.px4 import ULOG_FORMAT, VehicleImu
+from strapdown.messages.px4 import (
+    MESSAGES,
+    ULOG_FORMAT,
+    SensorAccel,
+    SensorAccelFifo,
+    SensorCombined,
+    SensorGyro,
+    SensorGyroFifo,
+    SensorSelection,
+    VehicleAcceleration,
+    VehicleAngularVelocity,
+    VehicleAttitude,
+    VehicleImu,
+    VehicleImuStatus,
+    VehicleOdometry,
+)
 from strapdown.messages.ros import RosImu
 from strapdown.messages.ros_types import ROS_TYPES, RosType
 
 __all__ = [
+    "MESSAGES",
     "ROS_TYPES",
     "ULOG_FORMAT",
     "Batch",
@@ -25,9 +41,20 @@ __all__ = [
     "Quaternion",
     "RosImu",
     "RosType",
+    "SensorAccel",
+    "SensorAccelFifo",
+    "SensorCombined",
+    "SensorGyro",
+    "SensorGyroFifo",
+    "SensorSelection",
     "Stamped",
     "Vector3",
+    "VehicleAcceleration",
+    "VehicleAngularVelocity",
+    "VehicleAttitude",
     "VehicleImu",
+    "VehicleImuStatus",
+    "VehicleOdometry",
     "Wire",
     "cdr",
     "conversion",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "HORUS",
@@ -29,8 +29,10 @@ __all__ = [
     "Messages",
     "RosMessages",
     "as_batch",
+    "as_float32",
     "as_records",
     "block",
+    "common_id",
     "imu_records",
     "imu_series",
     "normalise",
@@ -116,16 +118,14 @@ def imu_records(series: ImuSeries, forms: AbsentForms) -> NDArray[np.void]:
         ("linear_acceleration_covariance", series.specific_force_covariance),
     ):
         if covariance is not None:
-            records[field] = covariance.reshape(-1, 9)
-    absent = ~(records["orientation_covariance"][:, 0] >= 0.0)
-    if series.q_world_from_body is None:
-        absent[:] = True
-    else:
-        absent |= np.isnan(series.q_world_from_body).any(axis=1)
+            records[field] = normal_form(covariance.reshape(-1, 9), forms[field])
+    absent: slice | BoolArray = slice(None)
+    if series.q_world_from_body is not None:
+        unknown = np.isnan(series.q_world_from_body).any(axis=1)
+        absent = unknown | (records["orientation_covariance"][:, 0] < 0.0)
         records["orientation"] = series.q_world_from_body
     records["orientation"][absent] = IDENTITY
-    records["orientation_covariance"][absent] = ROS_ABSENT
-    normalise(records, forms)
+    records["orientation_covariance"][absent] = forms["orientation_covariance"]
     return records
 
 
@@ -144,6 +144,26 @@ def imu_series(records: NDArray[np.void], t_ns: IntArray) -> ImuSeries:
     columns["specific_force_covariance"] = columns.pop("linear_acceleration_covariance", None)
     series = ImuSeries(t_ns, records["angular_velocity"], records["linear_acceleration"])
     return series.replace(**columns)
+
+
+def common_id(ids: NDArray[np.uint32]) -> int:
+    """Return the one value of a column of device ids, or 0."""
+    return int(ids[0]) if ids.size and np.all(ids == ids[0]) else 0
+
+
+def as_float32(values: FloatArray, name: str) -> NDArray[np.float32]:
+    """Return numbers rounded to float32.
+
+    Raises
+    ------
+    ValueRangeError
+        A finite number is beyond its range.
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+    if np.any(np.isinf(rounded) & np.isfinite(values)):
+        raise ValueRangeError(f"expected {name} within float32, got {np.nanmax(np.abs(values))}")
+    return rounded
 
 
 def stamps_from_unsigned(

@@ -53,6 +53,7 @@ __all__ = [
     "decode_batch",
     "encode",
     "encode_batch",
+    "encode_rows",
 ]
 
 Payload: TypeAlias = bytes | bytearray | memoryview
@@ -178,7 +179,38 @@ def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
     """
     if len(set(batch.frame_ids)) != 1:
         return [encode(message, wire) for message in batch]
-    frame = _frame_bytes(batch.frame_ids[0], wire)
+    rows = encode_rows(batch, wire)
+    joined, size = rows.tobytes(), rows.shape[1]
+    return [joined[at : at + size] for at in range(0, len(joined), size)]
+
+
+def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> ByteArray:
+    """Serialise many messages that all name the same frame.
+
+    Parameters
+    ----------
+    batch : Batch
+        Headers and numbers, at least one.
+    wire : Wire
+        ROS 2 CDR or ROS 1.
+
+    Returns
+    -------
+    (N, size) uint8
+        One payload a row.
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp, a sequence number or the frame name does not fit its field, or frame names
+        differ.
+    """
+    names = set(batch.frame_ids)
+    if len(names) != 1:
+        raise ValueRangeError(
+            f"expected messages with one frame_id, got {len(names)}; use encode_batch"
+        )
+    frame = _frame_bytes(names.pop(), wire)
     dtype = _record_dtype("<", wire, len(frame), batch.values.shape[1])
     records = np.empty(len(batch), dtype)
     records["first"] = _CDR_LITTLE_ENDIAN
@@ -189,8 +221,7 @@ def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
     records["sec"], records["nanosec"] = np.divmod(batch.stamps_ns, NS_PER_S)
     records["frame"] = np.void(frame)
     records["values"] = batch.values
-    joined, size = records.tobytes(), records.itemsize
-    return [joined[at : at + size] for at in range(0, len(joined), size)]
+    return records.view(np.uint8).reshape(len(batch), -1)
 
 
 def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:

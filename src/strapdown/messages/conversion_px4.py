@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from strapdown.errors import ValueRangeError
+from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
-from strapdown.messages._by_column import as_records, stamps_from_unsigned, unsigned_from_stamps
+from strapdown.messages._by_column import (
+    as_float32,
+    as_records,
+    common_id,
+    stamps_from_unsigned,
+    unsigned_from_stamps,
+)
 from strapdown.messages.conversion_horus import imu_from_series, series_from_imu
+from strapdown.messages.conversion_px4_rates import clipped_axes, white_noise_covariance
 from strapdown.messages.imu import Imu
 from strapdown.messages.losses import refuse_losses
-from strapdown.messages.px4 import VehicleImu
+from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu
 from strapdown.series import ImuSeries, Increments, SensorIdentity
 from strapdown.units import NS_PER_S, NS_PER_US
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from strapdown.messages._by_column import Messages
 
 __all__ = [
+    "Stamp",
     "imu_from_vehicle_imu",
     "increments_from_mean_rates",
     "increments_from_vehicle_imu",
@@ -30,6 +38,9 @@ __all__ = [
     "vehicle_imu_from_imu",
     "vehicle_imu_from_increments",
 ]
+
+Stamp: TypeAlias = Literal["middle", "end"]
+SATURATED: Final = 0.999  # of the full scale
 
 
 def increments_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> Increments:
@@ -73,8 +84,8 @@ def increments_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> 
         accel_calibration_count=records["accel_calibration_count"],
         body=BodyFrame.FRD,
         sensor=SensorIdentity(
-            accel_device_id=_common(records["accel_device_id"]),
-            gyro_device_id=_common(records["gyro_device_id"]),
+            accel_device_id=common_id(records["accel_device_id"]),
+            gyro_device_id=common_id(records["gyro_device_id"]),
         ),
     )
 
@@ -115,8 +126,8 @@ def vehicle_imu_from_increments(
         ("delta_velocity_dt", increments.delta_velocity_dt_ns),
     ):
         records[field] = unsigned_from_stamps(interval, field, np.uint32, NS_PER_US)
-    records["delta_angle"] = _as_float32(increments.delta_angle, "delta_angle")
-    records["delta_velocity"] = _as_float32(increments.delta_velocity, "delta_velocity")
+    records["delta_angle"] = as_float32(increments.delta_angle, "delta_angle")
+    records["delta_velocity"] = as_float32(increments.delta_velocity, "delta_velocity")
     records["delta_angle_clipping"] = increments.gyro_clipping
     records["delta_velocity_clipping"] = increments.accel_clipping
     records["gyro_calibration_count"] = increments.gyro_calibration_count
@@ -126,13 +137,31 @@ def vehicle_imu_from_increments(
     return records
 
 
-def series_from_increments(increments: Increments, *, strict: bool = False) -> ImuSeries:
+def series_from_increments(  # noqa: PLR0913 (one name each for what is optional)
+    increments: Increments,
+    *,
+    stamp: Stamp = "middle",
+    fifo_delay_ns: int | IntArray = 0,
+    gyro_noise_density: float | None = None,
+    accel_noise_density: float | None = None,
+    strict: bool = False,
+) -> ImuSeries:
     """Convert increments to mean rates at the middle of their intervals.
+
+    The end of the accelerometer's interval is not recorded: its rates may belong to a time up
+    to half a sample of the accelerometer earlier or later.
 
     Parameters
     ----------
     increments : Increments
         N rows.
+    stamp : {"middle", "end"}
+        Which time of the gyroscope's interval stamps a row.
+    fifo_delay_ns : int or (N,) int64
+        How much earlier the middle of the interval was (:func:`fifo_delays_ns`) [ns].
+    gyro_noise_density, accel_noise_density : float, optional
+        White noise of the sensors, for covariances (:func:`white_noise_covariance`)
+        [rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].
     strict : bool
         Raise instead of losing something. A series of rates holds no intervals, so this always
         raises where there are rows with one.
@@ -146,13 +175,22 @@ def series_from_increments(increments: Increments, *, strict: bool = False) -> I
     ------
     ConversionLossError
         ``strict``, and something would be lost.
+    UnknownNameError
+        There is no such stamp.
+    ValueRangeError
+        A noise density is negative or not finite.
     """
     if strict:
         refuse_losses(increments, ImuSeries)
+    if stamp not in get_args(Stamp):
+        raise UnknownNameError("stamp", stamp, get_args(Stamp))
+    gyro_dt_ns, accel_dt_ns = increments.delta_angle_dt_ns, increments.delta_velocity_dt_ns
     return ImuSeries(
-        increments.t_ns - increments.delta_angle_dt_ns // 2,
-        _per_second(increments.delta_angle, increments.delta_angle_dt_ns),
-        _per_second(increments.delta_velocity, increments.delta_velocity_dt_ns),
+        increments.t_ns - (gyro_dt_ns // 2 if stamp == "middle" else 0) - fifo_delay_ns,
+        _per_second(increments.delta_angle, gyro_dt_ns),
+        _per_second(increments.delta_velocity, accel_dt_ns),
+        angular_velocity_covariance=_noise(gyro_noise_density, gyro_dt_ns),
+        specific_force_covariance=_noise(accel_noise_density, accel_dt_ns),
         gyro_clipping=increments.gyro_clipping,
         accel_clipping=increments.accel_clipping,
         body=increments.body,
@@ -161,7 +199,12 @@ def series_from_increments(increments: Increments, *, strict: bool = False) -> I
 
 
 def increments_from_mean_rates(
-    series: ImuSeries, dt_ns: int | IntArray, *, strict: bool = False
+    series: ImuSeries,
+    dt_ns: int | IntArray,
+    *,
+    gyro_range: float = np.inf,
+    accel_range: float = np.inf,
+    strict: bool = False,
 ) -> Increments:
     """Convert mean rates, stamped at the middle of their intervals, to increments.
 
@@ -174,6 +217,9 @@ def increments_from_mean_rates(
         N rows.
     dt_ns : int or (N,) int64
         Length of the intervals [ns], positive.
+    gyro_range, accel_range : float, optional
+        Full scale of the sensors: an axis that reaches 0.999 of it is marked as clipped
+        [rad/s, m/s^2].
     strict : bool
         Raise instead of losing something.
 
@@ -202,8 +248,10 @@ def increments_from_mean_rates(
         series.specific_force * seconds,
         intervals,
         intervals,
-        gyro_clipping=_or_zero(series.gyro_clipping),
-        accel_clipping=_or_zero(series.accel_clipping),
+        gyro_clipping=_or_zero(series.gyro_clipping)
+        | _saturated(series.angular_velocity, gyro_range),
+        accel_clipping=_or_zero(series.accel_clipping)
+        | _saturated(series.specific_force, accel_range),
         body=series.body,
         sensor=series.sensor,
     )
@@ -240,7 +288,12 @@ def imu_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> NDArray
 
 
 def vehicle_imu_from_imu(
-    messages: Messages, dt_ns: int | IntArray, *, strict: bool = False
+    messages: Messages,
+    dt_ns: int | IntArray,
+    *,
+    gyro_range: float = np.inf,
+    accel_range: float = np.inf,
+    strict: bool = False,
 ) -> NDArray[np.void]:
     """Convert horus messages with mean rates at the middle of intervals to PX4 messages.
 
@@ -250,13 +303,16 @@ def vehicle_imu_from_imu(
         N messages.
     dt_ns : int or (N,) int64
         Length of the intervals [ns], positive.
+    gyro_range, accel_range : float, optional
+        Full scale of the sensors: an axis that reaches 0.999 of it is marked as clipped
+        [rad/s, m/s^2].
     strict : bool
         Raise instead of losing something.
 
     Returns
     -------
     (N,) array of VehicleImu.dtype
-        In FRD, with device ids 0.
+        In FRD, with the device id of a simulated sensor.
 
     Raises
     ------
@@ -271,14 +327,15 @@ def vehicle_imu_from_imu(
     records = as_records(messages, Imu)
     if strict:
         refuse_losses(records, VehicleImu)
-    increments = increments_from_mean_rates(series_from_imu(records), dt_ns)
-    return vehicle_imu_from_increments(increments, strict=strict)
+    increments = increments_from_mean_rates(
+        series_from_imu(records), dt_ns, gyro_range=gyro_range, accel_range=accel_range
+    )
+    simulated = SensorIdentity("", SIMULATED_DEVICE_ID, SIMULATED_DEVICE_ID)
+    return vehicle_imu_from_increments(increments.replace(sensor=simulated), strict=strict)
 
 
-def _common(ids: NDArray[np.uint32]) -> int:
-    """Return the one value of a column, or 0."""
-    values = np.unique(ids)
-    return int(values[0]) if values.size == 1 else 0
+def _noise(density: float | None, dt_ns: IntArray) -> FloatArray | None:
+    return None if density is None else white_noise_covariance(density, dt_ns)
 
 
 def _per_second(deltas: FloatArray, dt_ns: IntArray) -> FloatArray:
@@ -292,9 +349,5 @@ def _or_zero(bits: ByteArray | None) -> ByteArray:
     return np.zeros((), np.uint8) if bits is None else bits
 
 
-def _as_float32(values: FloatArray, name: str) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        rounded = values.astype(np.float32)
-    if np.any(np.isinf(rounded) & np.isfinite(values)):
-        raise ValueRangeError(f"expected {name} within float32, got {np.nanmax(np.abs(values))}")
-    return rounded
+def _saturated(values: FloatArray, full_scale: float) -> ByteArray:
+    return clipped_axes(np.abs(values) >= SATURATED * full_scale)

@@ -115,9 +115,8 @@ def normal_form(blocks: ArrayLike, absent: Sequence[float]) -> FloatArray:
         The last dimension is not 9.
     """
     written = as_floats(blocks, "covariance", (9,)).copy()
-    said = _statuses(written)
-    written[said == CovarianceStatus.ABSENT] = absent
-    written[said == CovarianceStatus.UNKNOWN] = 0.0
+    written[~written.any(axis=-1)] = 0.0
+    written[~(written[..., 0] >= 0.0)] = absent  # NaN too
     return written
 
 

@@ -22,7 +22,7 @@ from strapdown.messages.cdr import Batch
 from strapdown.messages.covariance import CovarianceStatus, statuses
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry, Pose3D
-from strapdown.messages.px4 import VehicleImu
+from strapdown.messages.px4 import SensorCombined, VehicleAttitude, VehicleImu, VehicleOdometry
 from strapdown.messages.ros import RosImu
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_US
@@ -45,8 +45,9 @@ def losses(source: object, target: type) -> tuple[str, ...]:
     source : series, message, list of messages, structured array, or ROS batch
         What would be converted.
     target : type
-        ``ImuSeries``, ``Trajectory``, ``Increments``, ``Imu``, ``VehicleImu``, ``Pose3D``,
-        ``Odometry``, ``RosImu`` or ``Batch``.
+        ``ImuSeries``, ``Trajectory``, ``Increments``, ``Imu``, ``VehicleImu``,
+        ``SensorCombined``, ``VehicleAttitude``, ``VehicleOdometry``, ``Pose3D``, ``Odometry``,
+        ``RosImu`` or ``Batch``.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def _as_kind(source: object) -> tuple[type, Any]:
     if isinstance(source, Record):
         return type(source), as_records(source, type(source))
     if isinstance(source, np.ndarray):
-        kinds = (Imu, VehicleImu, Pose3D, Odometry)
+        kinds = (kind for kind, _ in _TABLE if issubclass(kind, Record))
         return next((k for k in kinds if k.dtype == source.dtype), np.ndarray), source.reshape(-1)
     if isinstance(source, list | tuple) and source:
         if isinstance(source[0], RosImu):
@@ -172,9 +173,33 @@ def _vehicle_imu_from_increments(increments: Increments) -> dict[str, bool]:
     }
 
 
+def _published(records: NDArray[np.void]) -> dict[str, bool]:
+    """Whether a PX4 message was published at another time than it was sampled."""
+    return {"timestamp": bool(np.any(records["timestamp"] != records["timestamp_sample"]))}
+
+
+def _sensor_combined_from_vehicle_imu(records: NDArray[np.void]) -> dict[str, bool]:
+    ids = {name: _used(records[name]) for name in ("accel_device_id", "gyro_device_id")}
+    return _published(records) | ids
+
+
+def _vehicle_imu_from_sensor_combined(records: NDArray[np.void]) -> dict[str, bool]:
+    name = "accelerometer_timestamp_relative"
+    return {name: _used(records[name] % SensorCombined.RELATIVE_TIMESTAMP_INVALID)}
+
+
+def _series_from_sensor_combined(records: NDArray[np.void]) -> dict[str, bool]:
+    names = (
+        "gyro_integral_dt",
+        "accelerometer_integral_dt",
+        "accel_calibration_count",
+        "gyro_calibration_count",
+    )
+    return _vehicle_imu_from_sensor_combined(records) | {n: _used(records[n]) for n in names}
+
+
 def _increments_from_vehicle_imu(records: NDArray[np.void]) -> dict[str, bool]:
-    return {
-        "timestamp": bool(np.any(records["timestamp"] != records["timestamp_sample"])),
+    return _published(records) | {
         "accel_device_id": np.unique(records["accel_device_id"]).size > 1,
         "gyro_device_id": np.unique(records["gyro_device_id"]).size > 1,
     }
@@ -183,9 +208,7 @@ def _increments_from_vehicle_imu(records: NDArray[np.void]) -> dict[str, bool]:
 def _imu_from_vehicle_imu(records: NDArray[np.void]) -> dict[str, bool]:
     kept = ("timestamp_sample", "delta_angle", "delta_velocity")
     others = [name for name in VehicleImu.dtype.names or () if name not in kept]
-    return {name: _used(records[name]) for name in others} | {
-        "timestamp": bool(np.any(records["timestamp"] != records["timestamp_sample"])),
-    }
+    return {name: _used(records[name]) for name in others} | _published(records)
 
 
 def _vehicle_imu_from_imu(records: NDArray[np.void]) -> dict[str, bool]:
@@ -203,6 +226,47 @@ def _ros_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
         "moving": trajectory.moving is not None,
         "name": trajectory.name != "",
     }
+
+
+def _vehicle_odometry_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
+    return {
+        "t_ns below one microsecond": _finer(trajectory.t_ns),
+        "moving": trajectory.moving is not None,
+        "name": trajectory.name != "",
+    }
+
+
+def _vehicle_attitude_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
+    return _vehicle_odometry_from_trajectory(trajectory) | {
+        "position_world": trajectory.position_world is not None,
+        "velocity_world": trajectory.velocity_world is not None,
+    }
+
+
+def _trajectory_from_vehicle_attitude(records: NDArray[np.void]) -> dict[str, bool]:
+    return _published(records) | {
+        "delta_q_reset": _used(records["delta_q_reset"][:, 1:]),
+        "quat_reset_counter": _used(records["quat_reset_counter"]),
+    }
+
+
+def _trajectory_from_vehicle_odometry(records: NDArray[np.void]) -> dict[str, bool]:
+    poses, velocities = records["pose_frame"], records["velocity_frame"]
+    of_body = velocities == VehicleOdometry.VELOCITY_FRAME_BODY_FRD
+    unplaced = ~np.isnan(records["velocity"][:, 0]) & ~of_body & (velocities != poses)
+    vectors = (
+        "angular_velocity",
+        "position_variance",
+        "orientation_variance",
+        "velocity_variance",
+    )
+    return (
+        _published(records)
+        | {"pose_frame": bool(np.any(poses != VehicleOdometry.POSE_FRAME_NED))}
+        | {"velocity_frame": bool(np.any(unplaced))}
+        | {name: not np.isnan(records[name][:, 0]).all() for name in vectors}
+        | {name: _used(records[name]) for name in ("reset_counter", "quality")}
+    )
 
 
 def _pose_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
@@ -251,8 +315,15 @@ _TABLE: Final[Mapping[tuple[type, type], Callable[[Any], dict[str, bool]]]] = {
     (Increments, VehicleImu): _vehicle_imu_from_increments,
     (VehicleImu, Increments): _increments_from_vehicle_imu,
     (VehicleImu, Imu): _imu_from_vehicle_imu,
+    (VehicleImu, SensorCombined): _sensor_combined_from_vehicle_imu,
+    (SensorCombined, VehicleImu): _vehicle_imu_from_sensor_combined,
+    (SensorCombined, ImuSeries): _series_from_sensor_combined,
+    (VehicleAttitude, Trajectory): _trajectory_from_vehicle_attitude,
+    (VehicleOdometry, Trajectory): _trajectory_from_vehicle_odometry,
     (Trajectory, Batch): _ros_from_trajectory,
     (Trajectory, Pose3D): _pose_from_trajectory,
+    (Trajectory, VehicleAttitude): _vehicle_attitude_from_trajectory,
+    (Trajectory, VehicleOdometry): _vehicle_odometry_from_trajectory,
     (Trajectory, Odometry): _odometry_from_trajectory,
     (Pose3D, Trajectory): _nothing,
     (Odometry, Trajectory): _trajectory_from_odometry,

@@ -13,6 +13,7 @@ References
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from strapdown.messages.uorb import (
@@ -34,7 +35,7 @@ from strapdown.messages.uorb import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from strapdown.messages.cdr import Payload
 
 __all__ = [
+    "MESSAGES",
+    "SIMULATED_DEVICE_ID",
     "ULOG_FORMAT",
     "SensorAccel",
     "SensorAccelFifo",
@@ -59,6 +62,9 @@ __all__ = [
     "decode_vehicle_imu_batch",
     "encode_vehicle_imu_batch",
 ]
+
+SIMULATED_DEVICE_ID: Final = 0x14010C
+"""Device id of PX4's first simulated accelerometer and gyroscope."""
 
 
 class _Clipping(UorbMessage):
@@ -239,7 +245,12 @@ class SensorCombined(_Clipping):
     gyro_calibration_count: U8
 
 
-@uorb("vehicle_attitude")
+@uorb(
+    "vehicle_attitude",
+    "vehicle_attitude_groundtruth",
+    "external_ins_attitude",
+    "estimator_attitude",
+)
 class VehicleAttitude(UorbMessage):
     """Attitude of the vehicle: ``q`` (w x y z) rotates body FRD into NED."""
 
@@ -252,7 +263,12 @@ class VehicleAttitude(UorbMessage):
     quat_reset_counter: U8
 
 
-@uorb("vehicle_odometry")
+@uorb(
+    "vehicle_odometry",
+    "vehicle_mocap_odometry",
+    "vehicle_visual_odometry",
+    "estimator_odometry",
+)
 class VehicleOdometry(UorbMessage):
     """Pose and velocity with variances; what is unknown is NaN in its first element.
 
@@ -295,7 +311,7 @@ class VehicleAcceleration(UorbMessage):
     xyz: F32x3
 
 
-@uorb("vehicle_angular_velocity")
+@uorb("vehicle_angular_velocity", "vehicle_angular_velocity_groundtruth")
 class VehicleAngularVelocity(UorbMessage):
     """Angular velocity [rad/s, body FRD] and its derivative, without bias, filtered."""
 
@@ -317,6 +333,28 @@ class SensorSelection(UorbMessage):
     accel_device_id: U32
     gyro_device_id: U32
 
+
+MESSAGES: Final[Mapping[str, type[UorbMessage]]] = MappingProxyType(
+    {
+        topic: kind
+        for kind in (
+            VehicleImu,
+            VehicleImuStatus,
+            SensorGyro,
+            SensorAccel,
+            SensorGyroFifo,
+            SensorAccelFifo,
+            SensorCombined,
+            VehicleAttitude,
+            VehicleOdometry,
+            VehicleAcceleration,
+            VehicleAngularVelocity,
+            SensorSelection,
+        )
+        for topic in kind.topics
+    }
+)
+"""Every message by the names of its topics."""
 
 ULOG_FORMAT: Final = VehicleImu.ulog_format()
 """Payload of the FORMAT record of ``vehicle_imu`` in a ULog file."""

@@ -12,8 +12,25 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from strapdown.messages.px4 import (
+    SensorAccel,
+    SensorAccelFifo,
+    SensorCombined,
+    SensorGyro,
+    SensorGyroFifo,
+    SensorSelection,
+    VehicleAcceleration,
+    VehicleAngularVelocity,
+    VehicleAttitude,
+    VehicleImu,
+    VehicleImuStatus,
+    VehicleOdometry,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from strapdown.messages.uorb import UorbMessage
 
 __all__ = [
     "IMU",
@@ -21,8 +38,19 @@ __all__ = [
     "POSE_STAMPED",
     "QUATERNION_STAMPED",
     "ROS_TYPES",
+    "SENSOR_ACCEL",
+    "SENSOR_ACCEL_FIFO",
+    "SENSOR_COMBINED",
+    "SENSOR_GYRO",
+    "SENSOR_GYRO_FIFO",
+    "SENSOR_SELECTION",
     "VECTOR3_STAMPED",
+    "VEHICLE_ACCELERATION",
+    "VEHICLE_ANGULAR_VELOCITY",
+    "VEHICLE_ATTITUDE",
     "VEHICLE_IMU",
+    "VEHICLE_IMU_STATUS",
+    "VEHICLE_ODOMETRY",
     "RosType",
 ]
 
@@ -43,6 +71,8 @@ class RosType:
         How many float64 follow the header, where the message is nothing else.
     md5 : str, optional
         ROS 1 type hash, where ROS 1 has the type.
+    uorb : type of UorbMessage, optional
+        The message of PX4 that it is.
     """
 
     name: str
@@ -50,6 +80,7 @@ class RosType:
     rihs01: str
     floats: int | None = None
     md5: str | None = None
+    uorb: type[UorbMessage] | None = None
 
     @property
     def ros1_name(self) -> str:
@@ -163,26 +194,66 @@ geometry_msgs/Vector3 vector
     md5="7b324c7325e683bf02a9b14b01090ec7",
 )
 
-VEHICLE_IMU: Final = RosType(
-    name="px4_msgs/msg/VehicleImu",
-    definition="""\
-uint64 timestamp
-uint64 timestamp_sample
-uint32 accel_device_id
-uint32 gyro_device_id
-float32[3] delta_angle
-float32[3] delta_velocity
-uint32 delta_angle_dt
-uint32 delta_velocity_dt
+
+def _px4(kind: type[UorbMessage], rihs01: str, constants: str = "") -> RosType:
+    """Return the type of a PX4 message, of which a definition may list constants first."""
+    name = f"px4_msgs/msg/{kind.__name__}"
+    return RosType(name, constants + kind.definition, f"RIHS01_{rihs01}", uorb=kind)
+
+
+_CLIPPING: Final = """\
 uint8 CLIPPING_X = 1
 uint8 CLIPPING_Y = 2
 uint8 CLIPPING_Z = 4
-uint8 delta_angle_clipping
-uint8 delta_velocity_clipping
-uint8 accel_calibration_count
-uint8 gyro_calibration_count
+"""
+
+VEHICLE_IMU: Final = _px4(
+    VehicleImu, "fe916cbea44a1f277388c7d8c3d1d5c7ac01bb020ea09e16a940d58802834c25", _CLIPPING
+)
+VEHICLE_IMU_STATUS: Final = _px4(
+    VehicleImuStatus, "fc2218502efa240e1d43e97a4d8e1c087cbb76fc8cecd15bcec30641593b0da0"
+)
+SENSOR_GYRO: Final = _px4(
+    SensorGyro, "bbf5db9d49fc39a564f97b7b2acf78da2193797d93a4a7d36dd3b30ae9022222"
+)
+SENSOR_ACCEL: Final = _px4(
+    SensorAccel, "2620c26d35061da80743cc9cc35c782f920db4832d14dd801d7ff48991bfd90b"
+)
+SENSOR_GYRO_FIFO: Final = _px4(
+    SensorGyroFifo, "586e39f7767bcefc668eb4e440af79d603f4d5396a9389b3fbfb3d352e776201"
+)
+SENSOR_ACCEL_FIFO: Final = _px4(
+    SensorAccelFifo, "76579a928768c56395e40fe7dc79b1f64ab491f715bd5d574bd795bc5ecac32d"
+)
+SENSOR_COMBINED: Final = _px4(
+    SensorCombined,
+    "e8bb561edb3106315085519255a844e4420677c58bb5dece8f7e3005f9e91d4c",
+    "int32 RELATIVE_TIMESTAMP_INVALID = 2147483647\n" + _CLIPPING,
+)
+VEHICLE_ATTITUDE: Final = _px4(
+    VehicleAttitude, "9af74ac6c01335f3a8612e3579d4eaa89a9d81550d933ed057f5d6252dc7e50c"
+)
+VEHICLE_ODOMETRY: Final = _px4(
+    VehicleOdometry,
+    "4295b96ad312084aa35c84bdcec65ba2f57eb4f6a293d57d52d95acbe99ff817",
+    """\
+uint8 POSE_FRAME_UNKNOWN = 0
+uint8 POSE_FRAME_NED = 1
+uint8 POSE_FRAME_FRD = 2
+uint8 VELOCITY_FRAME_UNKNOWN = 0
+uint8 VELOCITY_FRAME_NED = 1
+uint8 VELOCITY_FRAME_FRD = 2
+uint8 VELOCITY_FRAME_BODY_FRD = 3
 """,
-    rihs01="RIHS01_fe916cbea44a1f277388c7d8c3d1d5c7ac01bb020ea09e16a940d58802834c25",
+)
+VEHICLE_ACCELERATION: Final = _px4(
+    VehicleAcceleration, "76b711ac73de8f5e5c8777f2c2a27d8f29e3b2b39d7ad20de98276e2595f4f11"
+)
+VEHICLE_ANGULAR_VELOCITY: Final = _px4(
+    VehicleAngularVelocity, "a9085b1ed1b428c4e7a6c7f5564f3c0b026de1c5791c3362dd1982092a7699da"
+)
+SENSOR_SELECTION: Final = _px4(
+    SensorSelection, "d7988f3dc4c42a9db6ab43c6f413c4e28798022c46e09d1aa94a3b0932596c5e"
 )
 
 ROS_TYPES: Final[Mapping[str, RosType]] = MappingProxyType(
@@ -195,6 +266,17 @@ ROS_TYPES: Final[Mapping[str, RosType]] = MappingProxyType(
             POSE_STAMPED,
             VECTOR3_STAMPED,
             VEHICLE_IMU,
+            VEHICLE_IMU_STATUS,
+            SENSOR_GYRO,
+            SENSOR_ACCEL,
+            SENSOR_GYRO_FIFO,
+            SENSOR_ACCEL_FIFO,
+            SENSOR_COMBINED,
+            VEHICLE_ATTITUDE,
+            VEHICLE_ODOMETRY,
+            VEHICLE_ACCELERATION,
+            VEHICLE_ANGULAR_VELOCITY,
+            SENSOR_SELECTION,
         )
     }
 )

@@ -110,9 +110,13 @@ class UorbMessage(Record):
     __slots__ = ()
 
     topic: ClassVar[str]
-    """Name of its uORB topic; other topics of the same form are named where they are used."""
+    """Name of its uORB topic."""
+    topics: ClassVar[tuple[str, ...]]
+    """Every topic of this form; the first is :attr:`topic`."""
     fields: ClassVar[tuple[Field, ...]]
     """In the order of the ``.msg`` file."""
+    definition: ClassVar[str]
+    """The fields as the ``.msg`` file lists them, a line each; without constants."""
     message_hash: ClassVar[int]
     """FNV-1a of the definition (32 bit)."""
     logged_dtype: ClassVar[np.dtype[np.void]]
@@ -175,13 +179,13 @@ class UorbMessage(Record):
         return f"{type(self).__name__}({', '.join(fields)})"
 
 
-def uorb(topic: str) -> Callable[[type[Message]], type[Message]]:
+def uorb(*topics: str) -> Callable[[type[Message]], type[Message]]:
     """Complete a message class from the fields that it annotates.
 
     Parameters
     ----------
-    topic : str
-        Name of the uORB topic.
+    *topics : str
+        Names of the uORB topics of this form; the first is that of the message itself.
     """
 
     def complete(cls: type[Message]) -> type[Message]:
@@ -191,8 +195,9 @@ def uorb(topic: str) -> Callable[[type[Message]], type[Message]]:
             for name in cls.__annotations__
             if hasattr(hints[name], "__metadata__")
         )
-        lines = "".join(f"{field.spelled} {field.name}\n" for field in fields)
-        cls.topic, cls.fields, cls.message_hash = topic, fields, _fnv1a(lines.encode())
+        cls.topic, cls.topics, cls.fields = topics[0], topics, fields
+        cls.definition = "".join(f"{field.spelled} {field.name}\n" for field in fields)
+        cls.message_hash = _fnv1a(cls.definition.encode())
         ordered = sorted(fields, key=lambda field: -field.scalar.itemsize)
         cls.logged_dtype = _packed(ordered, aligned=False)
         size = -(-cls.logged_dtype.itemsize // 8) * 8

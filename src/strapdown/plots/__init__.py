@@ -1,4 +1,4 @@
-"""Pictures of recordings, of estimates against truth, and of simulated sensors.
+"""Pictures of recordings, of estimates against truth, of simulated sensors, of their health.
 
 Every function returns a figure and shows nothing. Units stand in the labels and frames in the
 titles; x, y and z differ in colour and in dash; gaps are drawn as gaps; long signals keep
@@ -6,15 +6,20 @@ their peaks, because each pixel shows the smallest and the largest value behind 
 """
 
 from strapdown.plots._axes import save
+from strapdown.plots.health import plot_clipping, plot_spectrum, plot_timing, plot_vibration
 from strapdown.plots.recordings import plot_estimate, plot_recording, plot_track
 from strapdown.plots.simulation import plot_allan, plot_motion, plot_simulation
 
 __all__ = [
     "plot_allan",
+    "plot_clipping",
     "plot_estimate",
     "plot_motion",
     "plot_recording",
     "plot_simulation",
+    "plot_spectrum",
+    "plot_timing",
     "plot_track",
+    "plot_vibration",
     "save",
 ]

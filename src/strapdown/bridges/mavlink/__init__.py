@@ -1,0 +1,62 @@
+"""MAVLink: IMU messages to and from series, over UDP and from telemetry logs (extra ``mavlink``).
+
+Layouts and checksums are those of pymavlink; here is what the numbers mean.
+
+Examples
+--------
+Feed a simulator link with what a series holds, in its own time::
+
+    with MavlinkLink(to="127.0.0.1:14560") as link:
+        link.send_imu(series)
+
+Read a telemetry log::
+
+    recording = read_tlog("flight.tlog", on_error="salvage")
+"""
+
+from strapdown.bridges.mavlink.attitude import (
+    attitude_records_from_trajectory,
+    trajectory_from_attitude_records,
+)
+from strapdown.bridges.mavlink.collection import Collection, read_tlog
+from strapdown.bridges.mavlink.conversion import (
+    Ambient,
+    RawScale,
+    records_from_series,
+    series_from_records,
+)
+from strapdown.bridges.mavlink.frames import Decoder, SourceCount
+from strapdown.bridges.mavlink.increments import (
+    CoveredIncrements,
+    increments_from_records,
+    records_from_vehicle_imu,
+)
+from strapdown.bridges.mavlink.link import MavlinkLink, SendReport
+from strapdown.bridges.mavlink.messages import (
+    DTYPES,
+    Kind,
+    messages_from_records,
+    records_from_messages,
+)
+
+__all__ = [
+    "DTYPES",
+    "Ambient",
+    "Collection",
+    "CoveredIncrements",
+    "Decoder",
+    "Kind",
+    "MavlinkLink",
+    "RawScale",
+    "SendReport",
+    "SourceCount",
+    "attitude_records_from_trajectory",
+    "increments_from_records",
+    "messages_from_records",
+    "read_tlog",
+    "records_from_messages",
+    "records_from_series",
+    "records_from_vehicle_imu",
+    "series_from_records",
+    "trajectory_from_attitude_records",
+]

@@ -1,0 +1,173 @@
+"""``strapdown integrate``: samples into ``vehicle_imu``, and what that costs in drift."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import RenderableType
+from rich.table import Table
+
+import strapdown.formats as files
+from strapdown.cli._common import Force, Topic, read_losses, working
+from strapdown.cli._outcome import Outcome
+from strapdown.errors import FormatError
+from strapdown.formats import Recording
+from strapdown.formats.px4_integration import (
+    MadeImu,
+    vehicle_imu_from_recording,
+    write_vehicle_imu,
+)
+from strapdown.formats.px4_verification import verify_log
+from strapdown.integration import SampleKind
+from strapdown.px4.self_test import self_test
+from strapdown.px4.vehicle_imu import Mode, PipelineSettings
+
+COLUMNS = ("motion", "samples", "window", "unit", "uncorrected", "px4", "this mode", "px4 / this")
+_RATE_HZ = 200.0
+_SAMPLES = 4
+
+
+def integrate(
+    source: Annotated[
+        Path | None, typer.Argument(help="A recording, recognised by content.")
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Argument(help="The file to write: .ulg, .mcap, .csv, .bag, .npz or .parquet."),
+    ] = None,
+    *,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="The better integrator, or PX4's bit for bit.")
+    ] = Mode.SAVAGE,
+    rate: Annotated[
+        float | None,
+        typer.Option("--rate", help="Wanted windows a second, 50 to 1000; by default 200 [Hz]."),
+    ] = None,
+    topic: Topic = None,
+    kind: Annotated[
+        SampleKind | None,
+        typer.Option("--kind", help="What a sample is, where the source does not say it."),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Take what has gaps or a coarse resolution, too.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare a PX4 log with its own sensor_combined.")
+    ] = False,
+    test: Annotated[
+        bool, typer.Option("--self-test", help="Print the drift under coning and sculling.")
+    ] = False,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="For the self-test: samples of a window.")
+    ] = None,
+    force: Force = False,
+) -> Outcome:
+    """Integrate the samples of a recording into vehicle_imu: delta angle and delta velocity.
+
+    Raw FIFO packets of a PX4 log come first, then its sensor messages, both with the calibration
+    of its parameters; series of other files are samples at instants. Without a file,
+    --self-test prints what an integrator leaves of coning and sculling, beside theory.
+
+    Examples
+    --------
+    strapdown integrate flight.ulg increments.ulg
+
+    strapdown integrate demo.mcap increments.mcap --rate 100 --topic imu/data
+
+    strapdown integrate flight.ulg --verify
+
+    strapdown integrate --self-test --mode px4 --json
+    """
+    if test:
+        return _self_test(mode, rate, samples)
+    if source is None or (target is None and not verify):
+        raise typer.BadParameter("name a recording and a file to write, or pass --self-test")
+    if target is not None and target.exists() and target.samefile(source):
+        raise typer.BadParameter(f"{target} is the input; write to another file")
+    with working(f"reading {source}"):
+        recording = files.open(source, on_error="salvage")
+    if target is None:
+        return _verified(source, recording)
+    settings = PipelineSettings(
+        mode=mode, rate_hz=_RATE_HZ if rate is None else rate, gyro_kind=kind, accel_kind=kind
+    )
+    with working(f"integrating {source}"):
+        made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
+    with working(f"writing {target}"):
+        written = write_vehicle_imu(target, made, force=force)
+    data = {
+        "input": str(source),
+        "output": str(target),
+        "mode": str(mode),
+        "messages": written.messages,
+        "imus": [_as_data(name, imu) for name, imu in made.items()],
+    }
+    view = [f"{name}: {_summary(imu)}" for name, imu in made.items()]
+    view += [note for imu in made.values() for note in imu.notes]
+    view.append(f"wrote {target}: {written.messages} messages")
+    lost = [f"{name}: {line}" for name, imu in made.items() for line in imu.lost]
+    return Outcome(data, view, [*read_losses(recording.report), *lost, *written.lost])
+
+
+def _as_data(name: str, imu: MadeImu) -> dict[str, Any]:
+    report = None if imu.result is None else asdict(imu.result.report)
+    windows = len(imu.vehicle_imu)
+    return {"topic": name, "source": imu.source, "windows": windows, "report": report}
+
+
+def _summary(imu: MadeImu) -> str:
+    increments = imu.increments
+    median_ms = float(np.median(increments.delta_angle_dt_ns)) * 1e-6 if len(increments) else 0.0
+    return f"{len(increments)} windows of {median_ms:.3f} ms from {imu.source}"
+
+
+def _verified(source: Path, recording: Recording) -> Outcome:
+    """Make the windows of a log again, and compare them with what it holds."""
+    if recording.log is None:
+        raise FormatError("expected a PX4 log to compare with itself", path=source)
+    found = verify_log(recording.log)
+    verdict = "the log is made again" if found.accepted else "the log is NOT made again"
+    table = Table("sensor", "other lengths", "largest deviation", "the same bits", box=None)
+    table.add_row(
+        "gyroscope",
+        str(found.gyro_period_mismatches),
+        f"{found.max_gyro_residual:.2g} rad/s",
+        f"{found.gyro_identical_share:.1%}",
+    )
+    table.add_row(
+        "accelerometer",
+        str(found.accel_period_mismatches),
+        f"{found.max_accel_residual:.2g} m/s^2",
+        f"{found.accel_identical_share:.1%}",
+    )
+    left_out = f"{found.skipped_rows} rows and {found.skipped_packets} windows lack their samples"
+    view: list[RenderableType] = [f"{found.windows} windows compared; {left_out}", table, verdict]
+    data = {"input": str(source), "accepted": found.accepted, **asdict(found)}
+    lost = read_losses(recording.report)
+    return Outcome(data, view, lost if found.accepted else [*lost, verdict])
+
+
+def _self_test(mode: Mode, rate: float | None, samples: int | None) -> Outcome:
+    """Measure drift; a rate of windows becomes one of samples."""
+    sample_rate = None if rate is None else rate * (samples or _SAMPLES)
+    found = self_test(mode, rate_hz=sample_rate, samples_per_window=samples)
+    table = Table(*COLUMNS, box=None, header_style="bold", pad_edge=False)
+    for row in found.rows:
+        gain = f"{row.px4 / row.drift:.3g}" if row.drift else ""
+        table.add_row(
+            f"{row.motion} {row.amplitude_deg:g} deg, {row.frequency_hz:g} Hz",
+            f"{row.rate_hz:g} Hz",
+            str(row.samples_per_window),
+            row.unit,
+            *(f"{value:.3g}" for value in (row.uncorrected, row.px4, row.drift)),
+            gain,
+        )
+    delays = (
+        f"increments of packet means lag {found.packet_delay_s * 1e3:.3f} ms behind, those of PX4 "
+        f"{found.px4_packet_delay_s * 1e3:.3f} ms (packets of {found.packet_interval_s * 1e3:g} ms)"
+    )
+    return Outcome(asdict(found), [f"mode {mode}: drift by motion", table, delays])

@@ -1,0 +1,105 @@
+"""``strapdown mavlink record``: received or logged messages to a file."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import strapdown.formats as files
+from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tlog
+from strapdown.cli._common import Force, read_losses
+from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.errors import PeerLostError
+from strapdown.formats._output import refuse
+from strapdown.webots.runner import ended_by_signals
+
+if TYPE_CHECKING:
+    from strapdown.formats import Recording
+
+LOOK_S = 0.2
+"""How long a signal waits for an answer at most [s]."""
+
+
+def record(
+    target: Annotated[Path, typer.Argument(help="The file to write, such as .mcap.")],
+    *,
+    listen: Annotated[
+        str, typer.Option(metavar="[HOST:]PORT", help="Where to listen, by UDP; port 0: any.")
+    ] = "127.0.0.1:14550",
+    duration: Annotated[
+        float | None, typer.Option(help="Seconds to listen; by default until Ctrl-C.")
+    ] = None,
+    tlog: Annotated[
+        Path | None, typer.Option(help="Read this telemetry log instead of listening.")
+    ] = None,
+    raw_scale: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            metavar="ACCEL GYRO MAG",
+            help="What one count of RAW_IMU is [m/s^2, rad/s, T]; without it, it is left out.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> Outcome:
+    """Record HIL_SENSOR, HIGHRES_IMU, SCALED_IMU, RAW_IMU and ATTITUDE_QUATERNION.
+
+    Topics are named sys1/comp1/highres_imu, by sender. Without a host,
+    --listen hears this machine only. The first Ctrl-C or SIGTERM ends the
+    recording and keeps it.
+
+    Exit codes: 3 messages are missing by their sequence numbers, or bytes are
+    no message; 130 Ctrl-C; 143 SIGTERM.
+
+    The fields of --json: output, samples (by topic), skipped (messages of
+    other kinds), notes.
+
+    Examples
+    --------
+    strapdown mavlink record flight.mcap --listen 127.0.0.1:14550 --duration 60
+
+    strapdown mavlink record bench.npz --listen 0.0.0.0:14550
+
+    strapdown mavlink record flight.mcap --tlog flight.tlog --raw-scale 9.80665e-3 1e-3 1e-7
+    """
+    refuse(target, force=force)
+    scale = None if raw_scale is None else RawScale(*raw_scale)
+    code = EXIT_OK
+    if tlog is not None:
+        recording = read_tlog(tlog, on_error="salvage", scale=scale)
+    else:
+        recording, code = _listen(listen, duration, scale)
+    written = files.write(target, recording, force=force)
+    topics = {**recording.imu, **recording.trajectories}
+    data = {
+        "output": str(target),
+        "samples": {topic: len(series) for topic, series in topics.items()},
+        "skipped": dict(recording.report.skipped),
+        "notes": [*recording.report.notes, *written.notes],
+    }
+    view = [f"wrote {target}: {written.messages} messages", *data["notes"]]
+    return Outcome(data, view, [*read_losses(recording.report), *written.lost], code=code)
+
+
+def _listen(address: str, duration: float | None, scale: RawScale | None) -> tuple[Recording, int]:
+    """Return what is heard until the time is over or a signal comes, and the exit code."""
+    collection, stop = Collection(scale=scale), Event()
+    with MavlinkLink(listen=address) as link, ended_by_signals(stop.set) as signals:
+        host, port = link.address
+        typer.echo(f"listening at {host}:{port}", err=True)
+        until = math.inf if duration is None else time.monotonic() + duration
+        while not stop.is_set() and (left := until - time.monotonic()) > 0.0:
+            message = link.receive(min(left, LOOK_S))
+            if message is not None:
+                collection.add(message)
+    recording = collection.recording(link.decoder, name="mavlink")
+    if not collection.messages:
+        raise PeerLostError(
+            f"expected MAVLink messages about an IMU at {host}:{port}, heard "
+            f"{sum(recording.report.skipped.values())} others; check where the sender sends"
+        )
+    return recording, 128 + signals[0] if signals else EXIT_OK

@@ -1,0 +1,46 @@
+"""How much of the time the intervals of a stream account for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from strapdown._typing import IntArray
+
+__all__ = ["LEAST_COVERAGE", "Coverage"]
+
+LEAST_COVERAGE: Final = 0.99
+"""Intervals that account for less of the time are samples of a stream, none to integrate."""
+
+
+@dataclass
+class Coverage:
+    """Sum of the intervals over the time from the begin of the first to the end of the last."""
+
+    covered_ns: int = 0
+    begin_ns: int | None = None
+    end_ns: int = 0
+
+    def add(self, t_ns: IntArray, dt_ns: IntArray) -> None:
+        """Take intervals by their ends and lengths, both (N,) int64 [ns]."""
+        if len(t_ns):
+            begin, end = int((t_ns - dt_ns).min()), int(t_ns.max())
+            self.begin_ns = begin if self.begin_ns is None else min(begin, self.begin_ns)
+            self.end_ns = max(end, self.end_ns)
+            self.covered_ns += int(dt_ns.sum())
+
+    @property
+    def share(self) -> float:
+        """The share, 1 without any time."""
+        span = 0 if self.begin_ns is None else self.end_ns - self.begin_ns
+        return self.covered_ns / span if span > 0 else 1.0
+
+    def shortfall(self, name: str, remedy: str) -> list[str]:
+        """Return a line with the share and the remedy where too much is missing."""
+        if self.share >= LEAST_COVERAGE:
+            return []
+        share = f"{self.share:.1%}"
+        return [
+            f"{name}: its intervals cover {share} of the time, too little to integrate; {remedy}"
+        ]

@@ -1,0 +1,168 @@
+"""What a user should know about the streams of a log: coverage, gaps, odd values, devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.formats._plausible import Tally, suspicions
+from strapdown.formats._salvage import Places
+from strapdown.px4.device_id import DeviceId
+from strapdown.series import ImuSeries
+from strapdown.units import NS_PER_MS, NS_PER_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from strapdown._typing import IntArray
+    from strapdown.series import Increments, Trajectory
+
+__all__ = ["StreamNotes"]
+
+_LONG_STEP: Final = 1.5
+_COLDEST: Final = -60.0
+_HOTTEST: Final = 150.0
+
+
+class StreamNotes:
+    """Gathers what there is to say about the streams of a log, block by block."""
+
+    def __init__(self) -> None:
+        self._tally = Tally()
+        self._streams: dict[str, _Stream] = {}
+        self._devices: dict[int, dict[str, None]] = {}
+
+    def see(
+        self,
+        name: str,
+        series: ImuSeries | Trajectory | Increments,
+        records: NDArray[np.void],
+        intervals: tuple[IntArray, IntArray] | None = None,
+    ) -> None:
+        """Look at the rows of a block.
+
+        Parameters
+        ----------
+        name : str
+            What the notes call the stream.
+        series : ImuSeries, Trajectory or Increments
+            N rows.
+        records : (M,) structured array
+            The messages that they come from.
+        intervals : tuple of two (N,) int64, optional
+            Where the intervals of the rows end, and how long they are [ns].
+        """
+        if not len(series):
+            return
+        stream = self._streams.setdefault(name, _Stream())
+        start, names = stream.rows, records.dtype.names or ()
+        self._tally.add(name, suspicions(series, after_ns=stream.last_ns), start=start)
+        if "temperature" in names:
+            degrees = records["temperature"]
+            odd = (degrees < _COLDEST) | (degrees > _HOTTEST)
+            self._tally.add(name, {"a temperature outside -60 to 150 degC": odd}, start=start)
+        for field in ("device_id", "gyro_device_id", "accel_device_id"):
+            if field in names:
+                what = f"{name} {field.removesuffix('_device_id')}".removesuffix(" device_id")
+                ids = records[field]
+                for device in {int(ids[0]), *ids[1:][ids[1:] != ids[:-1]].tolist()}:
+                    self._devices.setdefault(device, {})[what] = None
+        if isinstance(series, ImuSeries) and intervals is not None:
+            odd = (intervals[1] <= 0) | (intervals[1] > NS_PER_S)
+            self._tally.add(name, {"an interval outside 0 to 1 s": odd}, start=start)
+        stream.add(series.t_ns)
+        if intervals is not None:
+            stream.cover(*intervals)
+
+    @property
+    def coverage(self) -> dict[str, float]:
+        """The intervals of a stream over the time that it spans, by name."""
+        shares = {name: stream.coverage for name, stream in self._streams.items()}
+        return {name: share for name, share in shares.items() if share is not None}
+
+    def lines(self) -> list[str]:
+        """Return one line for each thing."""
+        lines = self._tally.lines()
+        for name, share in self.coverage.items():
+            lines.append(f"{name}: the intervals cover {share:.1%} of the time")
+        for name, stream in self._streams.items():
+            lines += [f"{name}: {said}" for said in stream.lines()]
+        devices = Places()
+        for what in sorted({what for streams in self._devices.values() for what in streams}):
+            count = sum(what in streams for streams in self._devices.values())
+            if count > 1:
+                devices.note(f"{what}: the device changes, there are {count}")
+        for device, streams in self._devices.items():
+            if device:
+                devices.note(f"device {_device(device)}: {', '.join(streams)}")
+        return [*lines, *devices.lines()]
+
+
+class _Stream:
+    """The times of one stream so far [ns]."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.last_ns: int | None = None
+        self._median_ns = 0.0
+        self._long = 0
+        self._longest_ns, self._longest_row = 0, 0
+        self._begin_ns: int | None = None
+        self._end_ns = 0
+        self._covered_ns = 0
+        self._loose, self._lost_ns = 0, 0
+
+    def add(self, t_ns: IntArray) -> None:
+        """Look at the steps from row to row."""
+        steps = np.diff(t_ns, prepend=t_ns[0] if self.last_ns is None else self.last_ns)
+        forward = steps[steps > 0]
+        if not self._median_ns and forward.size:
+            self._median_ns = float(np.median(forward))
+        self._long += int(np.count_nonzero(forward > _LONG_STEP * self._median_ns))
+        if steps.max() > self._longest_ns:
+            self._longest_ns = int(steps.max())
+            self._longest_row = self.rows + int(steps.argmax())
+        self.rows += len(t_ns)
+        self.last_ns = int(t_ns[-1])
+
+    def cover(self, ends_ns: IntArray, dt_ns: IntArray) -> None:
+        """Look at the intervals of the rows; each should begin where the one before ends."""
+        if self._begin_ns is None:
+            self._begin_ns = int(ends_ns[0] - dt_ns[0])
+            self._end_ns = self._begin_ns
+        steps = np.diff(ends_ns, prepend=self._end_ns)
+        loose = steps - dt_ns
+        self._loose += int(np.count_nonzero(loose > 0))
+        self._lost_ns += int(loose[loose > 0].sum())
+        self._covered_ns += int(dt_ns.sum())
+        self._end_ns = int(ends_ns[-1])
+
+    @property
+    def coverage(self) -> float | None:
+        """The sum of the intervals over the time from the first to the last."""
+        if self._begin_ns is None:
+            return None
+        span_ns = self._end_ns - self._begin_ns
+        return self._covered_ns / span_ns if span_ns > 0 else 0.0
+
+    def lines(self) -> list[str]:
+        """Return one line for each kind of gap."""
+        lines = []
+        if 0 < self._loose < self.rows - 1:  # of a stream that is logged now and then, all are
+            lines.append(
+                f"{self._loose} of {self.rows - 1} steps are longer than their intervals, "
+                f"{self._lost_ns / NS_PER_MS:.1f} ms are lost"
+            )
+        if self._long:
+            lines.append(
+                f"{self._long} steps above {_LONG_STEP:g} times the median of "
+                f"{self._median_ns / NS_PER_MS:.3g} ms, the longest "
+                f"{self._longest_ns / NS_PER_MS:.1f} ms before row {self._longest_row}"
+            )
+        return lines
+
+
+def _device(device_id: int) -> str:
+    device = DeviceId.decode(device_id)
+    return f"0x{device_id:06X} {device.name} ({device.bus_type.name} {device.bus})"

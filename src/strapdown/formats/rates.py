@@ -1,0 +1,342 @@
+"""Recordings in which every IMU is a series of rates, as ROS and tables of samples want it.
+
+Increments become mean rates over their intervals, stamped at the middle; an attitude can stand
+beside them, the clock can be that of the world, white noise can become covariances. A long
+recording goes through block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from strapdown.errors import UnknownNameError
+from strapdown.formats._coverage import Coverage
+from strapdown.formats.px4_log import load
+from strapdown.formats.recording import REFERENCE_WORDS, Recording
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.messages.conversion import fifo_delays_ns, join_attitude, series_from_increments
+from strapdown.messages.px4 import VehicleAttitude, VehicleImuStatus
+from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.units import NS_PER_S, NS_PER_US
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import IntArray
+    from strapdown.formats.px4_log import Px4Log
+    from strapdown.messages.conversion_px4 import Stamp
+    from strapdown.messages.uorb import UorbMessage
+
+    Held = TypeVar("Held", ImuSeries, Increments, Trajectory)
+
+__all__ = ["AUTO", "RateOptions", "RateReport", "RateStream"]
+
+AUTO: Final = "auto"
+"""Stands for the attitude that the vehicle estimated of itself."""
+_PATIENCE_NS: Final = 2 * NS_PER_S
+"""Rows that are farther than this behind the last attitude go on without one."""
+_KEPT: Final = 64
+"""Attitudes before the first row that waits, from which their period is taken."""
+_REMEDY: Final = "log or send vehicle_imu or sensor_combined at its full rate"
+
+
+@dataclass(frozen=True)
+class RateOptions:
+    """What becomes of increments, attitude and stamps.
+
+    Parameters
+    ----------
+    rates : bool
+        Whether increments become rates.
+    stamp : {"middle", "end"}
+        Which time of an interval stamps its rate.
+    fifo_delay : bool
+        Take off the half packet by which a gyroscope with a FIFO is stamped late, as
+        ``vehicle_imu_status`` of a PX4 log tells it.
+    attitude : str, optional
+        Trajectory whose attitude is put beside every IMU that has none; ``"auto"`` for the
+        longest that is neither truth nor reference.
+    gyro_noise_density, accel_noise_density : float, optional
+        White noise, for covariances [rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].
+    epoch : bool
+        Count stamps from 1970 where the recording knows its ``clock_offset_ns``.
+    """
+
+    rates: bool = True
+    stamp: Stamp = "middle"
+    fifo_delay: bool = False
+    attitude: str | None = None
+    gyro_noise_density: float | None = None
+    accel_noise_density: float | None = None
+    epoch: bool = True
+
+
+@dataclass
+class RateReport:
+    """What happened to the rows of each topic.
+
+    Parameters
+    ----------
+    rows, clipped, joined : dict of str to int
+        Rows of an IMU; of them with a saturated axis, and with an attitude that was joined.
+    coverage : dict of str to Coverage
+        Of increments.
+    delayed : dict of str to bool
+        Whether the delay of a FIFO is known, where it is asked for.
+    shifted_ns : int, optional
+        What was added to every stamp [ns].
+    since_boot : bool
+        Stamps should count from 1970, and the log does not say when its clock began.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    clipped: dict[str, int] = field(default_factory=dict)
+    joined: dict[str, int] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    delayed: dict[str, bool] = field(default_factory=dict)
+    shifted_ns: int | None = None
+    since_boot: bool = False
+
+    def lines(self) -> list[str]:
+        """Return one line for each thing that a user should know."""
+        lines = [
+            f"{topic}: mean rates over intervals; that of the accelerometer may have ended up to "
+            "half a sample of it earlier or later"
+            for topic in self.coverage
+        ]
+        for topic, coverage in self.coverage.items():
+            lines += coverage.shortfall(topic, _REMEDY)
+        lines += [
+            f"{topic}: {count} of {self.rows[topic]} rows are saturated, kept as they are"
+            for topic, count in self.clipped.items()
+            if count
+        ]
+        lines += [
+            f"{topic}: {count} of {self.rows[topic]} rows have the joined attitude"
+            for topic, count in self.joined.items()
+        ]
+        lines += [
+            f"{topic}: no delay is taken off, the recording has no vehicle_imu_status of it"
+            for topic, known in self.delayed.items()
+            if not known
+        ]
+        if self.since_boot:
+            lines.append("stamps count from the start of the autopilot; the log has no other clock")
+        return lines
+
+
+class RateStream:
+    """Converts a recording, at once or block by block.
+
+    Parameters
+    ----------
+    options : RateOptions
+        What to do.
+
+    Attributes
+    ----------
+    report : RateReport
+        Complete after :meth:`finish`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> still = np.zeros((3, 3))
+    >>> dt_ns = np.full(3, 5_000_000)
+    >>> flight = Increments(np.arange(1, 4) * 5_000_000, still, still, dt_ns, dt_ns)
+    >>> stream = RateStream(RateOptions())
+    >>> rates = stream.convert(Recording(increments={"vehicle_imu.0": flight}))
+    >>> rates.imu["vehicle_imu.0"].t_ns.tolist()
+    [2500000, 7500000, 12500000]
+    """
+
+    def __init__(self, options: RateOptions) -> None:
+        self.options = options
+        self.report = RateReport()
+        self._attitude: Trajectory | None = None
+        self._resets: tuple[IntArray, IntArray] | None = None
+        self._delays: dict[str, tuple[IntArray, IntArray]] = {}
+        self._log: Px4Log | None = None
+        self._topic: str | None = None
+        self._tracks: dict[str, None] = {}
+        self._held: dict[str, ImuSeries] = {}
+
+    def convert(self, block: Recording) -> Recording:
+        """Convert a block; rows whose attitude is still to come are kept for the next.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such stamp.
+        ValueRangeError
+            A noise density is negative or not finite.
+        """
+        imu = dict(block.imu)
+        increments = dict(block.increments)
+        if self.options.rates:
+            imu |= {topic: self._rates(topic, each, block) for topic, each in increments.items()}
+            increments = {}
+        for topic, series in imu.items():
+            self._count(topic, series)
+        if self.options.attitude is not None:
+            self._take_attitude(block)
+            imu = self._join(imu)
+        if self.options.epoch:
+            self.report.shifted_ns = block.clock_offset_ns
+            self.report.since_boot = block.report.format == "ulog" and block.clock_offset_ns is None
+        return replace(
+            block,
+            clock_offset_ns=0 if self.report.shifted_ns is not None else block.clock_offset_ns,
+            imu=self._shifted(imu),
+            trajectories=self._shifted(block.trajectories),
+            increments=self._shifted(increments),
+        )
+
+    def finish(self) -> Recording:
+        """Return the rows that are left.
+
+        Raises
+        ------
+        UnknownNameError
+            No block had the trajectory whose attitude was asked for.
+        """
+        wanted = self.options.attitude
+        if wanted not in {None, AUTO, self._topic}:
+            raise UnknownNameError("attitude topic", str(wanted), self._tracks)
+        return Recording(imu=self._shifted(self._join({}, last=True)))
+
+    def _rates(self, topic: str, increments: Increments, block: Recording) -> ImuSeries:
+        """Return mean rates; a PX4 vehicle moves in NED."""
+        coverage = self.report.coverage.setdefault(topic, Coverage())
+        coverage.add(increments.t_ns, increments.delta_angle_dt_ns)
+        series = series_from_increments(
+            increments,
+            stamp=self.options.stamp,
+            fifo_delay_ns=self._delay_ns(topic, increments.t_ns, block),
+            gyro_noise_density=self.options.gyro_noise_density,
+            accel_noise_density=self.options.accel_noise_density,
+        )
+        return series.replace(world=WorldFrame.NED) if series.body == BodyFrame.FRD else series
+
+    def _delay_ns(self, topic: str, t_ns: IntArray, block: Recording) -> int | IntArray:
+        """Return the delay of each row, as the latest status before it tells."""
+        if not self.options.fifo_delay:
+            return 0
+        if topic not in self._delays:
+            instance = f"{VehicleImuStatus.topic}.{_instance(topic)}"
+            records = self._logged(block, VehicleImuStatus, instance)
+            stamps = records["timestamp"].astype(np.int64) * NS_PER_US
+            self._delays[topic] = stamps, fifo_delays_ns(records)
+            self.report.delayed[topic] = len(stamps) > 0
+        stamps, delays = self._delays[topic]
+        row = np.searchsorted(stamps, t_ns, side="right") - 1
+        return delays[np.maximum(row, 0)] if len(stamps) else 0
+
+    def _logged(self, block: Recording, kind: type[UorbMessage], topic: str) -> NDArray[np.void]:
+        """Return the messages of a log that a series came from; none where there are none."""
+        place = topic.partition(".")[0], _instance(topic)
+        if self._log is None:
+            self._log = block.log
+        if self._log is None and block.report.format == "ulog":
+            self._log = load(block.path, salvage=True)
+        if self._log is None or place not in self._log.topics:
+            return np.zeros(0, kind.dtype)
+        return self._log.records(kind, place[1], topic=place[0]).records
+
+    def _take_attitude(self, block: Recording) -> None:
+        """Add the attitudes of a block to those that are in use."""
+        self._tracks.update(dict.fromkeys(block.trajectories))
+        if self._topic is None:
+            self._topic = _choose(str(self.options.attitude), block.trajectories)
+        track = block.trajectories.get(self._topic or "")
+        if track is None or not len(track):
+            return
+        track = Trajectory(track.t_ns, track.q_world_from_body, world=track.world, body=track.body)
+        known = [track] if self._attitude is None else [self._attitude, track]
+        self._attitude = Trajectory.concatenate(known)
+        if self._resets is None:
+            records = self._logged(block, VehicleAttitude, str(self._topic))
+            stamps = records["timestamp_sample"].astype(np.int64) * NS_PER_US
+            self._resets = stamps, records["quat_reset_counter"].astype(np.int64)
+
+    def _join(self, imu: Mapping[str, ImuSeries], *, last: bool = False) -> dict[str, ImuSeries]:
+        """Return the rows of which the attitude is known or will not come; keep the others."""
+        waiting = {topic: [series] for topic, series in self._held.items()}
+        for topic, series in imu.items():
+            waiting.setdefault(topic, []).append(series)
+        self._held.clear()
+        done = {}
+        for topic, parts in waiting.items():
+            series = ImuSeries.concatenate(parts)
+            if series.q_world_from_body is None:
+                ready = series.t_ns <= self._until_ns(series, last=last)
+                series, self._held[topic] = series[ready], series[~ready]
+                series = self._with_attitude(topic, series)
+            done[topic] = series
+        self._forget()
+        return {topic: series for topic, series in done.items() if len(series)}
+
+    def _until_ns(self, series: ImuSeries, *, last: bool) -> int:
+        newest = int(series.t_ns.max()) if len(series) else 0
+        if last:
+            return newest
+        latest = newest - _PATIENCE_NS
+        return latest if self._attitude is None else max(latest, int(self._attitude.t_ns.max()))
+
+    def _with_attitude(self, topic: str, series: ImuSeries) -> ImuSeries:
+        joined = np.zeros(len(series), np.bool_)
+        if self._attitude is not None:
+            series, joined = join_attitude(series, self._attitude, self._counts())
+        if series.q_world_from_body is None:  # every block has the same columns
+            series = series.replace(q_world_from_body=np.full((len(series), 4), np.nan))
+        joins = self.report.joined
+        joins[topic] = joins.get(topic, 0) + int(joined.sum())
+        return series
+
+    def _counts(self) -> IntArray | None:
+        """Return the count of resets at each attitude, where a log says it."""
+        if self._attitude is None or self._resets is None or not len(self._resets[0]):
+            return None
+        row = np.searchsorted(self._resets[0], self._attitude.t_ns, side="right") - 1
+        return self._resets[1][np.maximum(row, 0)]
+
+    def _forget(self) -> None:
+        """Let go of attitudes that no row to come can need."""
+        if self._attitude is not None:
+            begins = [series.t_ns.min() for series in self._held.values() if len(series)]
+            needed = min(begins, default=self._attitude.t_ns.max())
+            first = int(np.searchsorted(self._attitude.t_ns, needed)) - _KEPT
+            self._attitude = self._attitude[max(first, 0) :]
+
+    def _count(self, topic: str, series: ImuSeries) -> None:
+        rows, clipped = self.report.rows, self.report.clipped
+        rows[topic] = rows.get(topic, 0) + len(series)
+        bits = [each for each in (series.gyro_clipping, series.accel_clipping) if each is not None]
+        count = int(np.count_nonzero(np.bitwise_or.reduce(bits))) if bits else 0
+        clipped[topic] = clipped.get(topic, 0) + count
+
+    def _shifted(self, group: Mapping[str, Held]) -> dict[str, Held]:
+        shift_ns = self.report.shifted_ns or 0
+        return {
+            topic: series.replace(t_ns=series.t_ns + shift_ns) if shift_ns else series
+            for topic, series in group.items()
+        }
+
+
+def _choose(wanted: str, tracks: Mapping[str, Trajectory]) -> str | None:
+    """Return the name of a trajectory of this block, if it is there."""
+    if wanted != AUTO:
+        return wanted if wanted in tracks else None
+    own = [name for name in tracks if not any(word in name.lower() for word in REFERENCE_WORDS)]
+    return max(own, key=lambda name: len(tracks[name]), default=None)
+
+
+def _instance(topic: str) -> int:
+    """Return the number behind the name of a topic of a log."""
+    number = topic.rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0

@@ -1,0 +1,258 @@
+"""A recording as a ULog, in the messages of PX4.
+
+==========================================  ================================================
+what                                        topics
+==========================================  ================================================
+Increments                                  ``vehicle_imu``
+ImuSeries                                   ``sensor_gyro`` and ``sensor_accel``, one sample a
+                                            message; what was not measured is left out
+  its own attitude                          ``vehicle_attitude``
+Trajectory, only attitude                   ``vehicle_attitude``; a truth or reference
+                                            ``vehicle_attitude_groundtruth``
+Trajectory with position or velocity        ``vehicle_odometry``
+==========================================  ================================================
+
+Topics have no other names: a series ``sensor_gyro.1`` or ``vehicle_imu.0`` keeps its number, any
+other gets the first that is free, and the notes say which. Axes are FRD and NED, times whole
+microseconds, numbers float32. Mean rates, as ``sensor_combined`` holds them, become samples at
+points in time, because a series does not say over which interval a mean goes.
+
+References
+----------
+``msg/*.msg`` of PX4-Autopilot.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._version import __version__
+from strapdown.formats._tables import topics
+from strapdown.formats.recording import REFERENCE_WORDS, WriteReport
+from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
+from strapdown.geometry.frames import BodyFrame
+from strapdown.messages._by_column import as_float32, unsigned_from_stamps
+from strapdown.messages.conversion import (
+    losses,
+    vehicle_attitude_from_trajectory,
+    vehicle_imu_from_increments,
+    vehicle_odometry_from_trajectory,
+)
+from strapdown.messages.px4 import (
+    SensorAccel,
+    SensorGyro,
+    VehicleAttitude,
+    VehicleImu,
+    VehicleOdometry,
+)
+from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.units import NS_PER_US
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import ByteArray, FloatArray
+    from strapdown.formats._tables import Series
+    from strapdown.formats.recording import Recording
+    from strapdown.messages.uorb import UorbMessage
+
+__all__ = ["UlogBlockWriter", "ulog_writer", "write"]
+
+_TRUTH: Final = "vehicle_attitude_groundtruth"
+_KINDS: Final[dict[str, type[UorbMessage]]] = {
+    SensorGyro.topic: SensorGyro,
+    SensorAccel.topic: SensorAccel,
+    VehicleImu.topic: VehicleImu,
+    VehicleAttitude.topic: VehicleAttitude,
+    _TRUTH: VehicleAttitude,
+    VehicleOdometry.topic: VehicleOdometry,
+}
+_MEANS: Final = "sensor_combined"
+_INSTANCES: Final = 2**8
+
+
+def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
+    """Write a recording.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    ValueRangeError
+        A stamp is negative, or another number does not fit its field.
+    """
+    with UlogWriter(path, force=force) as writer:
+        blocks = UlogBlockWriter(writer)
+        blocks.write(recording)
+    return WriteReport("ulog", blocks.messages, tuple(blocks.lost), tuple(blocks.notes))
+
+
+@contextmanager
+def ulog_writer(path: Path, *, force: bool = False) -> Iterator[UlogBlockWriter]:
+    """Open a file that takes a recording block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    with UlogWriter(path, force=force) as writer:
+        for topic, kind in _KINDS.items():  # a later block may have any of them
+            writer.declare(kind, topic)
+        yield UlogBlockWriter(writer)
+
+
+class UlogBlockWriter:
+    """Takes a recording block by block."""
+
+    def __init__(self, writer: UlogWriter) -> None:
+        writer.add_info("sys_name", "strapdown")
+        writer.add_info("ver_sw", __version__)
+        self._writer = writer
+        self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._lost: dict[str, None] = {}
+
+    @property
+    def messages(self) -> int:
+        """Rows written so far."""
+        return self._writer.rows
+
+    @property
+    def lost(self) -> list[str]:
+        """What the messages of PX4 cannot hold, one line a topic."""
+        late = self._writer.late_rows
+        return [*self._lost, *([f"{late} rows whose stamps go back"] if late else [])]
+
+    @property
+    def notes(self) -> list[str]:
+        """Which topics got other names, one line each."""
+        lines = []
+        for (source, names), number in self._numbers.items():
+            if source not in (*names, *(f"{name}.{number}" for name in names)):
+                written = " and ".join(f"{name}.{number}" for name in names)
+                lines.append(f"{source}: written as {written}")
+        return lines
+
+    def write(self, block: Recording) -> None:
+        """Append the rows of a block.
+
+        Raises
+        ------
+        ValueRangeError
+            A stamp is negative, or another number does not fit its field.
+        """
+        found = []
+        for _, source, series in topics(block):
+            found += [(source, rows) for rows in _messages(source, series) if rows]
+            unheld = _unheld(source, series)
+            if unheld:
+                self._lost[f"{source}: {', '.join(unheld)}"] = None
+        found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
+        self._writer.write_many(
+            LoggedRows(_KINDS[topic], self._number(source, tuple(rows)), records, topic)
+            for source, rows in found
+            for topic, records in rows.items()
+        )
+
+    def _number(self, source: str, names: tuple[str, ...]) -> int:
+        """Return the instance that a series is of these topics: its own, or one that is free."""
+        if (source, names) not in self._numbers:
+            name, _, own = source.partition(".")
+            first = int(own) if name in names and own.isdecimal() else 0
+            taken = {
+                number for (_, others), number in self._numbers.items() if {*others} & {*names}
+            }
+            self._numbers[source, names] = next(
+                number
+                for number in count(first if first < _INSTANCES else 0)
+                if number not in taken
+            )
+        return self._numbers[source, names]
+
+
+def _messages(source: str, series: Series) -> Iterator[dict[str, NDArray[np.void]]]:
+    """Yield what a series becomes: the rows of topics that have one number."""
+    if isinstance(series, Increments):
+        yield {VehicleImu.topic: vehicle_imu_from_increments(series)}
+    elif isinstance(series, Trajectory):
+        yield _estimates(source, series)
+    else:
+        yield _readings(series.in_frames(body=BodyFrame.FRD))
+        if series.q_world_from_body is not None:
+            yield _estimates(
+                "",
+                Trajectory(
+                    series.t_ns, series.q_world_from_body, body=series.body, world=series.world
+                ),
+            )
+
+
+def _estimates(source: str, track: Trajectory) -> dict[str, NDArray[np.void]]:
+    if track.position_world is not None or track.velocity_world is not None:
+        return {VehicleOdometry.topic: vehicle_odometry_from_trajectory(track)}
+    known = track[np.asarray(np.isfinite(track.q_world_from_body).all(axis=1))]
+    named = f"{source} {track.name}".lower()
+    is_truth = any(word in named for word in REFERENCE_WORDS)
+    records = vehicle_attitude_from_trajectory(known)
+    return {_TRUTH if is_truth else VehicleAttitude.topic: records} if len(known) else {}
+
+
+def _readings(series: ImuSeries) -> dict[str, NDArray[np.void]]:
+    """Return messages of one sample each, for the triads that measured something."""
+    sensor = series.sensor
+    gyro = series.angular_velocity, series.gyro_clipping, sensor.gyro_device_id
+    accel = series.specific_force, series.accel_clipping, sensor.accel_device_id
+    found = {
+        kind.topic: _samples(kind, series, *measured)
+        for kind, measured in ((SensorGyro, gyro), (SensorAccel, accel))
+    }
+    return {topic: records for topic, records in found.items() if len(records)}
+
+
+def _samples(
+    kind: type[UorbMessage],
+    series: ImuSeries,
+    values: FloatArray,
+    clipping: ByteArray | None,
+    device_id: int,
+) -> NDArray[np.void]:
+    measured = ~np.isnan(values).all(axis=1)
+    records = np.zeros(len(series), kind.dtype)
+    stamps = unsigned_from_stamps(series.t_ns, "t_ns", np.uint64, NS_PER_US)
+    records["timestamp"] = records["timestamp_sample"] = stamps
+    records["device_id"] = device_id
+    for axis, column in zip("xyz", as_float32(values, "readings").T, strict=True):
+        records[axis] = column
+    records["temperature"] = np.nan
+    if clipping is not None:
+        records["clip_counter"] = np.unpackbits(
+            clipping[:, None], axis=1, count=3, bitorder="little"
+        )
+    records["samples"] = 1
+    return records[measured]
+
+
+def _unheld(source: str, series: Series) -> list[str]:
+    """Name what the messages cannot hold."""
+    if isinstance(series, Increments):
+        return list(losses(series, VehicleImu))
+    if isinstance(series, Trajectory):
+        moves = series.position_world is not None or series.velocity_world is not None
+        named = losses(series, VehicleOdometry if moves else VehicleAttitude)
+        return [name for name in named if name != "name" or series.name != source]
+    held = {"q_world_from_body", "world"}
+    unheld = [name for name in losses(series, Increments) if name not in held]
+    if np.any(series.t_ns % NS_PER_US):
+        unheld.append("t_ns below one microsecond")
+    if series.sensor.name:
+        unheld.append("sensor.name")
+    if source.partition(".")[0] == _MEANS:
+        unheld.append("that its rows are means over intervals")
+    return unheld

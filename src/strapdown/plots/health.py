@@ -1,0 +1,241 @@
+"""Pictures of how well an IMU is mounted, sampled and ranged: vibration, clipping, clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown import timebase
+from strapdown.errors import FormatError
+from strapdown.plots._axes import BLUE, GREY, ORANGE, STYLES, label, panels
+from strapdown.px4.health import MEAN_CRITICAL, MEAN_WARNING, clipping_report
+from strapdown.units import NS_PER_MS, NS_PER_S
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from strapdown._typing import ByteArray, FloatArray, IntArray
+    from strapdown.formats import Recording
+    from strapdown.formats.px4_health import Metric
+    from strapdown.series import ImuSeries
+
+__all__ = ["plot_clipping", "plot_spectrum", "plot_timing", "plot_vibration"]
+
+_SEGMENT: Final = 1024  # samples of one periodogram
+_FEWEST: Final = 64
+_BINS: Final = 80
+_TRIADS: Final = (
+    ("angular_velocity", "gyro_clipping", "angular velocity", "rad/s"),
+    ("specific_force", "accel_clipping", "specific force", "m/s$^2$"),
+)
+
+
+def plot_vibration(metrics: list[Metric], *, title: str = "vibration") -> Figure:
+    """Draw the vibration metric of each accelerometer and gyroscope over time.
+
+    Parameters
+    ----------
+    metrics : list of Metric
+        One or more IMUs, their metrics in m/s^2 and rad/s.
+    title : str, optional
+        What stands above.
+
+    Returns
+    -------
+    Figure
+        The accelerometers over the bands of log reviewers, the gyroscopes below.
+
+    Raises
+    ------
+    FormatError
+        There is no metric to draw.
+    """
+    if not any(len(metric.t_ns) for metric in metrics):
+        raise FormatError("expected a vibration metric, got none; it needs windows in sequence")
+    figure, (accel, gyro) = panels(2, title)
+    start_ns = min(int(metric.t_ns[0]) for metric in metrics if len(metric.t_ns))
+    for number, (name, t_ns, of_accel, of_gyro) in enumerate(metrics):
+        colour, dashes = STYLES[number % len(STYLES)]
+        for axis, values in ((accel, of_accel), (gyro, of_gyro)):
+            t_s = (t_ns - start_ns) / NS_PER_S
+            axis.plot(t_s, values, color=colour, linestyle=dashes, linewidth=1.0, label=name)
+    for limit, colour, text in ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "bad")):
+        accel.axhline(limit, color=colour, linewidth=0.8, label=f"{text} from {limit} m/s$^2$")
+    accel.set_yscale("log")  # good values are far below the limits
+    label(accel, "vibration [m/s$^2$]", "accelerometer")
+    label(gyro, "vibration [rad/s]", "gyroscope")
+    return figure
+
+
+def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
+    """Draw the amplitude spectral density of angular velocity and specific force.
+
+    Each from the longest stretch without a gap (P. D. Welch's method, IEEE Transactions
+    AU-15(2), 1967; Hann window, half overlapping).
+
+    Parameters
+    ----------
+    recording : Recording
+        With an IMU.
+    topic : str, optional
+        By default the source with the highest rate, for each quantity.
+
+    Returns
+    -------
+    Figure
+        One panel a quantity, over frequency.
+
+    Raises
+    ------
+    FormatError
+        No source has 64 samples in sequence.
+    """
+    from scipy.signal import welch  # noqa: PLC0415 (a slow import that only spectra need)
+
+    found = _fastest(recording, topic)
+    figure, axes = panels(len(found), f"{recording.path.name}: spectrum")
+    for axis, (source, quantity, unit, (rate_hz, values)) in zip(axes, found, strict=True):
+        size = min(_SEGMENT, len(values))
+        for column, (colour, dashes) in enumerate(STYLES):
+            hz, power = welch(values[:, column], rate_hz, nperseg=size, detrend="linear")
+            axis.loglog(
+                hz[1:], np.sqrt(power[1:]), color=colour, linestyle=dashes, linewidth=1.0,
+                label="xyz"[column],
+            )  # fmt: skip
+        label(
+            axis, f"{quantity}\n[{unit}/√Hz]", f"{source}: {len(values)} samples, {rate_hz:.6g} Hz"
+        )
+    axes[-1].set_xlabel("frequency [Hz]")
+    return figure
+
+
+def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
+    """Draw how regularly an IMU was sampled: its steps over time, and their distribution.
+
+    Parameters
+    ----------
+    recording : Recording
+        With an IMU.
+    topic : str, optional
+        By default the IMU with the most samples.
+
+    Returns
+    -------
+    Figure
+        Steps with the median as a line, and a histogram of their deviation from it.
+
+    Raises
+    ------
+    FormatError
+        The recording holds no IMU, or no two samples of it.
+    """
+    series = recording.imu_series(topic)
+    if len(series) < 2:
+        raise FormatError("expected two samples or more", path=recording.path, topic=topic or "")
+    from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
+
+    clock = timebase.report(series.t_ns)
+    steps_ms = np.diff(series.t_ns) / NS_PER_MS
+    median_ms = float(np.median(steps_ms))
+    figure = Figure(figsize=(10.0, 5.4), layout="constrained")
+    figure.suptitle(f"{recording.path.name}: sampling of {topic or 'the IMU'}")
+    over_time, spread = figure.subplots(2, 1)
+    t_s = (series.t_ns[1:] - series.t_ns[0]) / NS_PER_S
+    over_time.plot(t_s, steps_ms, ".", color=BLUE, markersize=2.0, label="step")
+    over_time.axhline(median_ms, color=ORANGE, linewidth=0.8, label=f"median {median_ms:.6g} ms")
+    over_time.set_yscale("log" if (steps_ms > 0).all() and clock.gaps else "linear")
+    over_time.set_xlabel("time since the first sample [s]")
+    label(over_time, "step [ms]", f"{clock.samples} samples, {clock.gaps} gaps")
+    off_us = (steps_ms - median_ms) * 1e3
+    near = off_us[np.abs(off_us) <= np.percentile(np.abs(off_us), 99.0)]
+    spread.hist(near, bins=_BINS, color=BLUE, label="nearest 99 % of the steps")
+    spread.set_yscale("log")
+    spread.set_xlabel("step beside the median [µs]")
+    label(spread, "count", f"{clock.rate_hz:.6g} Hz")
+    return figure
+
+
+def plot_clipping(recording: Recording, *, topic: str | None = None) -> Figure:
+    """Draw when which axes of an IMU were saturated.
+
+    Parameters
+    ----------
+    recording : Recording
+        With an IMU that says which axes clipped.
+    topic : str, optional
+        By default the IMU with the most samples.
+
+    Returns
+    -------
+    Figure
+        One panel a sensor: a mark for each window and axis that clipped.
+
+    Raises
+    ------
+    FormatError
+        The IMU does not say whether it clipped.
+    """
+    series = recording.imu_series(topic)
+    told = [each for each in _TRIADS if getattr(series, each[1]) is not None]
+    if not told:
+        raise FormatError("expected clipping bits, the IMU has none", path=recording.path)
+    figure, axes = panels(len(told), f"{recording.path.name}: saturated samples")
+    start_ns = int(series.t_ns.min()) if len(series) else 0
+    for axis, (_, bits, quantity, _) in zip(axes, told, strict=True):
+        _draw_bits(axis, series.t_ns - start_ns, getattr(series, bits))
+        report = clipping_report(getattr(series, bits))
+        label(axis, quantity, f"{report.clipped} of {report.windows} windows clipped")
+    return figure
+
+
+def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
+    for row, (colour, _) in enumerate(STYLES):
+        marked = t_ns[(bits >> row & 1).astype(np.bool_)] / NS_PER_S
+        axis.plot(marked, np.full(len(marked), row), "|", color=colour, label="xyz"[row])
+    if len(t_ns):  # the whole time, so that a clean stretch is seen
+        axis.set_xlim(0.0, max(float(t_ns.max()) / NS_PER_S, 1e-9))
+    axis.set_ylim(-0.5, 2.5)
+    axis.set_yticks([0, 1, 2], ["x", "y", "z"])
+    axis.invert_yaxis()
+
+
+def _fastest(
+    recording: Recording, topic: str | None
+) -> list[tuple[str, str, str, tuple[float, FloatArray]]]:
+    """Return source, quantity, unit, and rate with the longest regular stretch, by triad."""
+    names = [topic] if topic else [*recording.imu, *recording.increments]
+    found = []
+    for column, _, quantity, unit in _TRIADS:
+        stretches = {
+            name: stretch
+            for name in names
+            if (stretch := _regular(recording.imu_series(name), column)) is not None
+        }
+        if stretches:
+            best = max(stretches, key=lambda name: stretches[name][0])
+            found.append((best, quantity, unit, stretches[best]))
+    if not found:
+        raise FormatError(
+            f"expected {_FEWEST} samples in sequence for a spectrum", path=recording.path
+        )
+    return found
+
+
+def _regular(series: ImuSeries, column: str) -> tuple[float, FloatArray] | None:
+    """Return rate [Hz] and values of the longest stretch without a gap."""
+    values = getattr(series, column)
+    known = np.isfinite(values).all(axis=1)
+    t_ns, values = series.t_ns[known], values[known]
+    if len(t_ns) < _FEWEST:
+        return None
+    steps = np.diff(t_ns)
+    median = float(np.median(steps))
+    edges = np.concatenate([[0], np.flatnonzero(np.abs(steps - median) > 0.5 * median) + 1])
+    lengths = np.diff(np.append(edges, len(t_ns)))
+    first, count = int(edges[lengths.argmax()]), int(lengths.max())
+    if count < _FEWEST:
+        return None
+    duration_s = float(t_ns[first + count - 1] - t_ns[first]) / NS_PER_S
+    return (count - 1) / duration_s, values[first : first + count]

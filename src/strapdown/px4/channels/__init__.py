@@ -1,0 +1,1 @@
+"""What PX4 remembers of the messages of two sensors."""

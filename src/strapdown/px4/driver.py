@@ -1,0 +1,450 @@
+"""The driver stage of PX4: raw samples of a chip to ``sensor_gyro`` and ``sensor_accel``.
+
+A chip that is read sample by sample gives one message a sample. A chip with a FIFO gives
+packets; each becomes one message, the mean of the trapezoids between its samples::
+
+    (0.5 (last + x[N-1]) + x[0] + ... + x[N-2]) scale / N
+
+where ``last`` is the last sample of the packet before. Such a mean belongs to the middle of
+the packet, but is stamped with its end.
+
+References
+----------
+PX4-Autopilot, ``src/lib/drivers/gyroscope/PX4Gyroscope.cpp`` and
+``src/lib/drivers/accelerometer/PX4Accelerometer.cpp``; PX4 simulator interface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+import numpy as np
+
+from strapdown._checks import as_finite, as_floats
+from strapdown.errors import ValueRangeError
+from strapdown.geometry.frames import BodyFrame
+from strapdown.messages._by_column import unsigned_from_stamps
+from strapdown.messages.px4 import SensorAccel, SensorAccelFifo, SensorGyro, SensorGyroFifo
+from strapdown.px4._packets import (
+    AXES,
+    CAPACITY,
+    copied,
+    filled,
+    is_clipped,
+    last_samples,
+    rotated,
+    usable,
+)
+from strapdown.px4._rounding import round_half_away
+from strapdown.px4.rotations import rotate
+from strapdown.units import NS_PER_US, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
+    from strapdown.series import ImuSeries
+
+    Packet = TypeVar("Packet", SensorGyroFifo, SensorAccelFifo)
+
+__all__ = [
+    "ChannelSpec",
+    "DriverChannel",
+    "fifo_from_series",
+    "messages_from_fifo",
+    "sensor_messages_from_series",
+]
+
+Kind: TypeAlias = type[SensorGyro | SensorAccel]
+
+_RANGE: Final[dict[Kind, np.float32]] = {
+    SensorGyro: np.float32(2000.0) * (np.float32(np.pi) / np.float32(180.0)),
+    SensorAccel: np.float32(16.0) * np.float32(STANDARD_GRAVITY),
+}
+_SAME_SCALE: Final = np.finfo(np.float32).eps
+_CLIP_SHARE: Final = np.float32(0.999)
+_INT16: Final = np.iinfo(np.int16)
+
+
+class DriverChannel:
+    """One gyroscope or accelerometer as its driver publishes it.
+
+    Parameters
+    ----------
+    kind : SensorGyro or SensorAccel
+        What it measures.
+    device_id : int
+        Goes into every message.
+    scale : float
+        Of one unit of the chip [rad/s or m/s^2].
+    sensor_range : float, optional
+        Where it saturates [rad/s or m/s^2]; by default 2000 deg/s or 16 g.
+    rotation : int
+        How the chip is mounted on the board, :data:`strapdown.px4.rotations.ROTATIONS`.
+
+    Attributes
+    ----------
+    temperature : float
+        Goes into every message [degrees Celsius]; NaN at first.
+    error_count : int
+        Goes into every message.
+
+    Raises
+    ------
+    ValueRangeError
+        There is no such rotation, or the scale is not above 0.
+
+    Examples
+    --------
+    >>> channel = DriverChannel(SensorGyro, 1310988)
+    >>> channel.update(1000, (0.25, 0.0, 0.0)).x
+    0.25
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        device_id: int = 0,
+        *,
+        scale: float = 1.0,
+        sensor_range: float | None = None,
+        rotation: int = 0,
+    ) -> None:
+        self.temperature = float("nan")
+        self.error_count = 0
+        self._kind = kind
+        self._device_id = device_id
+        self._rotation = rotation
+        self._last = np.zeros(3, np.int16)
+        self._scale = np.float32(1.0)
+        self._range = _RANGE[kind]
+        self._clip_limit = self._range  # without the margin until range or scale is set
+        rotate(rotation, np.zeros(3))
+        self.scale = scale
+        if sensor_range is not None:
+            self.sensor_range = sensor_range
+
+    @property
+    def scale(self) -> float:
+        """Of one unit of the chip [rad/s or m/s^2]; a change converts the last sample."""
+        return float(self._scale)
+
+    @scale.setter
+    def scale(self, scale: float) -> None:
+        if not 0.0 < scale < np.inf:
+            raise ValueRangeError(f"expected a scale above 0, got {scale}")
+        new = np.float32(scale)
+        if abs(new - self._scale) > _SAME_SCALE:
+            self._last = _rescaled(self._last, self._scale / new)
+            self._scale = new
+            self._set_clip_limit()
+
+    @property
+    def sensor_range(self) -> float:
+        """Where the sensor saturates [rad/s or m/s^2]."""
+        return float(self._range)
+
+    @sensor_range.setter
+    def sensor_range(self, sensor_range: float) -> None:
+        self._range = np.float32(sensor_range)
+        self._set_clip_limit()
+
+    @property
+    def clip_limit(self) -> float:
+        """Reading from which a single sample counts as saturated [units of the chip]."""
+        return float(self._clip_limit)
+
+    def update(self, t_us: int, xyz: ArrayLike) -> SensorGyro | SensorAccel:
+        """Publish a single sample.
+
+        Parameters
+        ----------
+        t_us : int
+            Its time [us].
+        xyz : array_like, shape (3,)
+            Reading in units and axes of the chip.
+
+        Returns
+        -------
+        SensorGyro or SensorAccel
+            In board FRD.
+        """
+        raw = as_floats(xyz, "xyz", (3,)).astype(np.float32)[None]
+        records = _single_messages(rotate(self._rotation, raw), self._scale, self._clip_limit)
+        records["timestamp"] = records["timestamp_sample"] = t_us
+        return self._published(records)
+
+    def update_fifo(self, packet: Packet) -> tuple[Packet, SensorGyro | SensorAccel]:
+        """Publish a packet.
+
+        Parameters
+        ----------
+        packet : SensorGyroFifo or SensorAccelFifo
+            In axes of the chip; its device id and scale do not count.
+
+        Returns
+        -------
+        fifo : SensorGyroFifo or SensorAccelFifo
+            The packet in board FRD.
+        mean : SensorGyro or SensorAccel
+            Its mean.
+
+        Raises
+        ------
+        ValueRangeError
+            It has no samples, or more than 32.
+        """
+        records = copied(packet.to_numpy().reshape(1))
+        records["device_id"], records["scale"] = self._device_id, self._scale
+        records = rotated(records, self._rotation)
+        mean = self._published(messages_from_fifo(records, last=self._last.tolist()))
+        self._last = last_samples(records)[0]
+        return type(packet).from_record(records[0]), mean
+
+    def _set_clip_limit(self) -> None:
+        self._clip_limit = abs(self._range / self._scale * _CLIP_SHARE)
+
+    def _published(self, records: NDArray[np.void]) -> SensorGyro | SensorAccel:
+        records["device_id"] = self._device_id
+        records["temperature"] = self.temperature
+        records["error_count"] = self.error_count
+        return self._kind.from_record(records[0])
+
+
+def messages_from_fifo(
+    fifo_records: NDArray[np.void], *, last: Sequence[int] = (0, 0, 0), rotation: int = 0
+) -> NDArray[np.void]:
+    """Average FIFO packets as the driver does, in float32.
+
+    Parameters
+    ----------
+    fifo_records : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
+        Packets of one chip, one after another. Where their scale changes, the sample that is
+        carried over is converted.
+    last : sequence of 3 ints
+        Sample before the first packet [counts, board FRD]; a driver begins with zeros.
+    rotation : int
+        From the axes of the packets to board FRD. Those in a log are in FRD.
+
+    Returns
+    -------
+    (K,) array of SensorGyro.dtype, which is also SensorAccel.dtype
+        Without temperature (NaN).
+
+    Raises
+    ------
+    ValueRangeError
+        A packet has no samples, more than 32, or no scale.
+    """
+    good = usable(fifo_records)
+    if not good.all():
+        row = int(np.argmin(good))
+        samples, scale = fifo_records["samples"][row], fifo_records["scale"][row]
+        raise ValueRangeError(
+            f"expected packets of 1 to {CAPACITY} samples with a scale above 0, got {samples} "
+            f"samples with scale {scale} in row {row}; leave it out"
+        )
+    packets = rotated(fifo_records, rotation)
+    sizes, scales = packets["samples"], packets["scale"]
+    newest = last_samples(packets)
+    carried = _carried(np.concatenate([np.array([last], np.int16), newest[:-1]]), scales)
+    inner, valid = filled(sizes - np.uint8(1)), filled(sizes)
+    messages = np.zeros(len(packets), SensorGyro.dtype)
+    for name in ("timestamp", "timestamp_sample", "device_id", "samples"):
+        messages[name] = packets[name]
+    messages["temperature"] = np.nan
+    with np.errstate(over="ignore"):
+        for column, axis in enumerate(AXES):
+            counts = packets[axis]
+            ends = carried[:, column].astype(np.int32) + newest[:, column]
+            inside = np.sum(counts, axis=1, dtype=np.int32, where=inner)
+            integral = np.float32(0.5) * ends.astype(np.float32) + inside.astype(np.float32)
+            messages[axis] = integral * (scales / sizes.astype(np.float32))
+            messages["clip_counter"][:, column] = (is_clipped(counts) & valid).sum(axis=1)
+    return messages
+
+
+@dataclass(frozen=True)
+class ChannelSpec:
+    """What a chip makes of the values that it measures.
+
+    Parameters
+    ----------
+    device_id : int
+        Goes into every message.
+    scale : float, optional
+        Of one count [rad/s or m/s^2]. By default packets have the range over 32768, and
+        single samples are not quantised.
+    sensor_range : float, optional
+        From which single samples count as saturated [rad/s or m/s^2]; by default 2000 deg/s
+        or 16 g.
+    truncate : bool
+        Counts are cut off towards zero, as in PX4's simulation, instead of rounded.
+    """
+
+    device_id: int = 0
+    scale: float | None = None
+    sensor_range: float | None = None
+    truncate: bool = False
+
+    def counts(self, values: FloatArray, scale: np.float32) -> NDArray[np.int16]:
+        """Return values as counts of the chip, saturated where they do not fit, same shape."""
+        with np.errstate(over="ignore"):
+            quotient = as_finite(values, "values", (3,)).astype(np.float32) / scale
+        whole = np.trunc(quotient) if self.truncate else round_half_away(quotient)
+        return np.clip(whole, _INT16.min, _INT16.max).astype(np.int16)
+
+
+def fifo_from_series(
+    series: ImuSeries,
+    *,
+    samples: int,
+    gyro: ChannelSpec = ChannelSpec(),
+    accel: ChannelSpec = ChannelSpec(),
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """Make the FIFO packets that two chips would give.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        N finite samples at the rate of the chips, in any body frame.
+    samples : int
+        Samples a packet, 1 to 32; the last packet has what is left.
+    gyro, accel : ChannelSpec
+        The chips.
+
+    Returns
+    -------
+    gyro, accel : (ceil(N / samples),) array of SensorGyroFifo.dtype and SensorAccelFifo.dtype
+        In FRD, stamped with the last sample, to the microsecond.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite, a stamp does not fit, or ``samples`` is not 1 to 32.
+    """
+    if not 1 <= samples <= CAPACITY:
+        raise ValueRangeError(f"expected 1 to {CAPACITY} samples a packet, got {samples}")
+    series = series.in_frames(body=BodyFrame.FRD)
+    return (
+        _packets(series.t_ns, series.angular_velocity, samples, SensorGyro, gyro),
+        _packets(series.t_ns, series.specific_force, samples, SensorAccel, accel),
+    )
+
+
+def sensor_messages_from_series(
+    series: ImuSeries,
+    *,
+    samples: int = 1,
+    gyro: ChannelSpec = ChannelSpec(),
+    accel: ChannelSpec = ChannelSpec(),
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """Make the messages that the drivers of two chips would publish.
+
+    With more than one sample a message they are means of packets, as
+    ``messages_from_fifo(fifo_from_series(...))`` gives them.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        N samples at the rate of the chips, in any body frame; finite where they are quantised.
+        Axes that it marks as saturated are also counted.
+    samples : int
+        Samples a message, 1 to 32.
+    gyro, accel : ChannelSpec
+        The chips.
+
+    Returns
+    -------
+    gyro, accel : (ceil(N / samples),) array of SensorGyro.dtype and SensorAccel.dtype
+        In FRD, without temperature.
+
+    Raises
+    ------
+    ValueRangeError
+        As :func:`fifo_from_series`.
+    """
+    series = series.in_frames(body=BodyFrame.FRD)
+    if samples == 1:
+        messages = (
+            _singles(series.t_ns, series.angular_velocity, SensorGyro, gyro),
+            _singles(series.t_ns, series.specific_force, SensorAccel, accel),
+        )
+    else:
+        packets = fifo_from_series(series, samples=samples, gyro=gyro, accel=accel)
+        messages = messages_from_fifo(packets[0]), messages_from_fifo(packets[1])
+    starts = np.arange(0, len(series), samples)
+    for records, bits in zip(messages, (series.gyro_clipping, series.accel_clipping), strict=True):
+        if bits is not None:
+            marked = np.add.reduceat(bits[:, None] >> np.arange(3) & 1, starts)
+            records["clip_counter"] = np.maximum(records["clip_counter"], marked)
+    return messages
+
+
+def _singles(t_ns: IntArray, values: FloatArray, kind: Kind, spec: ChannelSpec) -> NDArray[np.void]:
+    """Return single samples in board FRD as messages."""
+    channel = DriverChannel(kind, scale=spec.scale or 1.0, sensor_range=spec.sensor_range)
+    scale = np.float32(channel.scale)
+    raw = values if spec.scale is None else spec.counts(values, scale)
+    records = _single_messages(raw.astype(np.float32), scale, np.float32(channel.clip_limit))
+    stamps = unsigned_from_stamps(t_ns, "t_ns", np.uint64, NS_PER_US)
+    records["timestamp"] = records["timestamp_sample"] = stamps
+    records["device_id"] = spec.device_id
+    return records
+
+
+def _single_messages(
+    raw: NDArray[np.floating], scale: np.float32, clip_limit: np.float32
+) -> NDArray[np.void]:
+    """Return readings in board FRD as messages without stamps."""
+    records = np.zeros(len(raw), SensorGyro.dtype)
+    for column, axis in enumerate(AXES):
+        records[axis] = raw[:, column] * scale
+    records["clip_counter"] = np.abs(raw) >= clip_limit
+    records["temperature"], records["samples"] = np.nan, 1
+    return records
+
+
+def _packets(
+    t_ns: IntArray, values: FloatArray, samples: int, kind: Kind, spec: ChannelSpec
+) -> NDArray[np.void]:
+    """Return samples in board FRD as packets."""
+    rows = np.arange(len(t_ns))
+    ends = np.minimum(rows[::samples] + samples, len(t_ns)) - 1
+    fifo = SensorGyroFifo if kind is SensorGyro else SensorAccelFifo
+    records = np.zeros(len(ends), fifo.dtype)
+    stamps = unsigned_from_stamps(t_ns[ends], "t_ns", np.uint64, NS_PER_US)
+    records["timestamp"] = records["timestamp_sample"] = stamps
+    records["device_id"] = spec.device_id
+    scale = np.float32(spec.scale or _RANGE[kind] / np.float32(32768.0))
+    records["scale"] = scale
+    records["samples"] = ends - rows[::samples] + 1
+    if len(t_ns) > 1:
+        records["dt"] = np.median(np.diff(t_ns)) / NS_PER_US
+    counts = spec.counts(values, scale)
+    for column, axis in enumerate(AXES):
+        records[axis][rows // samples, rows % samples] = counts[:, column]
+    return records
+
+
+def _carried(last: NDArray[np.int16], scales: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Return the sample before each packet in the units of that packet."""
+    last = last[: len(scales)]
+    changed: BoolArray = np.abs(np.diff(scales, prepend=scales[:1])) > _SAME_SCALE
+    if changed.any():
+        with np.errstate(over="ignore"):
+            ratio = np.roll(scales, 1)[changed] / scales[changed]
+            last[changed] = _rescaled(last[changed], ratio[:, None])
+    return last
+
+
+def _rescaled(
+    last: NDArray[np.int16], ratio: NDArray[np.float32] | np.float32
+) -> NDArray[np.int16]:
+    """Convert raw samples to another scale, rounding half away from zero and saturating."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.nan_to_num(last.astype(np.float32) * ratio)
+    return np.clip(round_half_away(product), _INT16.min, _INT16.max).astype(np.int16)

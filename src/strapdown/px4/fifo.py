@@ -1,0 +1,263 @@
+"""The samples in FIFO messages, one by one, at the rate at which the chip really took them.
+
+A message gives the stamp of its last sample and a *nominal* spacing, that of the data sheet;
+real chips are several percent off. So the spacing is measured: the time from one packet to
+the next over the number of samples in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from strapdown.errors import ShapeError, UnknownNameError
+from strapdown.messages._by_column import stamps_from_unsigned
+from strapdown.px4._packets import AXES, copied, filled, is_clipped, usable
+from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+
+__all__ = ["FifoReport", "Spacing", "Unrolled", "repack", "unroll"]
+
+Spacing: TypeAlias = Literal["packet", "smooth"]
+
+_GAP_SHARE: Final = 0.5
+
+
+@dataclass(frozen=True)
+class FifoReport:
+    """What the packets of one chip say about it.
+
+    Parameters
+    ----------
+    packets, samples : int
+        Packets that were read, and samples in them.
+    malformed : int
+        Packets left out: without samples, with more than 32, or without a scale.
+    gaps, lost_ns : int
+        Steps between packets that differ from their samples' worth by more than half of it,
+        and the time that went without samples there [ns].
+    spacing_ns : float
+        Median time between two samples [ns]; the nominal one where fewer than two packets are,
+        and 0 without that.
+    nominal_ns : float
+        Median of the spacings in the messages that are above 0 [ns]; NaN without any.
+    spread_ns : float
+        Root mean square deviation of the spacing by packet from the median, gaps apart [ns].
+    clipped : int
+        Samples with a saturated axis.
+    """
+
+    packets: int
+    samples: int
+    malformed: int
+    gaps: int
+    lost_ns: int
+    spacing_ns: float
+    nominal_ns: float
+    spread_ns: float
+    clipped: int
+
+    def __str__(self) -> str:
+        rates = ""
+        if self.spacing_ns > 0.0 and self.nominal_ns > 0.0:
+            rate, nominal = NS_PER_S / self.spacing_ns, NS_PER_S / self.nominal_ns
+            rates = (
+                f" at {rate:.1f} Hz (nominal {nominal:.1f}, {rate / nominal - 1.0:+.2%}, "
+                f"spread {self.spread_ns / self.spacing_ns:.2%})"
+            )
+        return (
+            f"{self.samples} samples in {self.packets} packets{rates}, {self.gaps} gaps "
+            f"(lost {self.lost_ns / NS_PER_MS:.1f} ms), {self.clipped} clipped, "
+            f"{self.malformed} malformed packets"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Unrolled:
+    """Samples of one chip, in the order of the packets.
+
+    Parameters
+    ----------
+    t_ns : (M,) int64
+        Time of each sample [ns].
+    counts : (M, 3) int16
+        As the message holds them [board FRD].
+    values : (M, 3) float64
+        The same in rad/s or m/s^2, uncalibrated [board FRD].
+    clipping : (M,) uint8
+        Axes that were saturated: bits X=1, Y=2, Z=4.
+    report : FifoReport
+        What was found.
+    """
+
+    t_ns: IntArray
+    counts: NDArray[np.int16]
+    values: FloatArray
+    clipping: ByteArray
+    report: FifoReport
+
+
+def unroll(
+    fifo_records: NDArray[np.void],
+    *,
+    spacing: Spacing = "packet",
+    previous_us: int | None = None,
+) -> Unrolled:
+    """Lay out the samples of FIFO messages in time.
+
+    Between two packets that follow one another the samples are spaced evenly. At a gap, and in
+    the first packet, they have the median spacing.
+
+    Parameters
+    ----------
+    fifo_records : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
+        Messages of one chip in the order of their stamps.
+    spacing : "packet" or "smooth"
+        The latter puts the samples of each stretch without gap on the straight line that fits
+        the stamps best, which removes the jitter of reading out.
+    previous_us : int, optional
+        Stamp of the packet before the first, where the messages go on from earlier ones [us].
+
+    Returns
+    -------
+    Unrolled
+        M samples.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such spacing.
+    ValueRangeError
+        A stamp does not fit.
+    """
+    if spacing not in get_args(Spacing):
+        raise UnknownNameError("spacing", spacing, get_args(Spacing))
+    good = usable(fifo_records)
+    packets = fifo_records if good.all() else fifo_records[good]
+    sizes = packets["samples"].astype(np.int64)
+    ends_ns = stamps_from_unsigned(packets["timestamp_sample"], "timestamp_sample", NS_PER_US)
+    steps = _steps(packets["dt"], ends_ns, sizes, previous_us)
+    if spacing == "smooth":
+        ends_ns, spacings_ns = _smooth(ends_ns, sizes, steps)
+    else:
+        spacings_ns = np.where(steps.apart, steps.median_ns, steps.by_packet_ns)
+    width = sizes.max(initial=0)
+    valid = filled(sizes)[:, :width]
+    counts = np.stack([packets[axis][:, :width][valid] for axis in AXES], axis=1)
+    x, y, z = is_clipped(counts).view(np.uint8).T
+    clipping = x | y << 1 | z << 2
+    from_end = np.minimum(np.arange(width) - (sizes[:, None] - 1), 0)
+    since_end_ns = np.rint(from_end * spacings_ns[:, None]).astype(np.int64)
+    return Unrolled(
+        (ends_ns[:, None] + since_end_ns)[valid],
+        counts,
+        _scaled(counts, packets["scale"].astype(np.float64), sizes),
+        clipping,
+        FifoReport(
+            packets=len(packets),
+            samples=len(counts),
+            malformed=len(fifo_records) - len(packets),
+            gaps=len(steps.excess_ns),
+            lost_ns=int(np.maximum(steps.excess_ns, 0.0).sum()),
+            spacing_ns=steps.median_ns,
+            nominal_ns=steps.nominal_ns,
+            spread_ns=_rms(steps.by_packet_ns[~steps.apart] - steps.median_ns),
+            clipped=int(np.count_nonzero(clipping)),
+        ),
+    )
+
+
+def repack(unrolled: Unrolled, like: NDArray[np.void]) -> NDArray[np.void]:
+    """Put samples back into messages.
+
+    Parameters
+    ----------
+    unrolled : Unrolled
+        What :func:`unroll` made of ``like``; the counts may have changed.
+    like : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
+        Messages that give everything else.
+
+    Returns
+    -------
+    (K,) array of the same dtype
+        The messages, byte for byte where the counts are the same.
+
+    Raises
+    ------
+    ShapeError
+        The messages have room for another number of samples.
+    """
+    room = filled(like["samples"]) & usable(like)[:, None]
+    if room.sum() != len(unrolled.counts):
+        raise ShapeError(
+            f"expected {room.sum()} samples for these messages, got {len(unrolled.counts)}; "
+            "pass the messages that were unrolled"
+        )
+    records = copied(like)
+    for column, axis in enumerate(AXES):
+        records[axis][room] = unrolled.counts[:, column]
+    return records
+
+
+def _scaled(counts: NDArray[np.int16], scales: FloatArray, sizes: IntArray) -> FloatArray:
+    """Multiply samples by the scale of their packet, in one go where all have the same."""
+    if len(scales) and np.all(scales == scales[0]):
+        return counts * np.float64(scales[0])
+    return counts * np.repeat(scales, sizes)[:, None]
+
+
+class _Steps(NamedTuple):
+    """The time between packets."""
+
+    by_packet_ns: FloatArray  # over the samples of the packet
+    median_ns: float
+    nominal_ns: float
+    apart: BoolArray  # there is a gap, or nothing, before the packet
+    excess_ns: FloatArray  # at each gap, by how much it is longer than its samples' worth
+
+
+def _steps(
+    dt_us: NDArray[np.float32], ends_ns: IntArray, sizes: IntArray, previous_us: int | None
+) -> _Steps:
+    """Measure the steps from packet to packet."""
+    steps_ns = np.diff(ends_ns, prepend=(previous_us or 0) * NS_PER_US)
+    known = np.ones(len(sizes), np.bool_)
+    known[:1] = previous_us is not None
+    by_packet = steps_ns / sizes
+    nominal_ns = _median(dt_us[(dt_us > 0.0) & (dt_us < np.inf)].astype(np.float64)) * NS_PER_US
+    forward = known & (steps_ns > 0)
+    median_ns = _median(by_packet[forward]) if forward.any() else float(np.nan_to_num(nominal_ns))
+    excess_ns = steps_ns - sizes * median_ns
+    gap = known & (np.abs(excess_ns) > _GAP_SHARE * median_ns * sizes)
+    return _Steps(by_packet, median_ns, nominal_ns, gap | ~known, excess_ns[gap])
+
+
+def _smooth(ends_ns: IntArray, sizes: IntArray, steps: _Steps) -> tuple[IntArray, FloatArray]:
+    """Return ends and spacings of packets on the best line of each stretch without gap."""
+    stretch: IntArray = np.cumsum(steps.apart) - steps.apart[:1]
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+    number = np.bincount(stretch)
+    samples = np.cumsum(sizes).astype(np.float64)
+    samples -= (np.add.reduceat(samples, starts) / number)[stretch]
+    origin = ends_ns[starts][stretch]
+    since = (ends_ns - origin).astype(np.float64)
+    mean = (np.add.reduceat(since, starts) / number)[stretch]
+    square = np.add.reduceat(samples * samples, starts)
+    slope = np.full(len(starts), steps.median_ns)
+    np.divide(np.add.reduceat(samples * since, starts), square, out=slope, where=number > 1)
+    ends = origin + np.rint(mean + slope[stretch] * samples).astype(np.int64)
+    return ends, slope[stretch]
+
+
+def _median(values: FloatArray) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else float("nan")

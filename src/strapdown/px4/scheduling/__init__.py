@@ -1,0 +1,1 @@
+"""When PX4 reads messages, and where its windows end."""

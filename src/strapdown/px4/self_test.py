@@ -1,0 +1,153 @@
+"""What vibration leaves in the increments of either mode, beside theory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from strapdown.errors import UnknownNameError
+from strapdown.integration import SampleKind, WindowRule, integrate
+from strapdown.integration.self_test import CASES, Case, Coning, delay_s, drift
+from strapdown.px4.increments import px4_increments
+
+if TYPE_CHECKING:
+    from strapdown.series import ImuSeries, Increments
+
+__all__ = ["SelfTest", "SelfTestRow", "self_test"]
+
+_MODES: Final = ("savage", "px4")
+_PACKET: Final = 10
+"""Readings of the packets whose delay is measured; chips of 8 kHz are read 800 times a second."""
+
+
+@dataclass(frozen=True)
+class SelfTestRow:
+    """The drift of a mode under one vibration.
+
+    Parameters
+    ----------
+    motion : {"coning", "sculling"}
+        What moves.
+    amplitude_deg : float
+        Half-cone or swing [deg].
+    frequency_hz : float
+        Of the vibration [Hz].
+    rate_hz : float
+        Samples a second [Hz].
+    samples_per_window : int
+        Samples of an increment.
+    unit : {"deg/h", "m/s^2"}
+        Of the drifts.
+    uncorrected : float
+        Drift without any correction, from theory.
+    px4, drift : float
+        Measured drift of mode ``"px4"``, and of the mode that is tested.
+    """
+
+    motion: str
+    amplitude_deg: float
+    frequency_hz: float
+    rate_hz: float
+    samples_per_window: int
+    unit: str
+    uncorrected: float
+    px4: float
+    drift: float
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """What a mode leaves.
+
+    Parameters
+    ----------
+    mode : {"savage", "px4"}
+        What is tested.
+    rows : tuple of SelfTestRow
+        One a vibration.
+    packet_delay_s, px4_packet_delay_s : float
+        By how much increments of the mode, and of ``"px4"``, lag behind where the samples are
+        means over packets of a FIFO [s].
+    packet_interval_s : float
+        Time between two packets [s].
+    """
+
+    mode: str
+    rows: tuple[SelfTestRow, ...]
+    packet_delay_s: float
+    px4_packet_delay_s: float
+    packet_interval_s: float
+
+
+def self_test(
+    mode: str = "savage", *, rate_hz: float | None = None, samples_per_window: int | None = None
+) -> SelfTest:
+    """Measure how fast a mode drifts under coning and sculling, and by how much it lags.
+
+    Parameters
+    ----------
+    mode : {"savage", "px4"}, optional
+        What to test.
+    rate_hz : float, optional
+        Samples a second [Hz]; by default 200 to 1000, as suits each vibration.
+    samples_per_window : int, optional
+        Samples of an increment; by default 4, and 2 in one row.
+
+    Returns
+    -------
+    SelfTest
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such mode.
+    ValueRangeError
+        ``rate_hz`` or ``samples_per_window`` is less than 1.
+    """
+    if mode not in _MODES:
+        raise UnknownNameError("mode of integration", mode, _MODES)
+    rows = dict.fromkeys(
+        Case(
+            case.motion,
+            case.rate_hz if rate_hz is None else rate_hz,
+            case.samples_per_window if samples_per_window is None else samples_per_window,
+        )
+        for case in CASES
+    )
+    packets = Case(CASES[0].motion, rate_hz or 800.0, samples_per_window or 4, _PACKET)
+    px4_delay_s = delay_s(px4_increments, packets)
+    return SelfTest(
+        mode,
+        tuple(_row(mode, case) for case in rows),
+        packet_delay_s=px4_delay_s if mode == "px4" else delay_s(_savage_means, packets),
+        px4_packet_delay_s=px4_delay_s,
+        packet_interval_s=1.0 / packets.rate_hz,
+    )
+
+
+def _row(mode: str, case: Case) -> SelfTestRow:
+    coning = isinstance(case.motion, Coning)
+    scale = math.degrees(3600.0) if coning else 1.0
+    px4 = drift(px4_increments, case)
+    return SelfTestRow(
+        motion="coning" if coning else "sculling",
+        amplitude_deg=math.degrees(case.motion.amplitude),
+        frequency_hz=case.motion.frequency_hz,
+        rate_hz=case.rate_hz,
+        samples_per_window=case.samples_per_window,
+        unit="deg/h" if coning else "m/s^2",
+        uncorrected=scale * case.uncorrected,
+        px4=scale * px4,
+        drift=scale * (px4 if mode == "px4" else drift(_savage, case)),
+    )
+
+
+def _savage(series: ImuSeries, samples_per_window: int) -> Increments:
+    return integrate(series, window=WindowRule(samples_per_window)).increments
+
+
+def _savage_means(series: ImuSeries, samples_per_window: int) -> Increments:
+    mean = SampleKind.MEAN
+    window = WindowRule(samples_per_window)
+    return integrate(series, gyro_kind=mean, accel_kind=mean, window=window).increments

@@ -1,0 +1,30 @@
+"""PX4's ``vehicle_imu``: from the messages of two sensors to increments, and their status."""
+
+from strapdown.px4.vehicle_imu.batch import (
+    SIMULATED_DEVICE_ID,
+    vehicle_imu_from_fifo,
+    vehicle_imu_from_sensors,
+    vehicle_imu_from_series,
+)
+from strapdown.px4.vehicle_imu.live import ScheduledVehicleImu
+from strapdown.px4.vehicle_imu.settings import (
+    Mode,
+    PipelineReport,
+    PipelineResult,
+    PipelineSettings,
+)
+from strapdown.px4.vehicle_imu.stream import PipelineState, VehicleImuIntegrator
+
+__all__ = [
+    "SIMULATED_DEVICE_ID",
+    "Mode",
+    "PipelineReport",
+    "PipelineResult",
+    "PipelineSettings",
+    "PipelineState",
+    "ScheduledVehicleImu",
+    "VehicleImuIntegrator",
+    "vehicle_imu_from_fifo",
+    "vehicle_imu_from_sensors",
+    "vehicle_imu_from_series",
+]

@@ -1,0 +1,219 @@
+"""``vehicle_imu`` from whole recordings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._compile import compiled
+from strapdown.geometry.frames import BodyFrame
+from strapdown.messages.conversion_px4 import (
+    increments_from_vehicle_imu,
+    vehicle_imu_from_increments,
+)
+from strapdown.messages.px4 import SensorAccel, SensorAccelFifo, SensorGyro, SensorGyroFifo
+from strapdown.px4.channels import _kernels as kernels
+from strapdown.px4.scheduling import _kernels as scheduling
+from strapdown.px4.vehicle_imu.samples import (
+    samples_from_fifo,
+    samples_from_readings,
+    samples_from_records,
+)
+from strapdown.px4.vehicle_imu.savage import integrate_readings
+from strapdown.px4.vehicle_imu.settings import (
+    Mode,
+    PipelineReport,
+    PipelineResult,
+    PipelineSettings,
+)
+from strapdown.px4.vehicle_imu.values import (
+    as_float32,
+    room_for,
+    status_records,
+    vehicle_imu_records,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from strapdown.integration import Integration
+    from strapdown.px4.vehicle_imu.samples import Samples
+    from strapdown.px4.vehicle_imu.savage import Readings
+    from strapdown.series import ImuSeries
+
+__all__ = [
+    "SIMULATED_DEVICE_ID",
+    "vehicle_imu_from_fifo",
+    "vehicle_imu_from_sensors",
+    "vehicle_imu_from_series",
+]
+
+SIMULATED_DEVICE_ID: Final = 0x14010C
+"""Of the first simulated IMU of PX4; used where a source names none."""
+
+_ROOM: Final = 1 << 16
+
+
+def vehicle_imu_from_sensors(
+    gyro: NDArray[np.void], accel: NDArray[np.void], settings: PipelineSettings | None = None
+) -> PipelineResult:
+    """Make ``vehicle_imu`` from the messages of a gyroscope and an accelerometer.
+
+    What PX4 does as the messages come is done here without its delays: a window ends with the
+    gyroscope message that makes it whole, and with the accelerometer messages up to that stamp.
+
+    Parameters
+    ----------
+    gyro : (N,) array of SensorGyro.dtype
+        Of one gyroscope.
+    accel : (M,) array of SensorAccel.dtype
+        Of one accelerometer.
+    settings : PipelineSettings, optional
+        By default windows of 5 ms in savage mode.
+
+    Returns
+    -------
+    PipelineResult
+
+    Raises
+    ------
+    ShapeError
+        The messages are of another type.
+    ValueRangeError
+        A stamp reaches 2^63 ns.
+    """
+    return _make(
+        samples_from_records(gyro, SensorGyro),
+        samples_from_records(accel, SensorAccel),
+        settings or PipelineSettings(),
+    )
+
+
+def vehicle_imu_from_fifo(
+    gyro: NDArray[np.void], accel: NDArray[np.void], settings: PipelineSettings | None = None
+) -> PipelineResult:
+    """Make ``vehicle_imu`` from the packets of a gyroscope and an accelerometer.
+
+    Windows, clipping and status come from the means of packets, as PX4's driver publishes them.
+    So do the increments in px4 mode; in savage mode they come from the samples themselves.
+
+    Parameters
+    ----------
+    gyro : (N,) array of SensorGyroFifo.dtype
+        Of one gyroscope.
+    accel : (M,) array of SensorAccelFifo.dtype
+        Of one accelerometer.
+    settings : PipelineSettings, optional
+        By default windows of 5 ms in savage mode. Samples are values at their stamps.
+
+    Returns
+    -------
+    PipelineResult
+
+    Raises
+    ------
+    ShapeError
+        The packets are of another type.
+    ValueRangeError
+        A stamp reaches 2^63 ns.
+    """
+    gyro_means, gyro_samples = samples_from_fifo(gyro, SensorGyroFifo)
+    accel_means, accel_samples = samples_from_fifo(accel, SensorAccelFifo)
+    return _make(
+        gyro_means, accel_means, settings or PipelineSettings(), (gyro_samples, accel_samples)
+    )
+
+
+def vehicle_imu_from_series(
+    series: ImuSeries, settings: PipelineSettings | None = None
+) -> PipelineResult:
+    """Make ``vehicle_imu`` from samples at instants: a simulation, a driver, an unrolled FIFO.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        In any body frame; ``angular_velocity`` [rad/s], ``specific_force`` [m/s^2].
+    settings : PipelineSettings, optional
+        By default windows of 5 ms in savage mode. Kinds default to values at stamps.
+
+    Returns
+    -------
+    PipelineResult
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp is negative.
+    """
+    series = series.in_frames(body=BodyFrame.FRD)
+    ids = (
+        series.sensor.gyro_device_id or SIMULATED_DEVICE_ID,
+        series.sensor.accel_device_id or SIMULATED_DEVICE_ID,
+    )
+    return _make(
+        samples_from_readings(series.t_ns, series.angular_velocity, series.gyro_clipping, ids[0]),
+        samples_from_readings(series.t_ns, series.specific_force, series.accel_clipping, ids[1]),
+        settings or PipelineSettings(),
+    )
+
+
+def _make(
+    gyro: Samples,
+    accel: Samples,
+    settings: PipelineSettings,
+    readings: tuple[Readings, Readings] | None = None,
+) -> PipelineResult:
+    """Schedule windows by messages, and integrate these or what they were made of."""
+    out = _run(gyro, accel, settings)
+    ids = gyro.device_id, accel.device_id
+    published = out.windows[:, 0] == 1
+    ends_ns = gyro.t_ns[out.windows[:, 1] - 1]
+    integration: Integration | None = None
+    if settings.mode is Mode.SAVAGE and len(ends_ns):
+        rates, forces = readings or (gyro.readings, accel.readings)
+        stamps_ns = np.append(rates.t_ns[:1], ends_ns)
+        integration = integrate_readings(rates, forces, settings, stamps_ns)
+        published &= np.isin(ends_ns, integration.increments.t_ns)
+    rows = out._replace(windows=out.windows[published], deltas=out.deltas[published])
+    records = vehicle_imu_records(rows, settings, ids)
+    increments = increments_from_vehicle_imu(records)
+    if integration is not None:
+        better = integration.increments
+        better = better[np.isin(better.t_ns, ends_ns[published])]
+        increments = increments.replace(
+            t_ns=better.t_ns,
+            delta_angle=better.delta_angle,
+            delta_velocity=better.delta_velocity,
+            delta_angle_dt_ns=better.delta_angle_dt_ns,
+            delta_velocity_dt_ns=better.delta_velocity_dt_ns,
+        )
+        records = vehicle_imu_from_increments(increments)
+    report = PipelineReport(
+        gyro_messages=gyro.came,
+        accel_messages=accel.came,
+        not_finite=gyro.not_finite + accel.not_finite,
+        repeated=gyro.repeated + accel.repeated,
+        out_of_order=gyro.out_of_order + accel.out_of_order,
+        windows=len(records),
+        left_out=len(published) - len(records),
+        unfinished=len(gyro.t_ns) - (int(out.windows[-1, 1]) if len(published) else 0),
+        integration=None if integration is None else integration.report,
+    )
+    return PipelineResult(records, status_records(out, ids), increments, report)
+
+
+def _run(gyro: Samples, accel: Samples, settings: PipelineSettings) -> scheduling.Outputs:
+    """Return every window and every status."""
+    machine, rules = kernels.begin(settings.interval_us), settings.rules
+    gyro_inputs, accel_inputs = gyro.inputs, accel.inputs
+    parts, i, j = [], 0, 0
+    while True:
+        out = room_for(min(len(gyro.t_ns) + 1, _ROOM))
+        machine, i, j, windows, statuses = compiled(scheduling.run)(
+            as_float32(machine), rules, gyro_inputs, accel_inputs, scheduling.FAR, i, j, out
+        )
+        parts.append((out.windows[:windows], out.deltas[:windows],
+                      out.statuses[:statuses], out.numbers[:statuses]))  # fmt: skip
+        if windows < len(out.windows):
+            return scheduling.Outputs(*map(np.concatenate, zip(*parts, strict=True)))

@@ -1,0 +1,200 @@
+"""The messages of one sensor by column, from records or from a series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown.errors import ShapeError
+from strapdown.integration import SampleKind
+from strapdown.messages._by_column import stamps_from_unsigned
+from strapdown.messages.px4 import SensorGyro
+from strapdown.px4._packets import usable
+from strapdown.px4.driver import messages_from_fifo
+from strapdown.px4.fifo import unroll
+from strapdown.px4.scheduling._kernels import Inputs
+from strapdown.px4.vehicle_imu.savage import Readings
+from strapdown.units import NS_PER_US
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from strapdown._typing import ByteArray, FloatArray, IntArray
+    from strapdown.messages.uorb import UorbMessage
+
+__all__ = ["Samples", "samples_from_fifo", "samples_from_readings", "samples_from_records"]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Messages of one sensor in the order of their stamps, all finite.
+
+    Parameters
+    ----------
+    t_ns : (N,) int64
+        Stamps [ns].
+    values : (N, 3)
+        [rad/s or m/s^2, board FRD].
+    temperature : (N,)
+        [degC]; NaN where unknown.
+    whole : (N, 5) int64
+        Samples averaged, error count, and samples clipped by axis.
+    device_id : int
+        Of the last message; 0 if there is none.
+    came, not_finite, repeated, out_of_order : int
+        What came, and what was found.
+    """
+
+    t_ns: IntArray
+    values: FloatArray
+    temperature: NDArray[np.float32]
+    whole: IntArray
+    device_id: int
+    came: int
+    not_finite: int
+    repeated: int
+    out_of_order: int
+
+    @property
+    def inputs(self) -> Inputs:
+        """The same as the kernel takes it, in float32 and microseconds."""
+        with np.errstate(over="ignore"):
+            values = self.values.astype(np.float32)
+        t_us = (self.t_ns + NS_PER_US // 2) // NS_PER_US
+        return Inputs(
+            np.ascontiguousarray(np.column_stack([t_us, self.whole])),
+            np.ascontiguousarray(np.column_stack([values, self.temperature])),
+        )
+
+    @property
+    def readings(self) -> Readings:
+        """The same as savage mode takes it; a message that averages samples is a mean."""
+        averaged = len(self.whole) > 0 and np.median(self.whole[:, 0]) > 1.0
+        kind = SampleKind.MEAN if averaged else SampleKind.RATE
+        return Readings(self.t_ns, self.values, kind)
+
+
+def samples_from_records(records: NDArray[np.void], kind: type[UorbMessage]) -> Samples:
+    """Return messages by column.
+
+    Parameters
+    ----------
+    records : (N,) array of kind.dtype
+        SensorGyro or SensorAccel.
+    kind : type of UorbMessage
+        Which of the two.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    ShapeError
+        The records are of another type.
+    ValueRangeError
+        A stamp reaches 2^63 ns.
+    """
+    if records.dtype != kind.dtype or records.ndim != 1:
+        raise ShapeError(f"expected a row of {kind.__name__}.dtype, got {records.dtype}")
+    return _in_order(
+        stamps_from_unsigned(records["timestamp_sample"], "timestamp_sample", NS_PER_US),
+        np.column_stack([records[axis].astype(np.float64) for axis in "xyz"]),
+        records["temperature"],
+        np.column_stack(
+            [records[name].astype(np.int64) for name in ("samples", "error_count", "clip_counter")]
+        ),
+        int(records["device_id"][-1]) if len(records) else 0,
+    )
+
+
+def samples_from_fifo(
+    packets: NDArray[np.void], kind: type[UorbMessage]
+) -> tuple[Samples, Readings]:
+    """Return packets by column: their means, and the samples in them.
+
+    Parameters
+    ----------
+    packets : (N,) array of kind.dtype
+        SensorGyroFifo or SensorAccelFifo; those without samples or scale are left out.
+    kind : type of UorbMessage
+        Which of the two.
+
+    Returns
+    -------
+    Samples
+        What a driver makes of the packets.
+    Readings
+        The samples, at the times at which the chip took them.
+
+    Raises
+    ------
+    ShapeError
+        The packets are of another type.
+    ValueRangeError
+        A stamp reaches 2^63 ns.
+    """
+    if packets.dtype != kind.dtype or packets.ndim != 1:
+        raise ShapeError(f"expected a row of {kind.__name__}.dtype, got {packets.dtype}")
+    came = len(packets)
+    packets = packets[usable(packets)]
+    packets = packets[np.argsort(packets["timestamp_sample"], kind="stable")]
+    means = samples_from_records(messages_from_fifo(packets), SensorGyro)
+    means = replace(means, came=came, not_finite=means.not_finite + came - len(packets))
+    samples = unroll(packets)
+    return means, Readings(samples.t_ns, samples.values, SampleKind.RATE)
+
+
+def samples_from_readings(
+    t_ns: IntArray, values: FloatArray, clipping: ByteArray | None, device_id: int
+) -> Samples:
+    """Return readings at instants by column.
+
+    Parameters
+    ----------
+    t_ns : (N,) int64
+        Stamps [ns].
+    values : (N, 3)
+        [rad/s or m/s^2, board FRD].
+    clipping : (N,) uint8 or None
+        Axes that are saturated: bits X=1, Y=2, Z=4.
+    device_id : int
+        Which sensor.
+
+    Returns
+    -------
+    Samples
+    """
+    whole = np.zeros((len(t_ns), 5), np.int64)
+    whole[:, 0] = 1
+    if clipping is not None:
+        whole[:, 2:] = clipping[:, None] >> np.arange(3) & 1
+    return _in_order(t_ns, values, np.full(len(t_ns), np.nan, np.float32), whole, device_id)
+
+
+def _in_order(
+    t_ns: IntArray,
+    values: FloatArray,
+    temperature: NDArray[np.float32],
+    whole: IntArray,
+    device_id: int,
+) -> Samples:
+    """Leave out what is not finite, and sort."""
+    came, finite = len(t_ns), np.isfinite(values).all(axis=1)
+    rows = np.flatnonzero(finite)
+    steps = np.diff(t_ns[rows])
+    if (steps < 0).any():
+        rows = rows[np.argsort(t_ns[rows], kind="stable")]
+    return Samples(
+        t_ns[rows],
+        values[rows],
+        temperature[rows],
+        whole[rows],
+        device_id,
+        came,
+        came - len(rows),
+        int(np.count_nonzero(np.diff(t_ns[rows]) == 0)),
+        int(np.count_nonzero(steps < 0)),
+    )

@@ -1,0 +1,123 @@
+"""The increments of savage mode, between the ends of windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from strapdown.geometry.frames import BodyFrame
+from strapdown.integration import SampleKind, integrate_pair
+from strapdown.px4.calibration import correct
+from strapdown.series import ImuSeries
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.integration import Integration
+    from strapdown.px4.vehicle_imu.settings import PipelineSettings
+    from strapdown.series import Increments
+
+__all__ = [
+    "Reading",
+    "Readings",
+    "integrate_readings",
+    "integrate_recent",
+    "slack_ns",
+    "without_old",
+]
+
+_HISTORY: Final = 8  # samples before a window: a quadrature of four, and the step before it
+_SLACK: Final = 0.005  # of a sampling interval, by which stamps of one clock may differ
+
+
+class Readings(NamedTuple):
+    """Readings of one sensor: stamps [ns], values in board FRD, and what they say."""
+
+    t_ns: IntArray
+    values: FloatArray
+    kind: SampleKind
+
+
+class Reading(NamedTuple):
+    """One of them; ``samples`` were averaged."""
+
+    t_ns: int
+    value: tuple[float, float, float]
+    samples: int
+
+
+def integrate_readings(
+    gyro: Readings, accel: Readings, settings: PipelineSettings, stamps_ns: IntArray
+) -> Integration:
+    """Calibrate readings in float64, and integrate between stamps.
+
+    Parameters
+    ----------
+    gyro, accel : Readings
+        Of the two sensors.
+    settings : PipelineSettings
+        With calibrations, and with kinds where the readings' own do not count.
+    stamps_ns : (K,) int64
+        Ends of windows, and before them the start of the first [ns].
+
+    Returns
+    -------
+    Integration
+        In body FRD.
+    """
+    rates = correct(settings.gyro_calibration, gyro.values)
+    forces = correct(settings.accel_calibration, accel.values)
+    return integrate_pair(
+        ImuSeries(gyro.t_ns, rates, np.zeros_like(rates), body=BodyFrame.FRD),
+        ImuSeries(accel.t_ns, np.zeros_like(forces), forces, body=BodyFrame.FRD),
+        gyro_kind=settings.gyro_kind or gyro.kind,
+        accel_kind=settings.accel_kind or accel.kind,
+        window=stamps_ns,
+    )
+
+
+def slack_ns(readings: tuple[Reading, ...]) -> float:
+    """Return by how much stamps of one clock may differ [ns]."""
+    steps = max(len(readings) - 1, 1)
+    return _SLACK * (readings[-1].t_ns - readings[0].t_ns) / steps if readings else 0.0
+
+
+def without_old(readings: tuple[Reading, ...], end_ns: int) -> tuple[Reading, ...]:
+    """Return the readings on which windows after a stamp depend."""
+    done = sum(reading.t_ns <= end_ns for reading in readings)
+    return readings[max(done - _HISTORY, 0) :]
+
+
+def integrate_recent(
+    gyro: tuple[Reading, ...],
+    accel: tuple[Reading, ...],
+    settings: PipelineSettings,
+    start_ns: int,
+    end_ns: int,
+) -> Increments | None:
+    """Integrate one window of a stream, from its readings and those just before it.
+
+    Returns
+    -------
+    Increments or None
+        One row; None where a gap broke the window off.
+    """
+    gyro = tuple(reading for reading in gyro if reading.t_ns <= end_ns)
+    slack = slack_ns(gyro)
+    beside = tuple(reading for reading in accel if reading.t_ns <= end_ns + slack)
+    if len(beside) != len(gyro):  # another clock: up to the first reading at the end or after
+        beside = accel[: sum(reading.t_ns < end_ns for reading in accel) + 1]
+    if not beside:
+        return None
+    stamps_ns = np.array([start_ns, end_ns])
+    increments = integrate_readings(
+        _by_column(gyro), _by_column(beside), settings, stamps_ns
+    ).increments
+    row = increments[increments.t_ns == end_ns]
+    return row if len(row) else None
+
+
+def _by_column(readings: tuple[Reading, ...]) -> Readings:
+    stamps, values, samples = zip(*readings, strict=True)
+    kind = SampleKind.MEAN if samples[-1] > 1 else SampleKind.RATE
+    return Readings(np.array(stamps, np.int64), np.array(values, np.float64), kind)

@@ -1,0 +1,166 @@
+"""How ``vehicle_imu`` is made, and what became of the messages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from strapdown._checks import as_member
+from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.integration import SampleKind
+from strapdown.px4.calibration import SensorCalibration
+from strapdown.px4.channels._kernels import Rules
+from strapdown.px4.increments import dt_max_s
+from strapdown.px4.vehicle_imu.values import as_correction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from strapdown.integration import IntegrationReport
+    from strapdown.series import Increments
+
+__all__ = ["Mode", "PipelineReport", "PipelineResult", "PipelineSettings"]
+
+
+class Mode(StrEnum):
+    """Which integrator makes the increments."""
+
+    SAVAGE = "savage"
+    """In float64 with the corrections of P. G. Savage for coning and sculling."""
+    PX4 = "px4"
+    """PX4's own, bit for bit in float32, with its coning correction one sample late."""
+
+
+@dataclass(frozen=True)
+class PipelineSettings:
+    """How ``vehicle_imu`` is made of the messages of a gyroscope and an accelerometer.
+
+    Parameters
+    ----------
+    mode : Mode or name
+        The integrator. Windows, clipping and status are the same in both modes.
+    rate_hz : float
+        Wanted rate of the windows (``IMU_INTEG_RATE``) [Hz]; taken as 50 to 1000.
+    px4_version : tuple of 2 int
+        Which release of PX4 is followed: since (1, 16) gaps are integrated straight through,
+        before they end a window after 65.5 ms.
+    first_window : "drop" or "keep"
+        PX4 begins its first window at boot, long before the first message; it is left out
+        unless kept.
+    gyro_calibration, accel_calibration : SensorCalibration
+        Applied to mean rates over windows in px4 mode, as PX4 does, and to every message in
+        savage mode. Priority 0 disables the IMU: nothing is published.
+    gyro_kind, accel_kind : SampleKind or None
+        What a message says, for savage mode. By default ``samples`` tells: the mean since the
+        message before where more than 1 was averaged, else the value at its stamp.
+    float32_schedule : bool
+        Compare the stamps of the two sensors in float32, as PX4 does. From nine minutes after
+        boot on this shifts the windows of the accelerometer.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such mode, kind or choice.
+    ValueRangeError
+        The rate is not positive and finite.
+    """
+
+    mode: Mode = Mode.SAVAGE
+    rate_hz: float = 200.0
+    px4_version: tuple[int, int] = (1, 16)
+    first_window: Literal["drop", "keep"] = "drop"
+    gyro_calibration: SensorCalibration = field(default_factory=SensorCalibration)
+    accel_calibration: SensorCalibration = field(default_factory=SensorCalibration)
+    gyro_kind: SampleKind | None = None
+    accel_kind: SampleKind | None = None
+    float32_schedule: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", as_member(Mode, self.mode, "mode"))
+        for name in ("gyro_kind", "accel_kind"):
+            kind = getattr(self, name)
+            if kind is not None:
+                object.__setattr__(self, name, as_member(SampleKind, kind, "kind of sample"))
+        if self.first_window not in ("drop", "keep"):
+            raise UnknownNameError("first_window", self.first_window, ["drop", "keep"])
+        if not (math.isfinite(self.rate_hz) and self.rate_hz > 0.0):
+            raise ValueRangeError(f"expected rate_hz above 0, got {self.rate_hz}")
+
+    @property
+    def interval_us(self) -> int:
+        """Wanted length of a window [us]."""
+        return int(1e6 / min(max(self.rate_hz, 50.0), 1000.0))
+
+    @property
+    def rules(self) -> Rules:
+        """The same as the kernels take it."""
+        return Rules(
+            interval_us=self.interval_us,
+            dt_max=dt_max_s(self.px4_version),
+            drop_boot=self.first_window == "drop",
+            enabled=min(self.gyro_calibration.priority, self.accel_calibration.priority) > 0,
+            float32_schedule=self.float32_schedule,
+            gyro=as_correction(self.gyro_calibration),
+            accel=as_correction(self.accel_calibration),
+        )
+
+
+@dataclass(frozen=True)
+class PipelineReport:
+    """What became of the messages.
+
+    Parameters
+    ----------
+    gyro_messages, accel_messages : int
+        Messages that came in.
+    not_finite : int
+        Messages of both that were left out because a value was NaN or infinite, or because a
+        packet held no samples.
+    repeated, out_of_order : int
+        Messages of both whose stamp was that of the message before, or before it. A batch puts
+        them in order; in a stream, and where a stamp repeats, PX4 starts the window again.
+    windows : int
+        Windows that were published.
+    left_out : int
+        Windows that were not: the first, those of a disabled IMU, and in savage mode those that
+        a gap broke off.
+    unfinished : int
+        Gyroscope messages after the last window.
+    integration : IntegrationReport or None
+        Of the integrator in savage mode, in a batch.
+    """
+
+    gyro_messages: int
+    accel_messages: int
+    not_finite: int
+    repeated: int
+    out_of_order: int
+    windows: int
+    left_out: int
+    unfinished: int
+    integration: IntegrationReport | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineResult:
+    """What the pipeline makes of a recording.
+
+    Parameters
+    ----------
+    vehicle_imu : (N,) array of VehicleImu.dtype
+        One row a window; ``timestamp`` equals ``timestamp_sample``.
+    status : (M,) array of VehicleImuStatus.dtype
+        Ten a second, and one for each window after which something clipped or failed.
+    increments : Increments
+        The windows in body FRD, in savage mode with more digits than ``vehicle_imu``.
+    report : PipelineReport
+        What became of the messages.
+    """
+
+    vehicle_imu: NDArray[np.void]
+    status: NDArray[np.void]
+    increments: Increments
+    report: PipelineReport

@@ -1,0 +1,259 @@
+"""Increments as rates: stamps, attitude, noise, clock, and all of it in blocks."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation, Slerp
+
+from strapdown.errors import UnknownNameError
+from strapdown.formats import ReadReport, Recording
+from strapdown.formats.rates import RateOptions, RateStream
+from strapdown.messages import VehicleImuStatus
+from strapdown.messages.px4 import VehicleAttitude
+from strapdown.series import ImuSeries, Increments, Trajectory
+
+MS = 1_000_000
+TOPIC = "vehicle_imu.1"
+
+
+def flight(rows=400, step_ns=5 * MS, dt_ns=5 * MS, seed=1):
+    """Windows that end at multiples of the step."""
+    rng = np.random.default_rng(seed)
+    return Increments(
+        (1 + np.arange(rows)) * step_ns,
+        rng.normal(size=(rows, 3)) * 1e-3,
+        rng.normal(size=(rows, 3)) * 1e-2,
+        np.full(rows, dt_ns),
+        np.full(rows, dt_ns - 1000),
+        gyro_clipping=np.where(np.arange(rows) % 10 == 0, 4, 0).astype(np.uint8),
+        accel_clipping=np.where(np.arange(rows) % 20 == 5, 1, 0).astype(np.uint8),
+        body="FRD",
+    )
+
+
+def attitude(rows=41, step_ns=50 * MS, seed=2, name="vehicle_attitude"):
+    q = Rotation.random(rows, random_state=np.random.default_rng(seed)).as_quat()
+    return Trajectory(np.arange(rows) * step_ns, q, body="FRD", world="NED", name=name)
+
+
+def at_once(recording, **options):
+    stream = RateStream(RateOptions(**options))
+    parts = [stream.convert(recording), stream.finish()]
+    return parts, stream.report
+
+
+def joined(parts, topic=TOPIC):
+    return ImuSeries.concatenate([part.imu[topic] for part in parts if topic in part.imu])
+
+
+def log_of(kind, multi_id, **columns):
+    """Stands for the log of PX4 with one topic."""
+    records = np.zeros(len(columns["timestamp"]), kind.dtype)
+    for name, values in columns.items():
+        records[name] = values
+    key = (kind.topic, multi_id)
+
+    def read(wanted, multi_id=0, *, topic=None):
+        assert (wanted, topic, multi_id) == (kind, *key)
+        return SimpleNamespace(records=records, absent=())
+
+    return SimpleNamespace(topics={key: None}, records=read)
+
+
+def test_increments_become_mean_rates_at_the_middle_of_their_windows():
+    source = flight()
+    (block, rest), report = at_once(Recording(increments={TOPIC: source}))
+    series = block.imu[TOPIC]
+    assert not block.increments
+    assert not rest.imu
+    assert series.t_ns.tolist() == (source.t_ns - 5 * MS // 2).tolist()
+    assert np.allclose(series.angular_velocity, source.delta_angle / 0.005, rtol=1e-15)
+    assert np.allclose(series.specific_force, source.delta_velocity / 0.004999, rtol=1e-15)
+    assert (series.body, series.world) == ("FRD", "NED")
+    assert report.rows == {TOPIC: 400}
+    assert report.clipped == {TOPIC: 60}
+    assert report.coverage[TOPIC].share == 1.0
+
+
+def test_the_end_of_the_window_can_stamp_the_rate():
+    source = flight()
+    (block, _), _ = at_once(Recording(increments={TOPIC: source}), stamp="end")
+    assert block.imu[TOPIC].t_ns.tolist() == source.t_ns.tolist()
+
+
+def test_increments_can_stay():
+    source = Recording(increments={TOPIC: flight()})
+    (block, _), report = at_once(source, rates=False)
+    assert block.increments == source.increments
+    assert not block.imu
+    assert not report.lines()
+
+
+def test_white_noise_becomes_a_covariance():
+    (block, _), _ = at_once(
+        Recording(increments={TOPIC: flight()}), gyro_noise_density=1e-4, accel_noise_density=2e-3
+    )
+    series = block.imu[TOPIC]
+    assert np.allclose(series.angular_velocity_covariance, np.eye(3) * 1e-8 / 0.005, rtol=1e-12)
+    assert np.allclose(series.specific_force_covariance, np.eye(3) * 4e-6 / 0.004999, rtol=1e-12)
+
+
+def test_a_window_now_and_then_is_no_stream():
+    source = flight(rows=10, step_ns=500 * MS, dt_ns=4 * MS)
+    _, report = at_once(Recording(increments={TOPIC: source}))
+    assert report.coverage[TOPIC].share == pytest.approx(40 / 4504, rel=1e-12)
+    assert any("0.9%" in line and "full rate" in line for line in report.lines())
+
+
+def test_attitude_is_interpolated_where_both_neighbours_are_near():
+    track = attitude()
+    keep = np.ones(41, np.bool_)
+    keep[10:14] = False  # a hole of 250 ms, where twice the period is 100 ms
+    source = Recording(
+        imu={"sensor_combined": ImuSeries(np.array([3]), np.zeros((1, 3)), np.zeros((1, 3)))},
+        trajectories={"vehicle_attitude": track[keep]},
+        increments={TOPIC: flight()},
+    )
+    parts, report = at_once(source, attitude="vehicle_attitude")
+    series = joined(parts)
+    inside = (series.t_ns > 450 * MS) & (series.t_ns < 700 * MS)
+    far = inside & ((series.t_ns > 550 * MS) | (series.t_ns < 600 * MS))
+    q = series.q_world_from_body
+    assert np.isnan(q[far]).all()
+    times = track.t_ns[keep]
+    slerp = Slerp(times, Rotation.from_quat(track.q_world_from_body[keep]))
+    known = ~np.isnan(q).any(axis=1)
+    assert known.sum() == report.joined[TOPIC] == 400 - inside.sum()
+    angle = (Rotation.from_quat(q[known]) * slerp(series.t_ns[known]).inv()).magnitude()
+    assert angle.max() < 1e-9
+    assert report.joined["sensor_combined"] == 1
+
+
+def test_no_attitude_is_interpolated_across_a_reset():
+    track = attitude()
+    counts = (np.arange(41) > 20).astype(np.uint8)
+    log = log_of(
+        VehicleAttitude, 0, timestamp_sample=track.t_ns // 1000, timestamp=track.t_ns // 1000,
+        quat_reset_counter=counts,
+    )  # fmt: skip
+    source = Recording(
+        trajectories={"vehicle_attitude": track}, increments={TOPIC: flight()}, log=log
+    )
+    parts, _ = at_once(source, attitude="auto")
+    series = joined(parts)
+    without = np.isnan(series.q_world_from_body).any(axis=1)
+    across = (series.t_ns > 1000 * MS) & (series.t_ns < 1050 * MS)
+    assert without.tolist() == across.tolist()
+
+
+@given(st.lists(st.integers(1, 120), min_size=1, max_size=8), st.booleans())
+def test_blocks_give_what_the_whole_gives(sizes, with_truth):
+    source, track = flight(), attitude()
+    tracks = {"vehicle_attitude": track}
+    if with_truth:
+        tracks["truth"] = attitude(seed=9)
+    whole, report = at_once(
+        Recording(trajectories=tracks, increments={TOPIC: source}), attitude="auto"
+    )
+    stream = RateStream(RateOptions(attitude="auto"))
+    parts, start = [], 0
+    for size in [*sizes, 400]:
+        stop = min(start + size, 400)
+        begin, end = (source.t_ns[start] if start < 400 else 10**18), source.t_ns[stop - 1]
+        if start == 0:
+            begin = 0
+        if stop == 400:
+            end = 10**17
+        block = Recording(
+            trajectories={
+                name: each[(each.t_ns >= begin) & (each.t_ns < end + 5 * MS)]
+                for name, each in tracks.items()
+            },
+            increments={TOPIC: source[start:stop]},
+        )
+        parts.append(stream.convert(block))
+        start = stop
+    parts.append(stream.finish())
+    assert np.array_equal(joined(parts).t_ns, joined(whole).t_ns)
+    assert joined(parts) == joined(whole)
+    assert stream.report.joined == report.joined
+    assert stream.report.clipped == report.clipped
+    assert stream.report.coverage == report.coverage
+
+
+def test_rows_do_not_wait_for_an_attitude_that_has_stopped():
+    source = flight(rows=2000)  # 10 s, attitude ends after 2 s
+    stream = RateStream(RateOptions(attitude="auto"))
+    first = stream.convert(
+        Recording(trajectories={"vehicle_attitude": attitude()}, increments={TOPIC: source})
+    )
+    assert first.imu[TOPIC].t_ns[-1] >= (10_000 - 2_010) * MS
+    assert len(joined([first, stream.finish()])) == 2000
+
+
+def test_without_attitude_every_block_still_has_the_column():
+    source = flight()
+    stream = RateStream(RateOptions(attitude="auto"))
+    parts = [stream.convert(Recording(increments={TOPIC: source})), stream.finish()]
+    assert np.isnan(joined(parts).q_world_from_body).all()
+
+
+def test_an_attitude_that_is_nowhere_is_named():
+    stream = RateStream(RateOptions(attitude="vehicle_atitude"))
+    stream.convert(Recording(trajectories={"vehicle_attitude": attitude()}))
+    with pytest.raises(UnknownNameError, match="vehicle_attitude"):
+        stream.finish()
+
+
+def test_an_imu_with_its_own_attitude_keeps_it():
+    q = np.tile([0.0, 0.0, 0.0, 1.0], (5, 1))
+    series = ImuSeries(np.arange(5), np.zeros((5, 3)), np.zeros((5, 3)), q_world_from_body=q)
+    source = Recording(imu={"imu": series}, trajectories={"pose": attitude()})
+    (block, _), report = at_once(source, attitude="auto")
+    assert block.imu["imu"] == series
+    assert not report.joined
+
+
+def test_half_a_packet_is_taken_off_where_the_status_says_so():
+    source = flight()
+    log = log_of(
+        VehicleImuStatus, 1, timestamp=[0, 1_000_000], gyro_rate_hz=[800, 1000],
+        gyro_raw_rate_hz=[8000, 1000],
+    )  # fmt: skip
+    recording = Recording(increments={TOPIC: source}, log=log)
+    (block, _), _ = at_once(recording, fifo_delay=True)
+    delays = np.where(source.t_ns < 1000 * MS, 625_000, 0)  # 1 / (2 * 800 Hz)
+    assert block.imu[TOPIC].t_ns.tolist() == (source.t_ns - 2_500_000 - delays).tolist()
+    (plain, _), report = at_once(Recording(increments={TOPIC: source}), fifo_delay=True)
+    assert plain.imu[TOPIC].t_ns.tolist() == (source.t_ns - 2_500_000).tolist()
+    assert any("vehicle_imu_status" in line for line in report.lines())
+
+
+@pytest.mark.parametrize("epoch", [True, False])
+def test_every_stamp_is_moved_to_the_epoch(epoch):
+    offset = 1_700_000_000 * 10**9
+    source = Recording(
+        imu={"sensor_combined": ImuSeries(np.array([7]), np.zeros((1, 3)), np.zeros((1, 3)))},
+        trajectories={"vehicle_attitude": attitude()},
+        increments={TOPIC: flight()},
+        clock_offset_ns=offset,
+    )
+    parts, report = at_once(source, epoch=epoch, attitude="auto")
+    moved = offset if epoch else 0
+    assert joined(parts, "sensor_combined").t_ns.tolist() == [7 + moved]
+    assert parts[0].trajectories["vehicle_attitude"].t_ns[1] == 50 * MS + moved
+    assert joined(parts).t_ns[-1] == 2000 * MS - 2_500_000 + moved
+    assert report.joined[TOPIC] == 400
+    assert parts[0].clock_offset_ns == (0 if epoch else offset)
+
+
+def test_a_log_without_a_clock_says_so():
+    _, report = at_once(Recording(report=ReadReport("ulog"), increments={TOPIC: flight()}))
+    assert any("start of the autopilot" in line for line in report.lines())
+    _, report = at_once(Recording(increments={TOPIC: flight()}))
+    assert not any("start of the autopilot" in line for line in report.lines())

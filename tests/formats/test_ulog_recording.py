@@ -1,0 +1,232 @@
+"""Recordings as ULog: read back by pyulog and by our reader."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from pyulog import ULog
+from scipy.spatial.transform import Rotation
+
+import strapdown.formats as files
+from strapdown.errors import ValueRangeError
+from strapdown.formats import Recording, block_writer
+from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+
+ROWS = 40
+T_NS = 10**9 + np.arange(ROWS) * 5_000_000
+PX4 = {"body": "FRD", "world": "NED"}
+
+
+def vectors(seed, width=3):
+    """Numbers that float32 holds."""
+    numbers = np.random.default_rng(seed).standard_normal((ROWS, width))
+    return numbers.astype(np.float32).astype(np.float64)
+
+
+def quaternions(seed):
+    q = vectors(seed, 4)
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    return q.astype(np.float32).astype(np.float64)
+
+
+def increments(seed=0, **changes):
+    dt_ns = np.full(ROWS, 5_000_000)
+    series = Increments(
+        T_NS,
+        vectors(seed) / 128,
+        vectors(seed + 1),
+        dt_ns,
+        dt_ns - 1_000_000,
+        gyro_clipping=np.arange(ROWS, dtype=np.uint8) % 8,
+        accel_calibration_count=np.full(ROWS, 2, np.uint8),
+        body="FRD",
+        sensor=SensorIdentity("", 1310988, 1310996),
+    )
+    return series.replace(**changes)
+
+
+def imu(**changes):
+    series = ImuSeries(
+        T_NS,
+        vectors(3),
+        vectors(4),
+        gyro_clipping=np.arange(ROWS, dtype=np.uint8) % 8,
+        sensor=SensorIdentity("", 11, 12),
+        **PX4,
+    )
+    return series.replace(**changes)
+
+
+def written(path, recording):
+    report = files.write(path, recording)
+    back = files.open(path)
+    assert back.report.messages == report.messages
+    assert back.report.lossless
+    return report, back
+
+
+def test_increments_and_estimates_of_px4_read_back_equal(tmp_path):
+    whole = Recording(
+        increments={"vehicle_imu.0": increments(), "vehicle_imu.2": increments(5)},
+        trajectories={
+            "vehicle_attitude": Trajectory(T_NS, quaternions(1), name="vehicle_attitude", **PX4),
+            "vehicle_attitude_groundtruth": Trajectory(
+                T_NS, quaternions(2), name="vehicle_attitude_groundtruth", **PX4
+            ),
+            "vehicle_odometry": Trajectory(
+                T_NS,
+                quaternions(3),
+                position_world=vectors(6),
+                velocity_world=vectors(7),
+                name="vehicle_odometry",
+                **PX4,
+            ),
+        },
+    )
+    report, back = written(tmp_path / "a.ulg", whole)
+    assert (report.lost, report.notes) == ((), ())
+    assert back.increments == whole.increments
+    assert back.trajectories == whole.trajectories
+
+
+def test_samples_become_a_gyro_and_an_accelerometer_of_one_sample_a_message(tmp_path):
+    report, back = written(tmp_path / "a.ulg", Recording(imu={"imu/data": imu()}))
+    assert report.lost == ()
+    assert report.notes == ("imu/data: written as sensor_gyro.0 and sensor_accel.0",)
+    gyro = ULog(str(tmp_path / "a.ulg")).get_dataset("sensor_gyro").data
+    assert gyro["timestamp"].tolist() == (T_NS // 1000).tolist()
+    assert (set(gyro["samples"]), set(gyro["device_id"])) == ({1}, {12})
+    assert np.isnan(gyro["temperature"]).all()
+    for axis, name in enumerate("xyz"):
+        np.testing.assert_array_equal(gyro[name], imu().angular_velocity[:, axis])
+        bit = imu().gyro_clipping >> axis & 1
+        np.testing.assert_array_equal(gyro[f"clip_counter[{axis}]"], bit)
+    series = back.imu["sensor_gyro.0"]
+    np.testing.assert_array_equal(series.angular_velocity, imu().angular_velocity)
+    np.testing.assert_array_equal(series.gyro_clipping, imu().gyro_clipping)
+    np.testing.assert_array_equal(back.imu["sensor_accel.0"].specific_force, imu().specific_force)
+
+
+def test_a_sensor_that_measured_one_thing_keeps_its_name_and_has_no_other_topic(tmp_path):
+    gyro = imu(specific_force=np.full((ROWS, 3), np.nan), sensor=SensorIdentity("", 0, 12))
+    whole = Recording(imu={"other": imu(), "sensor_gyro.0": gyro})
+    report, back = written(tmp_path / "a.ulg", whole)
+    assert report.notes == ("other: written as sensor_gyro.1 and sensor_accel.1",)
+    assert set(back.imu) == {"sensor_gyro.0", "sensor_gyro.1", "sensor_accel.1"}
+    assert back.imu["sensor_gyro.0"] == gyro
+
+
+def test_frames_become_those_of_px4(tmp_path):
+    angles = np.linspace(0.0, 1.0, ROWS)
+    q = Rotation.from_rotvec(np.outer(angles, [0, 0, 1])).as_quat()
+    ros = imu(body="FLU", world="ENU", q_world_from_body=q)
+    report, back = written(tmp_path / "a.ulg", Recording(imu={"imu/data": ros}))
+    assert report.lost == ()
+    flipped = back.imu["sensor_gyro.0"].angular_velocity * [1.0, -1.0, -1.0]
+    np.testing.assert_array_equal(flipped, ros.angular_velocity)
+    ned_from_enu = Rotation.from_matrix([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
+    flu_from_frd = Rotation.from_matrix(np.diag([1, -1, -1]))
+    expected = ned_from_enu * Rotation.from_quat(q) * flu_from_frd
+    got = Rotation.from_quat(back.trajectories["vehicle_attitude"].q_world_from_body)
+    assert (expected.inv() * got).magnitude().max() < 1e-6
+
+
+def test_a_truth_without_position_is_the_groundtruth_and_one_with_it_odometry(tmp_path):
+    attitude = Trajectory(T_NS, quaternions(1), **PX4)
+    pose = attitude.replace(position_world=vectors(2))
+    whole = Recording(trajectories={"truth/attitude": attitude, "truth/pose": pose})
+    report, back = written(tmp_path / "a.ulg", whole)
+    assert report.notes == (
+        "truth/attitude: written as vehicle_attitude_groundtruth.0",
+        "truth/pose: written as vehicle_odometry.0",
+    )
+    read = back.trajectories["vehicle_odometry"]
+    np.testing.assert_array_equal(read.position_world, pose.position_world)
+    assert "vehicle_attitude_groundtruth" in back.trajectories
+
+
+def test_rows_that_say_nothing_are_left_out(tmp_path):
+    q, rates = quaternions(1), vectors(2)
+    q[3], rates[5:7] = np.nan, np.nan
+    whole = Recording(
+        imu={"imu": imu(angular_velocity=rates)}, trajectories={"a": Trajectory(T_NS, q, **PX4)}
+    )
+    _, back = written(tmp_path / "a.ulg", whole)
+    assert np.array_equal(back.imu["sensor_gyro.0"].t_ns, np.delete(T_NS, [5, 6]))
+    assert np.array_equal(back.trajectories["vehicle_attitude"].t_ns, np.delete(T_NS, 3))
+    assert len(back.imu["sensor_accel.0"]) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("whole", "lost"),
+    [
+        (Recording(imu={"a": imu(magnetic_field=vectors(1))}), "a: magnetic_field"),
+        (
+            Recording(imu={"a": imu(specific_force_covariance=np.zeros((ROWS, 3, 3)))}),
+            "a: specific_force_covariance",
+        ),
+        (Recording(imu={"a": imu(t_ns=T_NS + 1)}), "a: t_ns below one microsecond"),
+        (Recording(imu={"a": imu(sensor=SensorIdentity("left"))}), "a: sensor.name"),
+        (Recording(imu={"sensor_combined": imu()}), "sensor_combined: .*means.*"),
+        (Recording(increments={"a": increments(t_ns=T_NS + 1)}), "a: t_ns below one microsecond"),
+        (
+            Recording(
+                trajectories={"a": Trajectory(T_NS, quaternions(1), moving=np.ones(ROWS, bool))}
+            ),
+            "a: moving",
+        ),
+        (
+            Recording(trajectories={"a": Trajectory(T_NS, quaternions(1), name="b")}),
+            "a: name",
+        ),
+    ],
+)
+def test_what_the_messages_cannot_hold_is_named(tmp_path, whole, lost):
+    (line,) = files.write(tmp_path / "a.ulg", whole).lost
+    assert re.fullmatch(lost, line)
+
+
+def test_blocks_read_back_as_the_whole_though_a_topic_comes_late(tmp_path):
+    attitude = Trajectory(T_NS, quaternions(1), name="vehicle_attitude", **PX4)
+    with block_writer(tmp_path / "a.ulg") as writer:
+        for start in range(0, ROWS, 8):
+            rows = slice(start, start + 8)
+            late = {"vehicle_attitude": attitude[rows]} if start >= 16 else {}
+            block = {"vehicle_imu.0": increments()[rows]}
+            writer.write(Recording(increments=block, trajectories=late))
+    assert writer.lost == []
+    back = files.open(tmp_path / "a.ulg")
+    assert back.increments["vehicle_imu.0"] == increments()
+    assert back.trajectories["vehicle_attitude"] == attitude[16:]
+    assert writer.messages == ROWS + 24
+
+
+def test_a_block_that_goes_back_in_time_is_counted_as_lost(tmp_path):
+    with block_writer(tmp_path / "a.ulg") as writer:
+        for start_ns in (0, 10**10, 10**9):
+            block = increments(t_ns=T_NS + start_ns)
+            writer.write(Recording(increments={"vehicle_imu.0": block}))
+    assert writer.lost == [f"{ROWS} rows whose stamps go back"]
+    assert len(files.open(tmp_path / "a.ulg").increments["vehicle_imu.0"]) == 2 * ROWS
+
+
+def test_a_negative_stamp_is_refused_and_leaves_nothing(tmp_path):
+    with pytest.raises(ValueRangeError, match="t_ns"):
+        files.write(tmp_path / "a.ulg", increments(t_ns=T_NS - 2 * 10**9))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_px4_log_survives_reading_and_writing(tmp_path, data_dir):
+    first = files.open(data_dir / "px4" / "ulog" / "sample_log_small.ulg")
+    files.write(tmp_path / "a.ulg", first)
+    back = files.open(tmp_path / "a.ulg")
+    for topic, series in first.increments.items():
+        assert back.increments[topic] == series
+    for topic in ("sensor_gyro.0", "sensor_accel.2"):
+        np.testing.assert_array_equal(back.imu[topic].t_ns, first.imu[topic].t_ns)
+        np.testing.assert_array_equal(
+            back.imu[topic].angular_velocity, first.imu[topic].angular_velocity
+        )
+    assert back.trajectories["vehicle_attitude"] == first.trajectories["vehicle_attitude"]

@@ -1,0 +1,104 @@
+"""Pictures of vibration, clipping, spectrum and sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from strapdown import plots
+from strapdown.errors import FormatError
+from strapdown.formats import Recording
+from strapdown.formats.px4_health import Metric
+from strapdown.series import ImuSeries
+
+RATE_HZ = 1000.0
+
+
+def imu(count=4000, *, hz=120.0, **columns):
+    t_ns = np.arange(count) * 1_000_000
+    rate = np.zeros((count, 3))
+    rate[:, 1] = 0.5 * np.sin(2.0 * np.pi * hz * t_ns * 1e-9)
+    return ImuSeries(t_ns, rate, np.tile([0.0, 0.0, 9.8], (count, 1)), **columns)
+
+
+def line(axis, name):
+    (found,) = [each for each in axis.get_lines() if each.get_label() == name]
+    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+
+
+def test_a_spectrum_has_its_peak_at_the_frequency_of_the_motion():
+    axes = plots.plot_spectrum(Recording(imu={"imu": imu()})).axes
+    hz, density = line(axes[0], "y")
+    assert hz[density.argmax()] == pytest.approx(120.0, abs=1.0)
+    # a sine of amplitude A carries A^2/2; the density summed over the peak gives it back
+    near = np.abs(hz - 120.0) < 10.0
+    power = np.sum(density[near] ** 2) * (hz[1] - hz[0])
+    assert power == pytest.approx(0.5**2 / 2.0, rel=0.01)
+
+
+def test_a_spectrum_takes_the_fastest_source_of_each_quantity():
+    slow = imu(400)
+    slow = slow.replace(t_ns=slow.t_ns * 10)
+    fast = imu(4000).replace(specific_force=np.full((4000, 3), np.nan))
+    axes = plots.plot_spectrum(Recording(imu={"slow": slow, "fifo": fast})).axes
+    titles = [axis.get_title(loc="right") for axis in axes]
+    assert titles == ["fifo: 4000 samples, 1000 Hz", "slow: 400 samples, 100 Hz"]
+
+
+def test_a_spectrum_uses_the_longest_stretch_without_a_gap():
+    series = imu()
+    holey = series[np.delete(np.arange(4000), slice(1000, 1500))]
+    axes = plots.plot_spectrum(Recording(imu={"imu": holey})).axes
+    assert "2500 samples" in axes[0].get_title(loc="right")
+
+
+def test_too_few_samples_have_no_spectrum():
+    with pytest.raises(FormatError, match="64 samples in sequence"):
+        plots.plot_spectrum(Recording(imu={"imu": imu(63)}))
+
+
+def test_sampling_shows_every_step_and_the_median():
+    series = imu()
+    holey = series[np.delete(np.arange(4000), slice(1000, 1500))]
+    over_time, spread = plots.plot_timing(Recording(imu={"imu": holey})).axes
+    t_s, steps = line(over_time, "step")
+    assert (len(steps), steps.max()) == (3499, 501.0)
+    assert t_s[steps.argmax()] == pytest.approx(1.5)
+    assert "1 gaps" in over_time.get_title(loc="right")
+    assert spread.get_xlabel() == "step beside the median [µs]"
+
+
+def test_one_sample_has_no_steps():
+    with pytest.raises(FormatError, match="two samples"):
+        plots.plot_timing(Recording(imu={"imu": imu(1)}))
+
+
+def test_clipping_is_marked_where_it_was():
+    bits = np.zeros(4000, np.uint8)
+    bits[2000:2005] = 4
+    series = imu(gyro_clipping=bits, accel_clipping=np.zeros(4000, np.uint8))
+    gyro, accel = plots.plot_clipping(Recording(imu={"imu": series})).axes
+    t_s, rows = line(gyro, "z")
+    assert (t_s.tolist(), set(rows.tolist())) == ([2.0, 2.001, 2.002, 2.003, 2.004], {2})
+    assert len(line(gyro, "x")[0]) == 0
+    assert gyro.get_title(loc="right") == "5 of 4000 windows clipped"
+    assert accel.get_title(loc="right") == "0 of 4000 windows clipped"
+
+
+def test_an_imu_without_clipping_bits_has_no_such_picture():
+    with pytest.raises(FormatError, match="clipping bits"):
+        plots.plot_clipping(Recording(imu={"imu": imu()}))
+
+
+def test_vibration_is_drawn_by_imu_over_the_limits_of_reviewers():
+    t_ns = np.arange(10) * 100_000_000
+    metrics = [Metric("IMU 0", t_ns, np.full(10, 3.0), np.full(10, 0.1))]
+    accel, gyro = plots.plot_vibration(metrics).axes
+    assert line(accel, "IMU 0")[1].tolist() == [3.0] * 10
+    assert line(gyro, "IMU 0")[1].tolist() == [0.1] * 10
+    assert line(accel, "warning from 4.905 m/s$^2$")[1].tolist() == [4.905, 4.905]
+
+
+def test_no_metric_gives_no_picture():
+    with pytest.raises(FormatError, match="vibration metric"):
+        plots.plot_vibration([])
