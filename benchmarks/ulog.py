@@ -6,25 +6,26 @@ converted in bounded memory. The log holds three ``vehicle_imu`` and one ``senso
 keeps in memory what it loads, gets a log of a sixteenth of the size, and so does the scan beside
 it.
 
-Times are of the wall clock, single runs; another process is measured as a whole.
+Times are medians of three runs by the wall clock, and for the conversion also by the clock of the
+processor, whose two threads share it. Memory is that of another process, from start to end.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyulog import ULog
 
-from strapdown.formats import LoggedRows, UlogWriter
+from strapdown.formats import LoggedRows, UlogWriter, block_writer, open_blocks
 from strapdown.formats.px4_log import scan_ulog
+from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.messages.px4 import (
     SensorCombined,
     SensorGyroFifo,
@@ -48,6 +49,15 @@ RATES_HZ: dict[type[UorbMessage], tuple[int, int]] = {
 }
 """Instances and rate of each topic."""
 PACKETS = 200_000
+SAMPLES = 10
+"""Packets of a FIFO, and samples in each."""
+ROUNDS = 3
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""A small process between: at its start a process counts the memory of the one that starts it."""
 RESOLUTION = 2.0**-12
 """Of random numbers, as of a sensor of 16 bits."""
 
@@ -98,34 +108,52 @@ def write_log(path: Path, size: float) -> tuple[int, float]:
 
 
 def packets() -> NDArray[np.void]:
-    """Return FIFO packets of 8 kHz, full to the last place."""
+    """Return FIFO packets of 8 kHz."""
     records = np.zeros(PACKETS, SensorGyroFifo.dtype)
     rng = np.random.default_rng(1)
     for axis in "xyz":
-        records[axis] = rng.integers(-30_000, 30_000, records[axis].shape)
-    records["timestamp_sample"] = np.arange(1, PACKETS + 1) * 4000
-    records["dt"], records["scale"], records["samples"] = 125.0, 1e-3, 32
+        records[axis][:, :SAMPLES] = rng.integers(-30_000, 30_000, (PACKETS, SAMPLES))
+    records["timestamp_sample"] = np.arange(1, PACKETS + 1) * (125 * SAMPLES)
+    records["dt"], records["scale"], records["samples"] = 125.0, 1e-3, SAMPLES
     return records
 
 
-def seconds(action: Callable[[Any], object], argument: object) -> float:
-    """Return how long a call takes."""
-    begin = time.perf_counter()
-    action(argument)
-    return time.perf_counter() - begin
+def seconds(
+    action: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
+    """Return how long calls take, the first one first."""
+    taken = []
+    for _ in range(ROUNDS):
+        begin = clock()
+        action()
+        taken.append(clock() - begin)
+    return taken
 
 
-def convert(source: Path, target: Path) -> tuple[float, float]:
-    """Convert in a process of its own; return seconds and the peak of its memory [bytes]."""
-    begin = time.perf_counter()
+def to_mcap(source: Path, target: Path) -> int:
+    """Convert as ``strapdown convert`` does; return the samples of IMUs."""
+    stream = RateStream(RateOptions())
+    with (
+        open_blocks(source, on_error="salvage") as blocks,
+        block_writer(target, force=True) as writer,
+    ):
+        for block in map(stream.convert, blocks):
+            writer.write(block)
+        writer.write(stream.finish())
+    return sum(stream.report.rows.values())
+
+
+def peak_of_convert(source: Path, target: Path) -> int:
+    """Run ``strapdown convert``; return the peak of its memory [bytes]."""
     run = "from strapdown.cli import main; main()"
-    command = [sys.executable, "-c", run, "convert", str(source), str(target), "--force"]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 (our own command)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode not in (0, 3):  # 3: something was lost, as MCAP has no place for it
-        raise SystemExit(f"strapdown convert ended with {child.returncode}")
-    return time.perf_counter() - begin, usage.ru_maxrss * 1024
+    convert = [sys.executable, "-c", run, "convert", str(source), str(target), "--force"]
+    measured = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-c", MEASURED, *convert], stdout=subprocess.PIPE, check=True
+    )
+    code, kilobytes = map(int, measured.stdout.split())
+    if code not in (0, 3):  # 3: something was lost, as MCAP has no place for it
+        raise SystemExit(f"strapdown convert ended with {code}")
+    return kilobytes * 1024
 
 
 def main() -> None:
@@ -134,24 +162,29 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=1e8, help="bytes of the log")
     parser.add_argument("--folder", type=Path, help="where files go; by default a temporary one")
     options = parser.parse_args()
+    fifo = packets()
+    first, *later = seconds(lambda: unroll(fifo))
+    million = PACKETS * SAMPLES / 1e6
+    print(f"unroll FIFO, first call  {million / first:8.2f} M samples/s")
+    print(f"unroll FIFO, later       {million / np.median(later):8.2f} M samples/s")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        log, small = Path(folder, "run.ulg"), Path(folder, "small.ulg")
+        log, small, mcap = (Path(folder, name) for name in ("run.ulg", "small.ulg", "run.mcap"))
         rows, taken = write_log(log, options.size)
-        size = log.stat().st_size
-        print(f"write      {size / 1e6:8.0f} MB   {rows / taken / 1e6:8.2f} M rows/s")
+        size = log.stat().st_size / 1e6
+        print(f"write      {size:8.0f} MB   {rows / taken / 1e6:8.2f} M rows/s")
         write_log(small, options.size / 16)
-        scan_ulog(small)  # compiles
-        ours, theirs = seconds(scan_ulog, small), seconds(ULog, str(small))
+        ours = np.median(seconds(lambda: scan_ulog(small)))
+        theirs = np.median(seconds(lambda: ULog(str(small))))
         print(f"scan       {small.stat().st_size / 1e6:8.0f} MB   {ours:8.2f} s")
         print(f"pyulog     {small.stat().st_size / 1e6:8.0f} MB   {theirs:8.2f} s")
         print(f"scan / pyulog            {ours / theirs:8.3f}")
-        fifo = packets()
-        taken = seconds(unroll, fifo)
-        print(f"unroll FIFO              {PACKETS * 32 / taken / 1e6:8.2f} M samples/s")
-        taken, peak = convert(log, Path(folder, "run.mcap"))
-        imu_rows = rows - rows * 50 // (4 * 400 + 50)
-        print(f"to MCAP    {size / 1e6:8.0f} MB   {imu_rows / taken / 1e6:8.2f} M IMU samples/s")
-        print(f"peak memory              {peak / 1e6:8.0f} MB")
+        samples = to_mcap(log, mcap) / 1e6  # compiles
+        wall = np.median(seconds(lambda: to_mcap(log, mcap)))
+        cpu = np.median(seconds(lambda: to_mcap(log, mcap), time.process_time))
+        print(f"to MCAP    {size:8.0f} MB   {samples / wall:8.2f} M IMU samples/s")
+        print(f"to MCAP    {size:8.0f} MB   {samples / cpu:8.2f} M IMU samples/s of processor time")
+        peak = peak_of_convert(log, mcap)
+        print(f"peak memory of convert   {peak / 1e6:8.0f} MB")
 
 
 if __name__ == "__main__":

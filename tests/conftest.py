@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from pathlib import Path
@@ -28,6 +29,28 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings at {folder}: set STRAPDOWN_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def px4():
+    """The module ``px4_flight`` beside this file: an autopilot of our own, and its logs."""
+    path = Path(__file__).with_name("px4_flight.py")
+    spec = importlib.util.spec_from_file_location("px4_flight", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def flight(px4):
+    """A flight of that autopilot."""
+    return px4.fly()
+
+
+@pytest.fixture(scope="session")
+def flight_log(px4, flight, tmp_path_factory):
+    """The log of the flight."""
+    return px4.write(tmp_path_factory.mktemp("flight") / "flight.ulg", flight)
 
 
 @pytest.fixture(scope="session")

@@ -20,10 +20,33 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.py)\n")
 """A Python block that begins so is a file of that name, for the commands of the page."""
+RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
+"""A block that names one of these needs a file that is not shipped with the package."""
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return [body for kind, body in BLOCK.findall(page.read_text()) if kind == language]
+def blocks(page: Path, language: str, *, on_recordings: bool = False) -> list[str]:
+    return [
+        body
+        for kind, body in BLOCK.findall(page.read_text())
+        if kind == language and bool(RECORDING.search(body)) is on_recordings
+    ]
+
+
+def on_recordings(page: Path) -> list[str]:
+    return [
+        body
+        for language in ("console", "pycon", "python")
+        for body in blocks(page, language, on_recordings=True)
+    ]
+
+
+@pytest.fixture(params=[page for page in PAGES if on_recordings(page)], ids=lambda page: page.name)
+def page_with_recordings(request, data_dir, tmp_path) -> Path:
+    """A page, and in ``tmp_path`` the recordings that its blocks name."""
+    page = request.param
+    for name in {name for body in on_recordings(page) for name in RECORDING.findall(body)}:
+        (tmp_path / name).symlink_to(data_dir / "px4" / "ulog" / name)
+    return page
 
 
 def files(page: Path) -> dict[str, str]:
@@ -38,7 +61,20 @@ def test_every_block_has_a_language_that_is_executed():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_interactive_blocks_print_what_they_say(page):
-    text = "\n".join(blocks(page, "pycon"))
+    check_interactive(page, blocks(page, "pycon"))
+
+
+def test_interactive_blocks_on_recordings_print_what_they_say(
+    page_with_recordings, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    check_interactive(
+        page_with_recordings, blocks(page_with_recordings, "pycon", on_recordings=True)
+    )
+
+
+def check_interactive(page: Path, bodies: list[str]) -> None:
+    text = "\n".join(bodies)
     example = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example)
     assert result.failed == 0
@@ -58,12 +94,20 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 def test_console_blocks_run_and_print_what_they_say(page, tmp_path):
     for name, text in files(page).items():
         (tmp_path / name).write_text(text)
+    check_console(blocks(page, "console"), tmp_path)
+
+
+def test_console_blocks_on_recordings_print_what_they_say(page_with_recordings, tmp_path):
+    check_console(blocks(page_with_recordings, "console", on_recordings=True), tmp_path)
+
+
+def check_console(bodies: list[str], folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for body in blocks(page, "console"):
+    for body in bodies:
         commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
-            cwd=tmp_path,
+            cwd=folder,
             env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
@@ -71,7 +115,7 @@ def test_console_blocks_run_and_print_what_they_say(page, tmp_path):
         )
         assert done.returncode == 0, done.stderr
         said = [line for line in body.splitlines() if not line.startswith("$ ") and line != "..."]
-        printed = iter(done.stdout.splitlines())
+        printed = iter([line.rstrip() for line in done.stdout.splitlines()])
         assert [line for line in said if line not in printed] == [], done.stdout
 
 

@@ -215,6 +215,8 @@ class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
             move = getattr(self, name), _as_frame(name, target)
             if move[0] != move[1]:
                 moves[name] = move
+        if not moves:
+            return self
         frames = {name: target for name, (_, target) in moves.items()}
         columns = {name: _relabel(column, array, moves) for name, column, array in present(self)}
         return self.replace(**frames, **columns)

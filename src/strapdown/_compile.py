@@ -39,26 +39,40 @@ def compiled(kernel: Kernel) -> Kernel:
     function
         The compiled twin.
     """
-    scope = _compiled_scope(kernel.__module__)
-    return cast("Kernel", scope[kernel.__name__])
+    return cast("Kernel", _entry(kernel.__module__, kernel.__name__))
+
+
+@cache
+def _entry(module_name: str, name: str) -> FunctionType:
+    """Return a kernel as Python calls it."""
+    kernel = vars(sys.modules[module_name])[name]
+    return _jit(kernel, _compiled_scope(module_name), name, no_cpython_wrapper=False)
 
 
 @cache
 def _compiled_scope(module_name: str) -> dict[str, Any]:
-    """Return the globals of a kernel module with its functions compiled."""
-    from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
+    """Return the globals of a kernel module with its functions as other kernels call them.
 
+    These need no wrapper that takes Python's objects apart, which for a tuple of many floats
+    takes longer to compile than the kernel does.
+    """
     scope = dict(vars(sys.modules[module_name]))
     for name, value in list(scope.items()):
         if not isinstance(value, FunctionType):
             continue
         if value.__module__ == module_name:
-            twin = FunctionType(value.__code__, scope, name, value.__defaults__)
-            twin.__qualname__ = value.__qualname__
-            twin.__module__ = module_name
-            scope[name] = njit(
-                cache=True, nogil=True, fastmath=False, forceinline=scope.get("INLINE", False)
-            )(twin)
+            scope[name] = _jit(value, scope, f"{name}_within", no_cpython_wrapper=True)
         elif value.__module__.endswith("._kernels"):
             scope[name] = _compiled_scope(value.__module__)[value.__name__]
     return scope
+
+
+def _jit(kernel: FunctionType, scope: dict[str, Any], name: str, **options: bool) -> FunctionType:
+    """Return a kernel to be compiled, under a name for its file in the cache."""
+    from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
+
+    twin = FunctionType(kernel.__code__, scope, name, kernel.__defaults__)
+    twin.__qualname__ = name
+    twin.__module__ = kernel.__module__
+    options |= {"forceinline": scope.get("INLINE", False), "no_cfunc_wrapper": True}
+    return cast("FunctionType", njit(cache=True, nogil=True, fastmath=False, **options)(twin))

@@ -306,7 +306,7 @@ def test_what_a_file_cannot_hold_is_a_loss_with_exit_code_3():
         (["--seed", "99999999999999999999999"], "a seed from 0 to 2**64 - 1"),
         (["--wgs84", "91", "0", "0"], "a latitude from -90 to 90 deg, got 91"),
         (["--poses", "smooth"], "no poses with a motion by name"),
-        (["--truth", "truth.png"], "expected an ending of .mcap, .csv, .npz, .parquet, .tum"),
+        (["--truth", "truth.png"], "expected an ending of .mcap, .bag, .ulg, .csv, .npz, .parquet, .tum"),
         (["--picture", "picture.doc"], "expected an ending of .png, .svg, .pdf, got '.doc'"),
     ],
 )
@@ -333,7 +333,7 @@ def test_places_are_checked_before_a_motion_is_prepared(monkeypatch):
     monkeypatch.setattr(verb, "find_motion", lambda *_, **__: pytest.fail("it was prepared"))
     for output in ("run.txt", "run.tum", "run"):
         done = run("--motion", "circle", "--output", output)
-        assert failed(done, "expected an ending of .mcap, .csv, .npz, .parquet, got")
+        assert failed(done, "expected an ending of .mcap, .bag, .ulg, .csv, .npz, .parquet, got")
     Path("run.png").write_text("mine")
     done = run("--motion", "circle", "--output", "run.mcap")
     assert failed(done, "run.png: exists already; pass --force")

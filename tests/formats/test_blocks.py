@@ -80,7 +80,7 @@ def test_losses_of_blocks_add_up(tmp_path):
             half = {"truth": track[start : start + 5]}
             writer.write(Recording(trajectories=half))
         writer.write(Recording(trajectories={"truth": track[:1], "other": track[1:4]}))
-    assert writer.lost == ["moving of 13 samples", "truth: 1 rows of Trajectory"]
+    assert writer.lost == ["moving of 11 samples", "other: 3 rows of Trajectory"]
 
 
 @pytest.mark.parametrize("ending", WHOLE)

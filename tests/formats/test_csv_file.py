@@ -13,15 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import strapdown.formats as files
 from strapdown.errors import (
     FormatError,
     FrameError,
+    ShapeError,
     TruncatedError,
     UnknownNameError,
     ValueRangeError,
 )
-from strapdown.formats import csv_file
-from strapdown.series import ImuSeries, SensorIdentity, Trajectory
+from strapdown.formats import Recording, block_writer, csv_file
+from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 OURS = """\
@@ -31,6 +33,14 @@ t_ns,angular_velocity_x,angular_velocity_y,angular_velocity_z,specific_force_x,s
 1700000000123456789,0.1,-0.25,1e-300,nan,,-9.80665
 # another remark
 1700000000128456789,inf,-0.0,3,4.0,5.5,0.1
+"""
+DELTAS = """\
+# strapdown body=FRD
+t_ns,delta_angle_x,delta_angle_y,delta_angle_z,delta_velocity_x,delta_velocity_y,delta_velocity_z,\
+delta_angle_dt_ns,delta_velocity_dt_ns,gyro_clipping,accel_clipping,\
+gyro_calibration_count,accel_calibration_count
+1700000000005000000,0.001,-0.25,1e-300,nan,0.0,-0.049,5000000,4999000,0,5,1,255
+1700000000010000000,inf,-0.0,3.0,4.0,5.5,0.1,9007199254740993,-1,7,0,2,0
 """
 WALK = {
     "t_ns": ("Time (s)", 1e9),
@@ -66,6 +76,24 @@ def imu_series(draw) -> ImuSeries:
     )
 
 
+@st.composite
+def increments(draw) -> Increments:
+    n = draw(st.integers(0, 5))
+    whole = arrays(np.int64, (3, n), elements=st.integers(-(2**63), 2**63 - 1))
+    t_ns, *spans = draw(whole)
+    clipping_and_counts = draw(arrays(np.uint8, (4, n)))
+    names = (f"{triad}_{what}" for what in ("clipping", "calibration_count")
+             for triad in ("gyro", "accel"))  # fmt: skip
+    return Increments(
+        t_ns,
+        draw(numbers(n, 3)),
+        draw(numbers(n, 3)),
+        *spans,
+        **dict(zip(names, clipping_and_counts, strict=True)),
+        body=draw(st.sampled_from(["FLU", "FRD", "FUR"])),
+    )
+
+
 @given(series=imu_series())
 def test_a_series_reads_back_equal_and_writes_the_same_bytes_again(series, tmp_path_factory):
     folder = tmp_path_factory.mktemp("csv")
@@ -75,6 +103,18 @@ def test_a_series_reads_back_equal_and_writes_the_same_bytes_again(series, tmp_p
     assert recording.report.messages == len(series)
     assert recording.report.lossless
     csv_file.write(folder / "b.csv", recording.imu["imu"])
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+
+
+@given(series=increments())
+def test_increments_read_back_equal_and_write_the_same_bytes_again(series, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("csv")
+    assert csv_file.write(folder / "a.csv", series) == ({}, {})
+    recording = csv_file.read(folder / "a.csv", salvage=False)
+    assert recording.increments == {"vehicle_imu": series}
+    assert (recording.imu, recording.trajectories, recording.report.notes) == ({}, {}, ())
+    assert recording.report.messages == len(series)
+    csv_file.write(folder / "b.csv", recording.increments["vehicle_imu"])
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
 
 
@@ -121,6 +161,27 @@ def test_the_text_of_a_file_is_as_documented(tmp_path):
     )
 
 
+def test_the_text_of_increments_is_as_documented(tmp_path):
+    series = Increments(
+        [1700000000005000000, 1700000000010000000],
+        [[0.001, -0.25, 1e-300], [math.inf, -0.0, 3.0]],
+        [[math.nan, 0.0, -0.049], [4.0, 5.5, 0.1]],
+        [5_000_000, 2**53 + 1],
+        [4_999_000, -1],
+        gyro_clipping=[0, 7],
+        accel_clipping=[5, 0],
+        gyro_calibration_count=[1, 2],
+        accel_calibration_count=[255, 0],
+        body="FRD",
+        sensor=SensorIdentity("", 11, 12),
+    )
+    unheld = csv_file.write(tmp_path / "a.csv", series)
+    assert (tmp_path / "a.csv").read_text() == DELTAS
+    assert unheld == ({}, {"the sensor's identity, accel 11 gyro 12": None})
+    back = csv_file.read(tmp_path / "a.csv", salvage=False).increments["vehicle_imu"]
+    assert back == series.replace(sensor=SensorIdentity())
+
+
 def test_frames_numbers_and_empty_cells_are_read(ours):
     imu = csv_file.read(ours, salvage=False).imu["imu"]
     assert imu == ImuSeries(
@@ -159,6 +220,78 @@ def test_an_error_names_the_file_the_line_and_the_column(ours, change, complaint
     with pytest.raises(FormatError) as caught:
         csv_file.read(ours, salvage=False)
     assert str(caught.value).startswith(f"{ours}: {complaint}")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("4999000", "4999000.5"), "line 3: column 'delta_velocity_dt_ns': expected a number"),
+        (("4999000", "nan"), "line 3: column 'delta_velocity_dt_ns': expected a number"),
+        (("4999000", ""), "line 3: column 'delta_velocity_dt_ns': expected a number, got ''"),
+        (("4999000", "4_9"), "line 3: column 'delta_velocity_dt_ns': expected a number"),
+        (("4999000", str(2**63)), "line 3: column 'delta_velocity_dt_ns': expected 64 bits of ns"),
+        (("4999000", "9" * 5000), "line 3: column 'delta_velocity_dt_ns': expected a number"),
+        (("5.5", "fast"), "line 4: column 'delta_velocity_y': expected a number, got 'fast'"),
+        ((",2,0\n", ",0\n"), "line 4: expected 13 columns, got 12"),
+        ((",2,0\n", ",256,0\n"), "expected gyro_calibration_count as whole numbers"),
+        ((",2,0\n", ",2,0.5\n"), "expected accel_calibration_count as whole numbers"),
+        ((",7,0,2", ",-1,0,2"), "expected gyro_clipping as whole numbers"),
+        (("delta_angle_dt_ns", "dt"), "expected 'delta_angle_x', "),
+        (("delta_angle_y", "delta_angle_q"), "expected 'delta_angle_x', 'delta_angle_y', "),
+        (("delta_velocity_", "velocity_", 4), "expected 'delta_angle_x', "),
+        (("body=FRD", "body=ABC"), "expected the names of known frames"),
+    ],
+)
+def test_an_error_in_increments_names_the_file_the_line_and_the_column(tmp_path, change, complaint):
+    path = tmp_path / "a.csv"
+    path.write_text(DELTAS.replace(*change))
+    with pytest.raises(FormatError) as caught:
+        csv_file.read(path, salvage=False)
+    assert str(caught.value).startswith(f"{path}: {complaint}")
+
+
+def test_salvage_leaves_increments_with_a_damaged_interval_out(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(DELTAS)
+    whole = csv_file.read(path, salvage=False).increments["vehicle_imu"]
+    path.write_text(DELTAS.replace("4999000", "1e6"))
+    salvaged = csv_file.read(path, salvage=True)
+    assert salvaged.increments["vehicle_imu"] == whole[1:]
+    assert salvaged.report.lost_messages == 1
+
+
+def test_clipping_and_counts_of_increments_are_zero_where_they_are_absent(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = (",".join(line.split(",")[:9]) for line in DELTAS.splitlines())
+    path.write_text("\n".join([*rows, ""]))
+    found = csv_file.read(path, salvage=False).increments["vehicle_imu"]
+    assert found.delta_angle_dt_ns.tolist() == [5_000_000, 2**53 + 1]
+    assert not found.accel_clipping.any()
+    assert not found.accel_calibration_count.any()
+
+
+def test_foreign_increments_are_read_through_a_column_map_with_exact_intervals(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("time;ax;ay;az;vx;vy;vz;dt;ms\n2.5;1;2;3;4;5;6;4000.001;9007199254.740993\n")
+    deltas = {f"delta_{name}_{axis}": (f"{name[0]}{axis}", RAD_PER_DEG if name == "angle" else 1.0)
+              for name in ("angle", "velocity") for axis in "xyz"}  # fmt: skip
+    times = {"t_ns": ("time", 1e9), "delta_angle_dt_ns": ("dt", 1e3)}
+    columns = {**times, **deltas, "delta_velocity_dt_ns": ("ms", 1e6)}
+    found = csv_file.read(path, salvage=False, columns=columns).increments["vehicle_imu"]
+    assert found == Increments(
+        [2_500_000_000], np.radians([[1.0, 2.0, 3.0]]), [[4.0, 5.0, 6.0]], [4_000_001], [2**53 + 1]
+    )
+    columns["delta_velocity_dt_ns"] = ("ms", 2.0)
+    with pytest.raises(ValueRangeError, match="the factor of delta_velocity_dt_ns as 1, 1e3"):
+        csv_file.read(path, salvage=False, columns=columns)
+
+
+def test_calibration_counts_without_increments_are_not_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("t_ns,gyro_clipping,gyro_calibration_count\n1,2,x\n")
+    recording = csv_file.read(path, salvage=False)
+    assert recording.imu["imu"].gyro_clipping.tolist() == [2]
+    assert "columns that were not read: 'gyro_calibration_count'" in recording.report.notes
 
 
 def test_salvage_leaves_damaged_rows_out_and_counts_them(ours):
@@ -346,7 +479,7 @@ def test_clipping_bits_stand_in_whole_numbers_and_nothing_else_is_taken_for_them
 
 def test_the_writer_refuses_parts_that_do_not_belong_together(tmp_path):
     imu = ImuSeries(np.arange(3), np.zeros((3, 3)), np.zeros((3, 3)))
-    with pytest.raises(FrameError, match="expected ENU from FLU"):
+    with pytest.raises(FrameError, match="expected body=FLU world=ENU throughout"):
         csv_file.write(tmp_path / "a", imu, Trajectory(np.arange(3), np.zeros((3, 4)), world="NED"))
     with pytest.raises(ValueRangeError, match="expected equal t_ns"):
         csv_file.write(tmp_path / "a", imu, Trajectory(np.arange(4), np.zeros((4, 4))))
@@ -367,3 +500,73 @@ def test_the_writer_refuses_parts_that_do_not_belong_together(tmp_path):
 )
 def test_a_csv_is_known_by_its_header_line(head, is_csv):
     assert csv_file.sniff(head.encode(), Path("x")) is is_csv
+
+
+def blocks_of(series: Increments, size: int) -> list[Increments]:
+    return [series[start : start + size] for start in range(0, len(series), size)]
+
+
+@pytest.fixture
+def deltas() -> Increments:
+    rng = np.random.default_rng(3)
+    t_ns = np.arange(20) * 5_000_000
+    vectors = rng.standard_normal((2, 20, 3))
+    return Increments(t_ns, *vectors, np.full(20, 5_000_000), np.full(20, 4_999_000), body="FRD")
+
+
+def test_the_longest_increments_of_the_first_block_are_written_and_others_are_lost(
+    deltas, tmp_path
+):
+    other = deltas.replace(t_ns=deltas.t_ns + 1)
+    whole = Recording(increments={"vehicle_imu.0": other[:5], "vehicle_imu.1": deltas})
+    report = files.write(tmp_path / "a.csv", whole)
+    assert (report.messages, report.notes) == (20, ())
+    assert report.lost == ("vehicle_imu.0: 5 rows of Increments",)
+    with block_writer(tmp_path / "b.csv") as writer:
+        for part in blocks_of(deltas, 7):
+            first = writer.messages == 0
+            beside = other[: 6 if first else 9]
+            writer.write(Recording(increments={"vehicle_imu.0": beside, "vehicle_imu.1": part}))
+        writer.write(Recording(increments={"vehicle_imu.0": other[:2]}))
+    assert writer.lost == ["vehicle_imu.0: 26 rows of Increments"]
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert files.open(tmp_path / "b.csv").increments == {"vehicle_imu": deltas}
+
+
+def test_a_table_keeps_to_its_topic_when_a_later_block_has_others(deltas, tmp_path):
+    imu = ImuSeries(deltas.t_ns, deltas.delta_angle, deltas.delta_velocity, body="FRD")
+    track = Trajectory(deltas.t_ns, np.ones((20, 4)), body="FRD")
+    with block_writer(tmp_path / "a.csv") as writer:
+        writer.write(Recording(increments={"vehicle_imu": deltas[:5]}))
+        writer.write(
+            Recording(
+                imu={"vehicle_imu": imu},
+                trajectories={"attitude": track},
+                increments={"vehicle_imu": deltas[5:]},
+            )
+        )
+        writer.write(Recording())
+    assert writer.lost == ["vehicle_imu: 20 rows of ImuSeries", "attitude: 20 rows of Trajectory"]
+    assert files.open(tmp_path / "a.csv").increments == {"vehicle_imu": deltas}
+
+
+def test_a_block_in_other_frames_is_refused_and_one_without_rows_is_not(deltas, tmp_path):
+    turned = deltas.in_frames(body="FLU")
+    with block_writer(tmp_path / "a.csv") as writer:
+        writer.write(Recording(increments={"vehicle_imu": deltas}))
+        writer.write(Recording(increments={"vehicle_imu": turned[:0]}))
+        with pytest.raises(ShapeError, match="frames of the rows before, got 'strapdown body=FLU'"):
+            writer.write(Recording(increments={"vehicle_imu": turned}))
+    assert files.open(tmp_path / "a.csv").increments == {"vehicle_imu": deltas}
+
+
+def test_increments_of_a_flight_log_read_back_equal(data_dir, tmp_path):
+    log = files.open(data_dir / "px4" / "ulog" / "sample_log_small.ulg").only("vehicle_imu.1")
+    report = files.write(tmp_path / "a.csv", log)
+    (given,) = log.increments.values()
+    assert report.messages == len(given) == 12
+    assert report.lost == ()
+    assert report.notes == (f"left out of the file: the sensor's identity, {given.sensor}",)
+    back = files.open(tmp_path / "a.csv")
+    assert back.increments == {"vehicle_imu": given.replace(sensor=SensorIdentity())}
+    assert back.imu_series() == log.imu_series().replace(sensor=SensorIdentity())

@@ -14,7 +14,7 @@ import strapdown
 import strapdown.formats as files
 from strapdown.errors import FormatError, TruncatedError, UnknownNameError
 from strapdown.formats import OnError, ReadReport, Recording
-from strapdown.series import ImuSeries, Trajectory
+from strapdown.series import ImuSeries, SensorIdentity, Trajectory
 from strapdown.units import RAD_PER_DEG
 
 
@@ -209,15 +209,14 @@ def test_csv_takes_no_track_in_other_frames_or_with_another_attitude(tmp_path, r
         assert "other: 60 rows of Trajectory" in report.lost
 
 
-def test_csv_takes_a_track_or_mean_rates_where_there_is_no_imu(tmp_path, recording):
+def test_csv_takes_a_track_or_increments_where_there_is_no_imu(tmp_path, recording):
     files.write(tmp_path / "a.csv", hand(trajectories=recording.trajectories))
     assert not files.open(tmp_path / "a.csv").imu
     report = files.write(tmp_path / "b.csv", hand(increments=recording.increments))
-    assert "mean rates" in report.notes[0]
-    assert report.lost
+    assert report.lost == ()
     increments = recording.increments["vehicle_imu"]
-    rates = files.open(tmp_path / "b.csv").imu["imu"].angular_velocity
-    assert np.allclose(rates, increments.delta_angle / 0.01, rtol=1e-12)
+    again = files.open(tmp_path / "b.csv").increments["vehicle_imu"]
+    assert again == increments.replace(sensor=SensorIdentity())
 
 
 def test_tum_takes_the_longest_track_and_names_the_rest(tmp_path, recording):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.errors import ValueRangeError
-from strapdown.px4.device_id import BusType, DeviceId
+from strapdown.px4.device_id import DEVICE_TYPES, BusType, DeviceId
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,22 @@ def test_known_ids_decode(number, name, bus_type, bus, address):
 )
 def test_the_text_is_that_of_the_autopilot(number, text):
     assert str(DeviceId.decode(number)) == text
+
+
+# Types of inertial sensors as PX4's drivers register them, in hexadecimal digits.
+TYPES = """
+11 LSM303D 14 SIM 21 MPU6000 22 L3GD20 24 MPU9250 25 ICM20649 26 ICM42688P 27 ICM40609D
+28 ICM20948 29 ICM42605 2A ICM42670P 2B IIM42652 2C IAM20680HP 2D ICM42686P 2E IIM42653
+33 MPU6050 34 ICM45686 35 MPU6050 36 MPU6500 37 BMI270 38 ICM20602 3A ICM20608G 3C ICM20689
+41 BMI055 42 BMI055 44 LSM9DS1 52 FXOS8701C 54 FXAS2100C 57 ADIS16448 58 ADIS16470
+59 ADIS16477 5A ADIS16507 5B SCH16T 61 LSM303AGR 63 ADIS16497 66 BMI088 6A BMI088 6C BMI085
+6D BMI085 80 UAVCAN 86 UAVCAN 87 UAVCAN
+"""
+
+
+def test_every_type_of_inertial_sensor_has_its_name():
+    expected = dict(zip(TYPES.split()[::2], TYPES.split()[1::2], strict=True))
+    assert {f"{number:02X}": name for number, name in DEVICE_TYPES.items()} == expected
 
 
 def test_an_unknown_type_is_named_by_its_number():

@@ -22,6 +22,19 @@ EVERY = range(41)
 QUARTER_TURNS = [n for n in EVERY if not any(angle % 90 for angle in ROTATIONS[n])]
 
 
+# Roll/pitch/yaw [degrees] of rotation 0, 1, ..., 40.
+ANGLES = """
+0/0/0 0/0/45 0/0/90 0/0/135 0/0/180 0/0/225 0/0/270 0/0/315 180/0/0 180/0/45 180/0/90 180/0/135
+0/180/0 180/0/225 180/0/270 180/0/315 90/0/0 90/0/45 90/0/90 90/0/135 270/0/0 270/0/45 270/0/90
+270/0/135 0/90/0 0/270/0 0/180/90 0/180/270 90/90/0 180/90/0 270/90/0 90/180/0 270/180/0 90/270/0
+180/270/0 270/270/0 90/180/90 90/0/270 90/68/293 0/315/0 90/315/0
+"""
+
+
+def test_the_angles_are_those_of_the_autopilot():
+    assert ["/".join(map(str, angles)) for angles in ROTATIONS] == ANGLES.split()
+
+
 @pytest.mark.parametrize("rotation", EVERY)
 def test_a_rotation_is_roll_pitch_yaw_in_the_sequence_3_2_1(rotation):
     roll, pitch, yaw = ROTATIONS[rotation]

@@ -44,6 +44,14 @@ def test_the_mean_starts_anew_when_its_counter_is_full():
     assert kernels.variance(state) == pytest.approx(0.5, rel=1e-4)
 
 
+def test_what_rounding_left_of_the_squares_is_not_carried_over_a_full_counter():
+    full = kernels.Mean(65_535, F(1.0), F(0.0), F(65_535.0), F(-0.25))
+    assert kernels.update(full, F(1.0)).m2 == 1.0
+    six = (*kernels.SIX[:5], F(-0.25))
+    full = kernels.Spread(65_535, kernels.ZERO, kernels.ZERO, 6 * (F(65_535.0),), six)
+    assert kernels.update_spread(full, kernels.ZERO).m2 == 6 * (1.0,)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_number_that_is_not_finite_starts_it_again(bad):
     assert fed([1.0, 2.0, bad])[0] == kernels.EMPTY

@@ -11,7 +11,8 @@ from strapdown.messages.px4 import (
     SensorGyroFifo,
     SensorSelection,
 )
-from strapdown.px4.verification import LogParameters, verify
+from strapdown.px4.calibration_history import LogParameters
+from strapdown.px4.verification import verify
 
 F = np.float32
 GYRO_ID, ACCEL_ID = 0x260022, 0x260022
@@ -233,6 +234,64 @@ def test_the_devices_in_use_are_those_of_the_selection(packets, combined):
     assert not verify([other, gyro], [accel], combined, parameters=parameters).accepted
 
 
+def test_the_first_row_of_another_device_comes_before_the_stamp_of_its_selection(packets, combined):
+    gyro, accel = packets
+    other = gyro.copy()
+    other["device_id"] = 0x370022
+    parameters = LogParameters({**PARAMETERS, "CAL_GYRO0_ID": 0x370022, "CAL_GYRO0_XOFF": 0.5})
+    changed = combined.copy()
+    changed["gyro_rad"][200:, 0] += F(PARAMETERS["CAL_GYRO1_XOFF"] - 0.5)
+    changed["gyro_rad"][200:, 1:] += [F(PARAMETERS[f"CAL_GYRO1_{axis}OFF"]) for axis in "YZ"]
+    selection = np.zeros(2, SensorSelection.dtype)
+    selection["timestamp"] = 1, changed["timestamp"][200] + 900
+    selection["gyro_device_id"], selection["accel_device_id"] = (GYRO_ID, 0x370022), ACCEL_ID
+    result = verify([gyro, other], [accel], changed, parameters=parameters, selection=selection)
+    assert result.max_gyro_residual <= 1e-6
+    assert 350 < result.windows < len(combined) - 1
+
+
+def test_each_device_has_a_count_of_its_own(packets, combined):
+    gyro, accel = packets
+    other = gyro.copy()
+    other["device_id"] = 0x370022
+    offset, since = PARAMETERS["CAL_GYRO1_XOFF"], int(combined["timestamp"][300])
+    names = {name.replace("GYRO1", "GYRO0"): value for name, value in PARAMETERS.items()}
+    parameters = LogParameters(
+        {**PARAMETERS, **names, "CAL_GYRO0_ID": 0x370022}, [(since, "CAL_GYRO0_XOFF", offset + 0.5)]
+    )
+    changed = combined.copy()
+    changed["gyro_rad"][300:, 0] -= F(0.5)
+    changed["gyro_calibration_count"] = np.repeat([9, 4, 5], [100, 200, 100])
+    selection = np.zeros(2, SensorSelection.dtype)
+    selection["timestamp"] = 1, changed["timestamp"][100] + 900
+    selection["gyro_device_id"], selection["accel_device_id"] = (GYRO_ID, 0x370022), ACCEL_ID
+    result = verify([gyro, other], [accel], changed, parameters=parameters, selection=selection)
+    assert result.max_gyro_residual <= 1e-6
+    assert 350 < result.windows < len(combined) - 1
+
+
+def test_a_step_of_the_count_before_the_first_row_is_not_waited_for(packets, combined):
+    late = combined["timestamp"][0] - 10**6
+    changed = combined.copy()
+    changed["gyro_rad"][:, 0] -= F(0.5)
+    changed["gyro_rad"][200:, 0] -= F(0.5)
+    changed["gyro_calibration_count"] = np.repeat([7, 8], 200)
+    offset = PARAMETERS["CAL_GYRO1_XOFF"]
+    changes = [
+        (int(late), "CAL_GYRO1_XOFF", offset + 0.5),
+        (int(combined["timestamp"][195]), "CAL_GYRO1_XOFF", offset + 1.0),
+    ]
+    result = check(packets, changed, changes=changes)
+    assert result.windows == len(combined) - 1
+    assert result.max_gyro_residual <= 1e-6
+
+
+def test_up_to_version_1_15_no_sample_before_a_window_is_lost_to_the_longest_one(packets, combined):
+    # A window of 65.5 ms takes 52 packets, so the 53rd, 106th, ... of a longer one are lost.
+    few = np.delete(combined, np.arange(301 - 4 * 53, 300))
+    assert check(packets, few, px4_version=(1, 15)).accepted
+
+
 def test_a_log_without_packets_compares_nothing(packets, combined):
     gyro, accel = packets
     result = check((gyro[:0], accel), combined)
@@ -246,3 +305,16 @@ def test_offsets_by_temperature_are_subtracted(packets, combined):
     correction["gyro_offset_2"] = (0.0, 0.0, 0.5)
     result = check(packets, combined, correction=correction)
     assert result.max_gyro_residual == pytest.approx(0.5, rel=1e-5)
+
+
+def test_windows_near_a_change_of_temperature_are_skipped(packets, combined):
+    kinds = [("timestamp", "u8"), ("gyro_device_ids", "u4", 4), ("gyro_offset_0", "f4", 3)]
+    correction = np.zeros(2, kinds)
+    correction["gyro_device_ids"][:, 0] = GYRO_ID
+    correction["gyro_offset_0"][1] = (0.0, 0.0, 0.5)
+    correction["timestamp"] = 1, combined["timestamp"][200] + 900  # after the row that it made
+    changed = combined.copy()
+    changed["gyro_rad"][200:, 2] -= F(0.5)
+    result = check(packets, changed, correction=correction)
+    assert result.max_gyro_residual <= 1e-6
+    assert 350 < result.windows < len(combined) - 1

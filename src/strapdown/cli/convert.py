@@ -64,7 +64,7 @@ def convert(
         typer.Option(
             "--noise",
             metavar="GYRO ACCEL",
-            help="White noise, for covariances [rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
+            help="White noise, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
     clock: Annotated[

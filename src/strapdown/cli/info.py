@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
+_UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
@@ -139,15 +140,18 @@ def _health_table(imus: list[ImuHealth]) -> Table:
             ("accel", imu.accel, imu.accel_clipping, imu.accel_clipped_samples,
              imu.accel_calibration_counts, imu.accel_vibration, "m/s^2", _level(imu)),
         ):  # fmt: skip
-            share = f"{clipping.clipped} of {clipping.windows} windows"
+            shares = []
+            if clipping is not None:
+                shares.append(f"{clipping.clipped} of {clipping.windows} windows")
             if clipped is not None:
-                share += f", {sum(clipped)} samples"
+                shares.append(f"{sum(clipped)} samples")
+            shaken = f"{vibration.p50:.3g}, {vibration.p99:.3g}, {vibration.peak:.3g} {unit}"
             table.add_row(
                 str(imu.instance),
                 f"{name} {device}",
-                share,
-                "count " + " > ".join(map(str, counts)),
-                f"{vibration.p50:.3g}, {vibration.p99:.3g}, {vibration.peak:.3g} {unit}",
+                ", ".join(shares) or _UNKNOWN,
+                "count " + " > ".join(map(str, counts)) if counts else _UNKNOWN,
+                shaken if vibration.windows else _UNKNOWN,
                 level,
             )
     return table

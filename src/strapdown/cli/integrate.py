@@ -45,7 +45,10 @@ def integrate(
     ] = Mode.SAVAGE,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", help="Wanted windows a second, 50 to 1000; by default 200 [Hz]."),
+        typer.Option(
+            "--rate",
+            help="Wanted windows a second, 50 to 1000; by default IMU_INTEG_RATE, or 200 [Hz].",
+        ),
     ] = None,
     topic: Topic = None,
     kind: Annotated[
@@ -85,16 +88,19 @@ def integrate(
     if test:
         return _self_test(mode, rate, samples)
     if source is None or (target is None and not verify):
-        raise typer.BadParameter("name a recording and a file to write, or pass --self-test")
+        raise typer.BadParameter(
+            "name a recording and a file to write, or pass --verify or --self-test"
+        )
     if target is not None and target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     if target is None:
         return _verified(source, recording)
-    settings = PipelineSettings(
-        mode=mode, rate_hz=_RATE_HZ if rate is None else rate, gyro_kind=kind, accel_kind=kind
-    )
+    if rate is None:
+        logged = {} if recording.log is None else recording.log.parameters
+        rate = float(logged.get("IMU_INTEG_RATE", _RATE_HZ))
+    settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=kind, accel_kind=kind)
     with working(f"integrating {source}"):
         made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
     with working(f"writing {target}"):
@@ -104,10 +110,11 @@ def integrate(
         "output": str(target),
         "mode": str(mode),
         "messages": written.messages,
+        "rate_hz": rate,
         "imus": [_as_data(name, imu) for name, imu in made.items()],
     }
     view = [f"{name}: {_summary(imu)}" for name, imu in made.items()]
-    view += [note for imu in made.values() for note in imu.notes]
+    view += [f"{name}: {note}" for name, imu in made.items() for note in imu.notes]
     view.append(f"wrote {target}: {written.messages} messages")
     lost = [f"{name}: {line}" for name, imu in made.items() for line in imu.lost]
     return Outcome(data, view, [*read_losses(recording.report), *lost, *written.lost])
@@ -116,7 +123,10 @@ def integrate(
 def _as_data(name: str, imu: MadeImu) -> dict[str, Any]:
     report = None if imu.result is None else asdict(imu.result.report)
     windows = len(imu.vehicle_imu)
-    return {"topic": name, "source": imu.source, "windows": windows, "report": report}
+    notes = list(imu.notes)
+    return {
+        "topic": name, "source": imu.source, "windows": windows, "notes": notes, "report": report
+    }  # fmt: skip
 
 
 def _summary(imu: MadeImu) -> str:
@@ -153,7 +163,10 @@ def _verified(source: Path, recording: Recording) -> Outcome:
 
 def _self_test(mode: Mode, rate: float | None, samples: int | None) -> Outcome:
     """Measure drift; a rate of windows becomes one of samples."""
-    sample_rate = None if rate is None else rate * (samples or _SAMPLES)
+    sample_rate = None
+    if rate is not None:
+        samples = _SAMPLES if samples is None else samples
+        sample_rate = rate * samples
     found = self_test(mode, rate_hz=sample_rate, samples_per_window=samples)
     table = Table(*COLUMNS, box=None, header_style="bold", pad_edge=False)
     for row in found.rows:
@@ -166,8 +179,12 @@ def _self_test(mode: Mode, rate: float | None, samples: int | None) -> Outcome:
             *(f"{value:.3g}" for value in (row.uncorrected, row.px4, row.drift)),
             gain,
         )
+    lag_ms, px4_ms, packet_ms = (
+        round(seconds * 1e3, 3) + 0.0  # never -0
+        for seconds in (found.packet_delay_s, found.px4_packet_delay_s, found.packet_interval_s)
+    )
     delays = (
-        f"increments of packet means lag {found.packet_delay_s * 1e3:.3f} ms behind, those of PX4 "
-        f"{found.px4_packet_delay_s * 1e3:.3f} ms (packets of {found.packet_interval_s * 1e3:g} ms)"
+        f"increments of packet means lag {lag_ms:.3f} ms behind, those of PX4 {px4_ms:.3f} ms "
+        f"(packets of {packet_ms:g} ms)"
     )
     return Outcome(asdict(found), [f"mode {mode}: drift by motion", table, delays])

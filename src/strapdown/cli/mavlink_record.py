@@ -41,7 +41,7 @@ def record(
         tuple[float, float, float] | None,
         typer.Option(
             metavar="ACCEL GYRO MAG",
-            help="What one count of RAW_IMU is [m/s^2, rad/s, T]; without it, it is left out.",
+            help="What one count of RAW_IMU is \\[m/s^2, rad/s, T]; without it, it is left out.",
         ),
     ] = None,
     force: Force = False,

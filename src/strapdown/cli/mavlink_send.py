@@ -40,7 +40,7 @@ def send(
     raw_scale: Annotated[
         tuple[float, float, float] | None,
         typer.Option(
-            metavar="ACCEL GYRO MAG", help="What one count of raw_imu is [m/s^2, rad/s, T]."
+            metavar="ACCEL GYRO MAG", help="What one count of raw_imu is \\[m/s^2, rad/s, T]."
         ),
     ] = None,
 ) -> Outcome:

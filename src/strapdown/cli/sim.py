@@ -43,7 +43,8 @@ def sim(
         str, typer.Option(help="A profile (see: strapdown sensors), a TOML file, or ideal.")
     ] = "ideal",
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Ends in .mcap, .csv, .npz or .parquet.")
+        Path,
+        typer.Option("--output", "-o", help="Ends in .mcap, .bag, .ulg, .csv, .npz or .parquet."),
     ],
     rate: Annotated[float | None, typer.Option(help="Samples a second; by default 200.")] = None,
     duration: Annotated[

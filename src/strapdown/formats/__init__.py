@@ -222,7 +222,7 @@ def write(
     ----------
     path : path-like
         Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
-        (one series, one trajectory) or ``.tum`` (one trajectory).
+        (one series, one trajectory; or increments) or ``.tum`` (one trajectory).
     source : Recording, ImuSeries, Trajectory or Increments
         What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
         alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import ByteArray, IntArray
 
-__all__ = ["McapFile", "Rows"]
+__all__ = ["HEAD", "McapFile", "Rows"]
 
 _CHUNK: Final = 256 * 2**10
 """A chunk ends with the message that makes it longer than this."""
@@ -65,14 +65,17 @@ _EFFORT: Final = zstandard.ZstdCompressionParameters(
     target_length=0,
 )
 """For rows of float64 as small as the default of the library, in little more than half the time."""
-_HEAD: Final = [
-    ("opcode", "u1"),
-    ("length", "<u8"),
-    ("channel", "<u2"),
-    ("sequence", "<u4"),
-    ("log_time", "<u8"),
-    ("publish_time", "<u8"),
-]
+HEAD: Final = np.dtype(
+    [
+        ("opcode", "u1"),
+        ("length", "<u8"),
+        ("channel", "<u2"),
+        ("sequence", "<u4"),
+        ("log_time", "<u8"),
+        ("publish_time", "<u8"),
+    ]
+)
+"""What stands before a message."""
 _MESSAGE: Final = struct.Struct("<BQHIQQ")
 """The same, of one message."""
 _BEFORE_CONTENT: Final = 9
@@ -89,8 +92,8 @@ class Rows(NamedTuple):
     """Number of the channel."""
     t_ns: IntArray
     """Log time and publish time, (N,) int64 [ns]."""
-    payloads: ByteArray
-    """One message a row, (N, size) uint8."""
+    records: ByteArray
+    """One message a row behind the bytes of ``HEAD``, which are filled in here, (N, size) uint8."""
 
 
 @dataclass
@@ -99,8 +102,8 @@ class _Chunk:
 
     pieces: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
-    places: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
-    """Log times and offsets by channel, as an index holds them."""
+    places: list[NDArray[np.uint64]] = field(default_factory=list)
+    """Channel, log time and offset of each message, (N, 3)."""
 
     def append(self, piece: bytes | memoryview) -> None:
         self.pieces.append(piece)
@@ -123,6 +126,7 @@ class McapFile:
     def __init__(self, stream: BinaryIO, worker: Executor, *, profile: str, library: str) -> None:
         self._stream = stream
         self._worker = worker
+        self._packer = zstandard.ZstdCompressor(compression_params=_EFFORT)
         self._at = self._crc = 0
         self._schemas: list[Schema] = []
         self._channels: list[Channel] = []
@@ -163,8 +167,7 @@ class McapFile:
     def add_message(self, channel: int, log_ns: int, publish_ns: int, payload: bytes) -> None:
         """Add one message."""
         length = _MESSAGE.size - _BEFORE_CONTENT + len(payload)
-        place = np.array([[log_ns, self._chunk.size]], _PLACE)
-        self._chunk.places.setdefault(channel, []).append(place)
+        self._chunk.places.append(np.array([[channel, log_ns, self._chunk.size]], _PLACE))
         head = _MESSAGE.pack(Opcode.MESSAGE, length, channel, 0, log_ns, publish_ns)
         self._chunk.append(head + payload)
         self._close_full()
@@ -179,21 +182,20 @@ class McapFile:
         turns : (M,) int64
             Which part gives each of the M messages; each gives its rows in their order.
         """
-        starts, content = _in_order([_framed(part) for part in parts], turns)
-        places = np.empty((len(turns), 2), _PLACE)
-        for number, part in enumerate(parts):
-            places[turns == number, 0] = part.t_ns
+        rows_of = [np.flatnonzero(turns == number) for number in range(len(parts))]
+        starts, content = _in_order([_framed(part) for part in parts], rows_of)
+        places = np.empty((len(turns), 3), _PLACE)
+        for part, rows in zip(parts, rows_of, strict=True):
+            places[rows, 0] = part.channel
+            places[rows, 1] = part.t_ns
         ends = starts[1:]
         row = begin = 0
         while row < len(turns):
             shift = self._chunk.size - begin
             last = min(int(np.searchsorted(ends, _CHUNK - shift, side="right")), len(turns) - 1)
             here = slice(row, last + 1)
-            places[here, 1] = starts[here] + shift
-            for number, part in enumerate(parts):
-                own = places[here] if len(parts) == 1 else places[here][turns[here] == number]
-                if len(own):
-                    self._chunk.places.setdefault(part.channel, []).append(own)
+            places[here, 2] = starts[here] + shift
+            self._chunk.places.append(places[here])
             row, end = last + 1, int(ends[last])
             self._chunk.append(content[begin:end])
             begin = end
@@ -257,20 +259,21 @@ class McapFile:
         """Pack a chunk, and write it and its index: the work of the second thread."""
         pieces = chunk.pieces
         content = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        packed = zstandard.ZstdCompressor(compression_params=_EFFORT).compress(content)
-        places = {channel: np.concatenate(own) for channel, own in chunk.places.items()}
+        packed = self._packer.compress(content)
+        places = np.concatenate(chunk.places)
         record = Chunk(
             compression=_COMPRESSION,
             data=packed,
-            message_start_time=min(int(own[:, 0].min()) for own in places.values()),
-            message_end_time=max(int(own[:, 0].max()) for own in places.values()),
+            message_start_time=int(places[:, 1].min()),
+            message_end_time=int(places[:, 1].max()),
             uncompressed_crc=zlib.crc32(content),
             uncompressed_size=chunk.size,
         )
         start = self._at
         self._emit(_bytes(record))
         behind, indexes = self._at, {}
-        for channel, own in places.items():
+        for channel in np.unique(places[:, 0]).tolist():
+            own = places[places[:, 0] == channel, 1:]
             indexes[channel] = self._at
             self._counts[channel] += len(own)
             head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + own.nbytes, channel, own.nbytes)
@@ -304,27 +307,29 @@ def _bytes(record: McapRecord) -> bytes:
 
 def _framed(part: Rows) -> NDArray[np.void]:
     """Return whole message records."""
-    rows, size = part.payloads.shape
-    records = np.zeros(rows, [*_HEAD, ("payload", "u1", (size,))])
-    records["opcode"] = Opcode.MESSAGE
-    records["length"] = records.itemsize - _BEFORE_CONTENT
-    records["channel"] = part.channel
-    records["log_time"] = records["publish_time"] = part.t_ns
-    records["payload"] = part.payloads
-    return records
+    heads = part.records[:, : HEAD.itemsize].view(HEAD)[:, 0]
+    size = part.records.shape[1]
+    heads["opcode"] = Opcode.MESSAGE
+    heads["length"] = size - _BEFORE_CONTENT
+    heads["channel"] = part.channel
+    heads["sequence"] = 0
+    heads["log_time"] = heads["publish_time"] = part.t_ns
+    return part.records.view(f"V{size}")[:, 0]
 
 
-def _in_order(parts: Sequence[NDArray[np.void]], turns: IntArray) -> tuple[IntArray, memoryview]:
+def _in_order(
+    parts: Sequence[NDArray[np.void]], rows_of: Sequence[IntArray]
+) -> tuple[IntArray, memoryview]:
     """Return where each record begins and the last ends, and all of them as bytes."""
-    sizes = np.array([part.itemsize for part in parts])
-    starts = np.zeros(len(turns) + 1, np.int64)
-    np.cumsum(sizes[turns], out=starts[1:])
+    starts = np.zeros(sum(map(len, parts)) + 1, np.int64)
+    for part, rows in zip(parts, rows_of, strict=True):
+        starts[rows + 1] = part.itemsize
+    np.cumsum(starts, out=starts)
     if len(parts) == 1:
         return starts, memoryview(parts[0].view(np.uint8))  # type: ignore[arg-type]
     content = np.empty(starts[-1], np.uint8)
-    for number, part in enumerate(parts):
-        size = part.itemsize
+    for part, rows in zip(parts, rows_of, strict=True):
         # every place where a record of this size could begin, as one item of an array
-        places = np.ndarray((len(content) - size + 1,), f"V{size}", content, strides=(1,))
-        places[starts[:-1][turns == number]] = part.view(f"V{size}")
+        places = np.ndarray((len(content) - part.itemsize + 1,), part.dtype, content, strides=(1,))
+        places[starts[rows]] = part
     return starts, memoryview(content)  # type: ignore[arg-type]

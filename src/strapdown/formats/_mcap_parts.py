@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.formats._description import describe
-from strapdown.geometry.frames import WorldFrame
+from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.cdr import Batch, encode_rows
 from strapdown.messages.conversion import (
     losses,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "in_turn", "parts_of"]
 
-_ROWS: Final = 4096
+_ROWS: Final = 2**14
 """Rows that are encoded at once."""
 _REP_145: Final = {"data", "data_raw"}
 """Names under which an IMU has its own parent."""
@@ -55,20 +55,27 @@ class Part:
     topic: str
     kind: RosType
     series: Any
-    encode: Callable[[Any], ByteArray]
-    """From rows of the series to their payloads, (N, size) uint8."""
+    encode: Callable[[Any, int], ByteArray]
+    """From rows of the series, and room to leave in front, to payloads, (N, room + size) uint8."""
 
 
 def in_turn(
-    parts: Sequence[Part],
+    parts: Sequence[Part], *, room: int = 0
 ) -> Iterator[tuple[list[tuple[int, IntArray, ByteArray]], IntArray]]:
     """Take the rows of all parts in the order of their stamps, some thousand at a time.
 
     A stamp that goes back follows the row before it, as each part keeps its order.
 
+    Parameters
+    ----------
+    parts : sequence of Part
+        All of them.
+    room : int
+        Bytes to leave in front of each payload.
+
     Yields
     ------
-    rows : list of (int, (N,) int64, (N, size) uint8)
+    rows : list of (int, (N,) int64, (N, room + size) uint8)
         Number of a part, stamps of its next rows, and their payloads.
     turns : (M,) int64
         Which entry of the list gives each message.
@@ -79,16 +86,15 @@ def in_turn(
         turns = turns[np.argsort(np.concatenate(latest), kind="stable")]
     done = np.zeros(len(parts), np.int64)
     for start in range(0, len(turns), _ROWS):
-        numbers, own, counts = np.unique(
-            turns[start : start + _ROWS], return_inverse=True, return_counts=True
-        )
+        numbers = turns[start : start + _ROWS]
+        counts = np.bincount(numbers, minlength=len(parts))
         rows = []
-        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-            part = parts[number]
-            these = part.series[done[number] : done[number] + count]
-            rows.append((number, these.t_ns, part.encode(these)))
-        done[numbers] += counts
-        yield rows, own
+        for number in np.flatnonzero(counts).tolist():
+            part, first = parts[number], done[number]
+            these = part.series[first : first + counts[number]]
+            rows.append((number, these.t_ns, part.encode(these, room)))
+        done += counts
+        yield rows, (np.cumsum(counts > 0) - 1)[numbers]
 
 
 def parts_of(
@@ -99,6 +105,7 @@ def parts_of(
     if isinstance(series, Increments):
         unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
         return [Part(topic, VEHICLE_IMU, series, _encode_increments)], said, unsaid
+    series = series.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     if isinstance(series, Trajectory):
         kind = QUATERNION_STAMPED if series.position_world is None else POSE_STAMPED
         parts = [Part(topic, kind, series, _encode_trajectory)]
@@ -125,24 +132,26 @@ def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
     return np.ones_like(known)
 
 
-def _encode_imu(series: ImuSeries) -> ByteArray:
-    return encode_rows(ros_from_series(series))
+def _encode_imu(series: ImuSeries, room: int) -> ByteArray:
+    return encode_rows(ros_from_series(series), room=room)
 
 
-def _encode_field(series: ImuSeries) -> ByteArray:
-    return encode_rows(ros_from_magnetic_field(series))
+def _encode_field(series: ImuSeries, room: int) -> ByteArray:
+    return encode_rows(ros_from_magnetic_field(series), room=room)
 
 
-def _encode_trajectory(trajectory: Trajectory) -> ByteArray:
-    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD))
+def _encode_trajectory(trajectory: Trajectory, room: int) -> ByteArray:
+    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD), room=room)
 
 
-def _encode_velocity(trajectory: Trajectory) -> ByteArray:
-    velocity = np.asarray(trajectory.in_frames(world=WorldFrame.ENU).velocity_world)
+def _encode_velocity(trajectory: Trajectory, room: int) -> ByteArray:
+    velocity = np.asarray(trajectory.velocity_world)
     rows = len(trajectory)
-    return encode_rows(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
+    batch = Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows))
+    return encode_rows(batch, room=room)
 
 
-def _encode_increments(increments: Increments) -> ByteArray:
+def _encode_increments(increments: Increments, room: int) -> ByteArray:
     samples = encode_batch(VehicleImu, vehicle_imu_from_increments(increments))
-    return np.frombuffer(b"".join(samples), np.uint8).reshape(len(samples), -1)
+    payloads = np.frombuffer(b"".join(samples), np.uint8).reshape(len(samples), -1)
+    return np.pad(payloads, ((0, 0), (room, 0)))

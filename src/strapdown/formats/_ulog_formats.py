@@ -97,23 +97,21 @@ class Formats:
         self.text: dict[str, str] = {}
         self._fields: dict[str, list[_Field]] = {}
         self._sizes = {kind: np.dtype(code).itemsize for kind, code in _BASIC.items()}
-        self._dtypes: dict[str, np.dtype[np.void]] = {}
+        self._unsound: set[str] = set()
+        self._dtypes: dict[tuple[str, int], np.dtype[np.void]] = {}
 
     def add(self, payload: bytes) -> str | None:
         """Take a format in; return what is wrong with it, or None."""
         name, _, text = payload.decode("ascii", "replace").partition(":")
         found = [_FIELD.fullmatch(each) for each in text.split(";")[:-1]]
-        fields = [
-            _Field(each[1], None if each[2] is None else int(each[2]), each[3])
-            for each in found
-            if each
-        ]
+        fields = [_Field.of(each) for each in found if each]
         names = {each.name for each in fields if each.times != 0}
         if not self.is_format(payload) or len(names) < len(found):
             return "expected a format of different fields"
         if self._fields.setdefault(name, fields) != fields:
             return f"expected one format of {name}"
         self.text[name] = text
+        self._unsound.clear()  # what was unknown may be this one
         return None
 
     @staticmethod
@@ -125,15 +123,15 @@ class Formats:
         """Return the size of a type [bytes]; 0 where it is unknown, endless or above 64 KiB."""
         if name in self._sizes:
             return self._sizes[name]
-        if depth > _DEEPEST or name not in self._fields:
+        if depth > _DEEPEST or name not in self._fields or name in self._unsound:
             return 0
         total = 0
         for each in self._fields[name]:
             size = self.size(each.kind, depth + 1)
             total += (each.times or 1) * size
             if not size or total > LARGEST:
-                total = 0
-                break
+                self._unsound.add(name)
+                return 0
         self._sizes[name] = total
         return total
 
@@ -160,8 +158,9 @@ class Formats:
         return self._dtype(name, self.least(name))
 
     def _dtype(self, name: str, itemsize: int) -> np.dtype[np.void]:
-        if name in self._dtypes:
-            return self._dtypes[name]
+        known = self._dtypes.get((name, itemsize))  # a topic may be part of another one, too
+        if known is not None:
+            return known
         names, formats, offsets, at = [], [], [], 0
         for each in self._fields[name]:
             if not each.is_padding:
@@ -172,7 +171,7 @@ class Formats:
         dtype = np.dtype(
             {"names": names, "formats": formats, "offsets": offsets, "itemsize": itemsize}
         )
-        self._dtypes[name] = dtype
+        self._dtypes[name, itemsize] = dtype
         return dtype
 
     def _column(self, field: _Field) -> DTypeLike:

@@ -296,4 +296,4 @@ def _place(target: ByteArray, starts: IntArray, records: NDArray[np.void]) -> No
 
 
 def _as_bytes(rows: NDArray[np.void]) -> ByteArray:
-    return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), rows.itemsize)

@@ -50,7 +50,8 @@ def objection(kind: int, payload: bytes, formats: Formats | None) -> str | None:
         case "S":
             sound, expected = payload == _SYNC, "the bytes of a sync record"
         case "L" | "C":
-            sound, expected = payload[0] in b"01234567", "a level of 0 to 7 in a text"
+            sound = payload[0] in b"01234567" and b"\0" not in payload[least:].rstrip(b"\0")
+            expected = "a level of 0 to 7 and a text"
         case "I" | "M" | "P" | "Q":
             held = setting(payload[kind in b"MQ" :])
             sound = held is not None and (kind in b"IM" or held.kind in _PARAMETER_TYPES)

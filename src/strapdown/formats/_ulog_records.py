@@ -58,6 +58,8 @@ _RECORD: Final = struct.Struct("<HB")
 
 _DATA: Final = ord("D")
 _FLAG_BITS: Final = ord("B")
+_UNMISTAKABLE: Final = b"AFS"
+"""Records whose payload has a form that no chance gives."""
 _HEAD: Final = re.compile(b"[\\x00-\\x0f][FIMPQARDLCSO]")  # of a record below 4 KiB
 _CUT: Final = "the file ends inside this record"
 _UNSOUND: Final = "expected a format of {} of known types, without loops, below 64 KiB"
@@ -232,12 +234,14 @@ class Records:
                 offset=start,
             )
         parts = [offset for offset in offsets if offset]
-        bounds = [stop, *parts, len(data)]
-        increasing = bounds == sorted(bounds) and parts == sorted({*parts})
-        if bool(parts) != bool(incompatible[0]) or not increasing:
-            wrong = f"expected offsets of appended parts in {len(data)} bytes, got {parts}"
-            self._lose(start, stop, wrong, cut=bool(parts) and parts[-1] > len(data))
+        wrong = f"expected offsets of appended parts in {len(data)} bytes, got {parts}"
+        if bool(parts) != bool(incompatible[0]) or [stop, *parts] != sorted({stop, *parts}):
+            self._lose(start, stop, wrong)
             return [stop, len(data)]
+        if parts and parts[-1] > len(data):  # the file was cut, the flags are whole
+            self._raise_if_strict(start, wrong, TruncatedError)
+            self.complaints.note(f"byte {start}: {wrong}")
+        bounds = [stop, *(offset for offset in parts if offset < len(data)), len(data)]
         self.counts["B"] = 1
         return bounds
 
@@ -261,13 +265,17 @@ class Records:
             return "expected data of a subscribed topic"
         return None
 
-    def _chain(self, pos: int, end: int, *, may_end: bool, length: int = 3) -> bool:
+    def _chain(
+        self, pos: int, end: int, *, may_end: bool, may_be_cut: bool = False, length: int = 3
+    ) -> bool:
         """Tell whether records follow each other from ``pos``, so that it is no chance."""
         for _ in range(length):
             if pos == end:
                 return may_end
             stop = self._stop(pos, end)
-            if stop is None or self._objection(pos, stop, ahead=True):
+            if stop is None:
+                return may_be_cut and (pos + _RECORD.size > end or self._data[pos + 2] in KINDS)
+            if self._objection(pos, stop, ahead=True):
                 return False
             pos = stop
         return True
@@ -276,8 +284,7 @@ class Records:
         """Take in a record that holds no row; return what is wrong with it, or None."""
         kind = self._data[pos + 2]
         if kind not in KINDS and self._chain(stop, end, may_end=True, length=2):
-            self.skipped[f"records of type {kind}"] += 1  # of a newer writer
-            self.places.note(f"byte {pos}: a record of unknown type {kind} was passed over")
+            self._pass_over(pos)
             return None
         wrong = self._objection(pos, stop)
         if wrong:
@@ -347,7 +354,11 @@ class Records:
     def _leave_out(self, pos: int, stop: int | None, end: int, reason: str | None) -> int:
         """Report damage at ``pos``; return where sound records go on."""
         onward = self._search(pos + 1, end)
-        if onward is None and stop is not None and self._chain(stop, end, may_end=True):
+        goes_on = stop is not None and self._chain(stop, end, may_end=True, may_be_cut=True)
+        if stop is not None and goes_on and onward in {None, stop}:
+            if self._data[pos + 2] not in KINDS:
+                self._pass_over(pos)
+                return stop
             onward = stop
         if onward is None and stop is None and end < len(self._data):
             self._part_end = pos
@@ -357,11 +368,22 @@ class Records:
         self._lose(pos, onward or end, wrong, cut=cut)
         return onward or end
 
+    def _is_unmistakable(self, pos: int, end: int) -> bool:
+        """Tell whether a sound record is no chance by its form alone."""
+        stop = self._stop(pos, end) if self._data[pos + 2] in _UNMISTAKABLE else None
+        return stop is not None and not self._objection(pos, stop)
+
+    def _pass_over(self, pos: int) -> None:
+        """Count a record of a newer writer."""
+        kind = self._data[pos + 2]
+        self.skipped[f"records of type {kind}"] += 1
+        self.places.note(f"byte {pos}: a record of unknown type {kind} was passed over")
+
     def _search(self, pos: int, end: int) -> int | None:
-        """Return the first offset from which a chain of sound records leads on."""
+        """Return the first offset of a sound record that is no chance, by its form or followers."""
         while match := _HEAD.search(self._data, pos + 1, end):
             pos = match.start() - 1
-            if self._chain(pos, end, may_end=False):
+            if self._is_unmistakable(pos, end) or self._chain(pos, end, may_end=False):
                 return pos
             pos += 1
         return None

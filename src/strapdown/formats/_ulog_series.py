@@ -33,6 +33,7 @@ from strapdown.messages.px4 import (
     VehicleOdometry,
 )
 from strapdown.messages.px4_versions import US_PER_S, upgrade
+from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import GAUSS, NS_PER_US
 
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import AnyArray, BoolArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.formats._ulog_records import Topic
     from strapdown.messages.px4_versions import Upgraded
     from strapdown.messages.uorb import UorbMessage
-    from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = ["TOPICS", "SeriesReader"]
 
@@ -128,35 +128,41 @@ class SeriesReader:
         FormatError
             A field that is needed is not there or of another kind, or a time is impossible.
         """
-        imu: dict[str, ImuSeries] = {}
-        trajectories: dict[str, Trajectory] = {}
-        increments: dict[str, Increments] = {}
-        sound = {topic: self._sound(topic, found) for topic, found in rows.items()}
-        for topic, found in sorted(sound.items()):
-            if topic.name not in _KINDS:
-                continue
-            name = _name(topic)
-            records, absent = self._upgraded(topic, found)
-            if topic.name == "vehicle_imu":
-                increments[name] = self._increments(name, records)
-            elif topic.name == "sensor_combined":
-                imu[name] = self._rates(topic, records, absent, sound)
-            elif topic.name.endswith("_fifo"):
-                imu[name] = self._fifo.read(name, records)
-                self._streams.see(name, imu[name], records)
-            elif topic.name.startswith("sensor_"):
-                imu[name] = self._readings(name, records, absent)
+        with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, doubles
+            sound = {topic: self._sound(topic, found) for topic, found in rows.items()}
+            read = {_name(topic): self._series(topic, sound) for topic in sorted(sound)}
+        imu = {name: each for name, each in read.items() if isinstance(each, ImuSeries)}
+        self._count(sound, joined=any(each.magnetic_field is not None for each in imu.values()))
+        return Recording(
+            self._path,
+            imu=imu,
+            trajectories={k: each for k, each in read.items() if isinstance(each, Trajectory)},
+            increments={k: each for k, each in read.items() if isinstance(each, Increments)},
+        )
+
+    def _series(
+        self, topic: Topic, rows: Mapping[Topic, NDArray[np.void]]
+    ) -> ImuSeries | Trajectory | Increments | None:
+        """Read one topic; None for the magnetometer, which has no series of its own."""
+        if topic.name == _MAGNETOMETER:
+            return None
+        name, (records, absent) = _name(topic), self._upgraded(topic, rows[topic])
+        if topic.name == "vehicle_imu":
+            return self._increments(name, records)
+        if topic.name == "sensor_combined":
+            return self._rates(topic, records, absent, rows)
+        if topic.name.startswith("sensor_"):
+            return self._readings(name, records, absent)
+        return self._trajectory(name, records)
+
+    def _count(self, rows: Mapping[Topic, NDArray[np.void]], *, joined: bool) -> None:
+        """Count rows that became samples; of the magnetometers only the first is joined."""
+        used = min((topic for topic in rows if topic.name == _MAGNETOMETER), default=None)
+        for topic, found in rows.items():
+            if topic.name == _MAGNETOMETER and not (joined and topic == used):
+                self.skipped[topic.name] += len(found)
             else:
-                trajectories[name] = self._trajectory(name, records)
-            self.messages += len(records)
-        joined = any(series.magnetic_field is not None for series in imu.values())
-        magnetometers = [topic for topic in sound if topic.name == _MAGNETOMETER]
-        for topic in magnetometers:
-            if joined and topic == min(magnetometers):
-                self.messages += len(sound[topic])
-            else:
-                self.skipped[topic.name] += len(sound[topic])
-        return Recording(self._path, imu=imu, trajectories=trajectories, increments=increments)
+                self.messages += len(found)
 
     @property
     def coverage(self) -> dict[str, float]:
@@ -181,7 +187,7 @@ class SeriesReader:
         for name in _INTERVALS:
             if _is_number(rows, name, "iuf"):
                 seconds = rows.dtype[name].kind == "f"
-                us = _floats(rows[name]) * (US_PER_S if seconds else 1.0)
+                us = rows[name].astype(np.float64) * (US_PER_S if seconds else 1.0)
                 sound &= (us >= 0.0) & (us <= _LONGEST_US)
         if sound.all():
             return rows
@@ -236,8 +242,12 @@ class SeriesReader:
         return self._with_magnetometer(topic, series, rows)
 
     def _readings(self, name: str, records: NDArray[np.void], absent: tuple[str, ...]) -> ImuSeries:
-        gyro = name.startswith("sensor_gyro")
-        series = (series_from_sensor_gyro if gyro else series_from_sensor_accel)(records)
+        if "_fifo" in name:
+            series = self._fifo.read(name, records)
+        elif name.startswith("sensor_gyro"):
+            series = series_from_sensor_gyro(records)
+        else:
+            series = series_from_sensor_accel(records)
         if "clip_counter" in absent:
             series = series.replace(gyro_clipping=None, accel_clipping=None)
         self._streams.see(name, series, records)
@@ -277,7 +287,7 @@ def _magnetic_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | Non
         return None
     sampled = _is_number(rows, "timestamp_sample", "iu")
     stamps = rows["timestamp_sample" if sampled else "timestamp"].astype(np.int64) * NS_PER_US
-    return stamps, _floats(rows["magnetometer_ga"]) * GAUSS
+    return stamps, rows["magnetometer_ga"].astype(np.float64) * GAUSS
 
 
 def _repeated_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | None:
@@ -293,7 +303,7 @@ def _repeated_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | Non
 
 def _name(topic: Topic) -> str:
     """Return what a recording calls a topic."""
-    numbered = topic.multi_id or _KINDS[topic.name].numbered
+    numbered = topic.multi_id or (topic.name in _KINDS and _KINDS[topic.name].numbered)
     return f"{topic.name}.{topic.multi_id}" if numbered else topic.name
 
 
@@ -301,8 +311,3 @@ def _is_number(rows: NDArray[np.void], name: str, kinds: str, shape: tuple[int, 
     """Tell whether rows have a field of numbers of some kind."""
     field = rows.dtype[name] if name in (rows.dtype.names or ()) else np.dtype("V1")
     return field.base.kind in kinds and field.shape == shape
-
-
-def _floats(values: AnyArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):  # a signalling NaN
-        return values.astype(np.float64)

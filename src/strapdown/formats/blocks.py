@@ -62,8 +62,8 @@ def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[
     Parameters
     ----------
     path : path-like
-        Ends in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU) or .tum (one
-        trajectory).
+        Ends in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU, or
+        its increments) or .tum (one trajectory).
     force : bool
         Replace a file that exists.
 

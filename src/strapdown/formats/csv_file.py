@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
+    from strapdown.formats._tables import Series
     from strapdown.formats._text import Table
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
@@ -139,9 +140,8 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     opening = read_opening(path)
     separator, header = _header(opening.line)
     found = _find(path, header, columns)
-    stamp, there = found["t_ns"], [group for group in _NAMES if _NAMES[group][0] in found]
-    groups = [group for group in there if group not in _SPANS]
-    spans = [found[name] for name in _SPANS if name in there]
+    stamp = found["t_ns"]
+    groups = [group for group in _NAMES if group not in _SPANS and _NAMES[group][0] in found]
     layout = Layout(
         separator=separator,
         width=len(header),
@@ -150,7 +150,11 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
         columns=[found[name] for group in groups for name in _NAMES[group]],
         header=True,
         ended=opening.tags is not None,
-        spans=[(span, _time_reader(span.name, span.factor)) for span in spans],
+        spans=[
+            (found[name], _time_reader(name, found[name].factor))
+            for name in _SPANS
+            if name in found
+        ],
     )
     table = read_table(path, layout, salvage=salvage)
     ends = np.cumsum([len(_NAMES[group]) for group in groups])
@@ -169,21 +173,15 @@ class Unheld(NamedTuple):
     """What is said about samples, an ordered set: covariances, and who measured."""
 
 
-def write(
-    path: Path,
-    first: ImuSeries | Trajectory | Increments,
-    *others: ImuSeries | Trajectory,
-    append: bool = False,
-) -> Unheld:
-    """Write increments, a series, a trajectory, or series that share their stamps and frames.
+def write(path: Path, first: Series, *others: Series, append: bool = False) -> Unheld:
+    """Write one series, or several that share their stamps and frames.
 
     Parameters
     ----------
     path : Path
         The file; one that exists is replaced.
-    first, *others : ImuSeries or Trajectory
-        What to write. A column that two of them hold must be equal. ``first`` may be
-        Increments, alone.
+    first, *others : ImuSeries, Trajectory or Increments
+        What to write. A column that two of them hold must be equal; increments stand alone.
     append : bool
         Add the rows to a file that was begun with the same columns and frames.
 
@@ -241,7 +239,7 @@ def write(
     return unheld
 
 
-def _frames(part: ImuSeries | Trajectory | Increments) -> str:
+def _frames(part: Series) -> str:
     """Return the tags of the first line; increments know no world."""
     world = "" if isinstance(part, Increments) else f" world={part.world}"
     return f"body={part.body}{world}"
@@ -353,9 +351,8 @@ def _recording(
             vectors["delta_angle"],
             vectors["delta_velocity"],
             *table.spans_ns.T,
-            **bytes_of,
             body=body,
-        )
+        ).replace(**bytes_of)
     if not vectors.keys().isdisjoint(_VECTORS if increments else (*_VECTORS, *_BITS)):
         notes += [f"the file has no {name}: NaN" for name in _VECTORS[:2] if name not in vectors]
         imu["imu"] = ImuSeries(

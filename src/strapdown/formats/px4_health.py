@@ -53,18 +53,18 @@ class ImuHealth:
     instance : int
         Of ``vehicle_imu``.
     gyro, accel : str
-        Names of the devices.
+        Names of the devices; empty where the log does not say which they are.
     gyro_device_id, accel_device_id : int
         By which parameters and messages name them.
     windows : int
         Rows of ``vehicle_imu`` in the log.
-    gyro_clipping, accel_clipping : ClippingReport
-        Of these rows.
+    gyro_clipping, accel_clipping : ClippingReport, optional
+        Of these rows; until 2022 those of the gyroscope were not logged.
     gyro_clipped_samples, accel_clipped_samples : tuple of 3 int, optional
         Saturated samples of the chip since boot, by axis, as ``vehicle_imu_status`` counts them.
     gyro_calibration_counts, accel_calibration_counts : tuple of int
         Values in the order in which they occur: more than one says that the calibration
-        changed in flight.
+        changed in flight. Empty in logs before v1.12, which have none.
     gyro_vibration, accel_vibration : VibrationReport
         Of PX4's metric [rad/s], [m/s^2].
     """
@@ -75,8 +75,8 @@ class ImuHealth:
     gyro_device_id: int
     accel_device_id: int
     windows: int
-    gyro_clipping: ClippingReport
-    accel_clipping: ClippingReport
+    gyro_clipping: ClippingReport | None
+    accel_clipping: ClippingReport | None
     gyro_clipped_samples: tuple[int, ...] | None
     accel_clipped_samples: tuple[int, ...] | None
     gyro_calibration_counts: tuple[int, ...]
@@ -123,7 +123,7 @@ def vibration_of(recording: Recording) -> list[Metric]:
 
 
 def _health(log: Px4Log, instance: int) -> ImuHealth:
-    records, _ = log.records(VehicleImu, instance)
+    records, unknown = log.records(VehicleImu, instance)
     status, absent = Upgraded(np.zeros(0, VehicleImuStatus.dtype), ())
     if instance in log.instances(VehicleImuStatus.topic):
         status, absent = log.records(VehicleImuStatus, instance)
@@ -132,17 +132,17 @@ def _health(log: Px4Log, instance: int) -> ImuHealth:
     gyro_id, accel_id = (int(records[f"{sensor}_device_id"][-1]) for sensor in ("gyro", "accel"))
     return ImuHealth(
         instance=instance,
-        gyro=DeviceId.decode(gyro_id).name,
-        accel=DeviceId.decode(accel_id).name,
+        gyro=DeviceId.decode(gyro_id).name if gyro_id else "",
+        accel=DeviceId.decode(accel_id).name if accel_id else "",
         gyro_device_id=gyro_id,
         accel_device_id=accel_id,
         windows=len(records),
-        gyro_clipping=clipping_report(records["delta_angle_clipping"]),
-        accel_clipping=clipping_report(records["delta_velocity_clipping"]),
+        gyro_clipping=_clipping(records, unknown, "delta_angle_clipping"),
+        accel_clipping=_clipping(records, unknown, "delta_velocity_clipping"),
         gyro_clipped_samples=_totals(status, absent, "gyro_clipping"),
         accel_clipped_samples=_totals(status, absent, "accel_clipping"),
-        gyro_calibration_counts=_sequence(records["gyro_calibration_count"]),
-        accel_calibration_counts=_sequence(records["accel_calibration_count"]),
+        gyro_calibration_counts=_sequence(records, unknown, "gyro_calibration_count"),
+        accel_calibration_counts=_sequence(records, unknown, "accel_calibration_count"),
         gyro_vibration=vibration_report(metric.t_ns, metric.gyro),
         accel_vibration=vibration_report(metric.t_ns, metric.accel),
     )
@@ -181,8 +181,17 @@ def _totals(
     return tuple(status[field][-1].tolist())
 
 
-def _sequence(counts: NDArray[np.uint8]) -> tuple[int, ...]:
+def _clipping(
+    records: NDArray[np.void], absent: tuple[str, ...], field: str
+) -> ClippingReport | None:
+    return None if field in absent else clipping_report(records[field])
+
+
+def _sequence(records: NDArray[np.void], absent: tuple[str, ...], field: str) -> tuple[int, ...]:
     """Return values without their repetitions."""
+    if field in absent:
+        return ()
+    counts = records[field]
     changes = np.append(True, counts[1:] != counts[:-1])
     return tuple(counts[changes[: len(counts)]].tolist())
 

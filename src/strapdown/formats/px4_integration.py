@@ -13,14 +13,18 @@ of other files are windows already.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
 
 from strapdown._version import __version__
 from strapdown.errors import FormatError
 from strapdown.formats import write
 from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
-from strapdown.formats._px4_raw import RAW, is_whole
+from strapdown.formats._px4_raw import imu_pairs, parameters_of, release_of, thermal_of
 from strapdown.formats.recording import Recording, WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 from strapdown.messages.conversion_px4 import (
@@ -30,17 +34,19 @@ from strapdown.messages.conversion_px4 import (
 from strapdown.messages.conversion_px4_rates import vehicle_imu_from_sensor_combined
 from strapdown.messages.px4 import (
     SensorCombined,
-    SensorGyro,
-    SensorGyroFifo,
     SensorSelection,
     VehicleImu,
     VehicleImuStatus,
 )
-from strapdown.px4.calibration import calibration_from_parameters
+from strapdown.px4._packets import usable
+from strapdown.px4.calibration import LEAST_CHANGE
+from strapdown.px4.calibration_history import calibration_history
 from strapdown.px4.driver import messages_from_fifo
 from strapdown.px4.vehicle_imu import (
+    Mode,
     PipelineResult,
     PipelineSettings,
+    Recalibration,
     vehicle_imu_from_fifo,
     vehicle_imu_from_sensors,
     vehicle_imu_from_series,
@@ -51,15 +57,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
+    from strapdown.formats._px4_raw import RawMessages
     from strapdown.formats.px4_log import Px4Log
     from strapdown.px4.calibration import Sensor, SensorCalibration
     from strapdown.series import Increments
 
+    History: TypeAlias = list[tuple[int, SensorCalibration]]
+
 __all__ = ["MadeImu", "vehicle_imu_from_recording", "write_vehicle_imu"]
 
+_SENSORS: Final[tuple[Sensor, Sensor]] = ("gyro", "accel")
+_GAP: Final = 1.5  # usual steps between messages, from which one is missing
 _COARSE: Final = ("scaled_imu", "raw_imu")
 _REMEDY: Final = "pass anyway=True (--anyway) to take it all the same"
 
@@ -80,6 +90,8 @@ class MadeImu:
         With status and report; None where the source held windows already.
     notes : tuple of str
         What a user should know, one line each.
+    lost : tuple of str
+        What of the source is missing, or in no window, one line each.
     """
 
     source: str
@@ -87,21 +99,7 @@ class MadeImu:
     increments: Increments
     result: PipelineResult | None
     notes: tuple[str, ...] = ()
-
-    @property
-    def lost(self) -> list[str]:
-        """What of the source is in no window, one line each."""
-        if self.result is None:
-            return []
-        report, lines = self.result.report, []
-        if report.not_finite:
-            lines.append(f"{report.not_finite} messages are not finite")
-        if report.repeated:
-            lines.append(f"{report.repeated} messages repeat a stamp")
-        if report.integration is not None and report.integration.gaps:
-            lost_s = report.integration.lost_ns / NS_PER_S
-            lines.append(f"{report.integration.gaps} gaps, in which {lost_s:.3f} s have no window")
-        return lines
+    lost: tuple[str, ...] = ()
 
 
 def vehicle_imu_from_recording(
@@ -116,7 +114,9 @@ def vehicle_imu_from_recording(
     Parameters
     ----------
     recording : Recording
-        Of any format. With a PX4 log the calibration comes from its parameters.
+        Of any format. With a PX4 log the release comes from it, and the calibration from its
+        parameters and ``sensor_correction``, as they change in flight. PX4 ignores changes
+        below 0.01, and so does its mode; savage mode applies them.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode.
     topic : str, optional
@@ -132,7 +132,8 @@ def vehicle_imu_from_recording(
     Raises
     ------
     FormatError
-        The recording holds nothing to integrate, or only what leaves time out.
+        The recording holds nothing to integrate, or only what leaves time out, or less than a
+        window.
     UnknownNameError
         There is no such topic.
     """
@@ -141,8 +142,12 @@ def vehicle_imu_from_recording(
         made = _from_log(recording.log, settings, anyway=anyway)
     else:
         made = {"vehicle_imu.0": _from_topic(recording, settings, topic, anyway=anyway)}
-    if not made:
-        raise FormatError("expected an IMU to integrate, got none", path=recording.path)
+    if not any(len(imu.vehicle_imu) for imu in made.values()):
+        raise FormatError(
+            "expected both sensors of an IMU for at least one window, got none; pass another topic",
+            path=recording.path,
+            topic=topic or "",
+        )
     return made
 
 
@@ -189,8 +194,12 @@ def _from_topic(
 ) -> MadeImu:
     """Integrate the samples of one topic, or take its windows over."""
     name = topic or _longest(recording)
-    if name in recording.increments:
-        return _windows(name, recording.increments[name], recording, anyway=anyway)
+    logged = {} if recording.log is None else _windows(recording.log)
+    if name in logged or name in recording.increments:
+        made = _taken(name, logged[name] if name in logged else recording.increments[name])
+        if not anyway:
+            _refuse_uncovered(name, _share(made.increments), recording)
+        return made
     series = recording.imu_series(name)
     if any(word in name for word in _COARSE) and not anyway:
         raise FormatError(
@@ -198,6 +207,8 @@ def _from_topic(
             path=recording.path,
             topic=name,
         )
+    if not anyway:
+        _refuse_uncovered(name, recording.report.coverage.get(name, 1.0), recording)
     result = vehicle_imu_from_series(series, settings)
     return _made(name, result)
 
@@ -211,18 +222,25 @@ def _longest(recording: Recording) -> str:
     return max(recording.increments, key=lambda name: len(recording.increments[name]))
 
 
-def _windows(name: str, increments: Increments, recording: Recording, *, anyway: bool) -> MadeImu:
+def _taken(name: str, windows: NDArray[np.void] | Increments) -> MadeImu:
     """Take windows over, which are integrated already."""
-    share = _share(increments)
-    if share < LEAST_COVERAGE and not anyway:
+    if isinstance(windows, np.ndarray):
+        records, increments = windows, increments_from_vehicle_imu(windows)
+    else:
+        records, increments = vehicle_imu_from_increments(windows), windows
+    note = f"{name} holds windows already: mode and rate do not apply to it"
+    return MadeImu(name, records, increments, None, (note,))
+
+
+def _refuse_uncovered(name: str, share: float, recording: Recording) -> None:
+    """Raise where the intervals of a stream leave time out."""
+    if share < LEAST_COVERAGE:
         raise FormatError(
-            f"expected windows that cover {LEAST_COVERAGE:.0%} of the time, got {share:.1%}; "
-            f"log the samples, or every window; {_REMEDY}",
+            f"expected windows that cover {LEAST_COVERAGE:.0%} of the time, got {share:.1%} in "
+            f"{name}; log the samples, or every window; {_REMEDY}",
             path=recording.path,
             topic=name,
         )
-    notes = (f"{name} holds windows already: mode and rate do not apply to it",)
-    return MadeImu(name, vehicle_imu_from_increments(increments), increments, None, notes)
 
 
 def _share(increments: Increments) -> float:
@@ -236,15 +254,12 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
     made = {f"vehicle_imu.{i}": one for i, one in _integrated(log, settings)}
     if made:
         return made
-    combined = _combined(log)
-    shares = {name: _share(one) for name, one in combined.items()}
-    for name, increments in combined.items():
-        if shares[name] >= LEAST_COVERAGE or anyway:
-            note = f"{name} holds windows already: mode and rate do not apply to it"
-            records = vehicle_imu_from_increments(increments)
-            return {"vehicle_imu.0": MadeImu(name, records, increments, None, (note,))}
-    if combined:
-        got = ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+    offered = [_taken(name, records) for name, records in _windows(log).items()]
+    for one in offered:
+        if anyway or _share(one.increments) >= LEAST_COVERAGE:
+            return {"vehicle_imu.0": one}
+    if offered:
+        got = ", ".join(f"{one.source} {_share(one.increments):.1%}" for one in offered)
         raise FormatError(
             f"expected raw samples, or windows that cover {LEAST_COVERAGE:.0%} of the time, got "
             f"{got}; log FIFOs or at the full rate (SDLOG_PROFILE); {_REMEDY}",
@@ -253,8 +268,8 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
     return {}
 
 
-def _combined(log: Px4Log) -> dict[str, Increments]:
-    """Return the windows that a log holds, those of the IMU in use first."""
+def _windows(log: Px4Log) -> dict[str, NDArray[np.void]]:
+    """Return the windows that a log holds as vehicle_imu, those of the IMU in use first."""
     found = {}
     if log.instances(SensorCombined.topic):
         selection = None
@@ -262,74 +277,88 @@ def _combined(log: Px4Log) -> dict[str, Increments]:
             selection = log.records(SensorSelection).records
         rows = log.records(SensorCombined).records
         records = vehicle_imu_from_sensor_combined(rows, selection=selection)
-        found[SensorCombined.topic] = increments_from_vehicle_imu(records)
+        found[SensorCombined.topic] = records
     for instance in log.instances(VehicleImu.topic):
-        records = log.records(VehicleImu, instance).records
-        found[f"{VehicleImu.topic}.{instance}"] = increments_from_vehicle_imu(records)
+        found[f"{VehicleImu.topic}.{instance}"] = log.records(VehicleImu, instance).records
     return found
 
 
 def _integrated(log: Px4Log, settings: PipelineSettings) -> Iterator[tuple[int, MadeImu]]:
     """Yield every IMU whose samples the log holds."""
-    packets = log.instances(SensorGyroFifo.topic)
-    instances = packets or [
-        instance
-        for instance in log.instances(SensorGyro.topic)
-        if is_whole(log, SensorGyro, instance)
-    ]
-    for instance in instances:
-        gyro, accel = _sensor(log, "gyro", instance), _sensor(log, "accel", instance)
-        if gyro is None or accel is None:
-            continue
-        of_gyro, of_accel = _calibration(log, "gyro", gyro), _calibration(log, "accel", accel)
-        calibrated = replace(settings, gyro_calibration=of_gyro, accel_calibration=of_accel)
-        yield instance, _of_pair(gyro, accel, instance, calibrated, _changed(log))
+    settings = replace(settings, px4_version=release_of(log))
+    # PX4 ignores changes of a calibration that are small; only its own mode has to.
+    least_change = LEAST_CHANGE if settings.mode is Mode.PX4 else 0.0
+    parameters, correction = parameters_of(log), thermal_of(log)
+    for instance, gyro, accel in imu_pairs(log):
+        of_gyro, of_accel = (
+            calibration_history(
+                sensor, raw.device_id, parameters, correction, least_change=least_change
+            )
+            for sensor, raw in zip(_SENSORS, (gyro, accel), strict=True)
+        )
+        yield instance, _of_pair(gyro, accel, settings, _merged(of_gyro, of_accel))
 
 
 def _of_pair(
-    gyro: NDArray[np.void],
-    accel: NDArray[np.void],
-    instance: int,
+    gyro: RawMessages,
+    accel: RawMessages,
     settings: PipelineSettings,
-    notes: tuple[str, ...],
+    calibrations: list[Recalibration],
 ) -> MadeImu:
-    """Integrate the messages of a gyroscope and an accelerometer, packets or not."""
-    of_gyro, of_accel = (_has_packets(messages) for messages in (gyro, accel))
-    source = (
-        f"sensor_gyro{'_fifo' * of_gyro}.{instance} and sensor_accel{'_fifo' * of_accel}.{instance}"
+    """Integrate what a gyroscope and an accelerometer gave, packets or not."""
+    begin, *later = calibrations
+    settings = replace(settings, gyro_calibration=begin.gyro, accel_calibration=begin.accel)
+    rates, forces = gyro.messages, accel.messages
+    if _has_packets(rates) and _has_packets(forces):
+        result = vehicle_imu_from_fifo(rates, forces, settings, recalibrations=later)
+    else:
+        rates, forces = (
+            messages_from_fifo(each[usable(each)]) if _has_packets(each) else each
+            for each in (rates, forces)
+        )
+        result = vehicle_imu_from_sensors(rates, forces, settings, recalibrations=later)
+    first_us, last_us = gyro.messages["timestamp_sample"][[0, -1]].tolist()
+    changes = sum(first_us < each.t_us <= last_us for each in later)
+    made = _made(" and ".join(f"{raw.topic}.{raw.instance}" for raw in (gyro, accel)), result)
+    return replace(
+        made,
+        notes=(f"changes of the calibration in flight, each applied: {changes}",) * (changes > 0),
+        lost=(*_missing(gyro), *_missing(accel), *made.lost),
     )
-    if of_gyro and of_accel:
-        return _made(source, vehicle_imu_from_fifo(gyro, accel, settings), notes)
-    gyro, accel = (
-        messages_from_fifo(each) if _has_packets(each) else each for each in (gyro, accel)
-    )
-    return _made(source, vehicle_imu_from_sensors(gyro, accel, settings), notes)
+
+
+def _missing(raw: RawMessages) -> Iterator[str]:
+    """Yield a line where messages are missing between others."""
+    steps_us = np.diff(raw.messages["timestamp_sample"].astype(np.float64))
+    usual_us = float(np.median(steps_us)) if len(steps_us) else 0.0
+    longer_us = steps_us[steps_us > _GAP * usual_us]
+    if len(longer_us):
+        lost_s = float((longer_us - usual_us).sum()) * 1e-6
+        yield f"{raw.topic}.{raw.instance}: {lost_s:.3f} s of messages, gaps: {len(longer_us)}"
+
+
+def _merged(gyro: History, accel: History) -> list[Recalibration]:
+    """Return the calibrations of both sensors since each time that one of them changed."""
+    times = sorted({t_us for t_us, _ in (*gyro, *accel)})
+    return [
+        Recalibration(t_us, *(history[bisect_right(history, t_us, key=itemgetter(0)) - 1][1]
+                              for history in (gyro, accel)))
+        for t_us in times
+    ]  # fmt: skip
 
 
 def _has_packets(messages: NDArray[np.void]) -> bool:
     return "dt" in (messages.dtype.names or ())
 
 
-def _made(source: str, result: PipelineResult, notes: tuple[str, ...] = ()) -> MadeImu:
-    return MadeImu(source, result.vehicle_imu, result.increments, result, notes)
-
-
-def _sensor(log: Px4Log, sensor: Sensor, instance: int) -> NDArray[np.void] | None:
-    """Return the packets of a sensor, else its messages; None where the log has neither."""
-    for kind in RAW[sensor]:
-        if instance in log.instances(kind.topic):
-            return log.records(kind, instance).records
-    return None
-
-
-def _calibration(log: Px4Log, sensor: Sensor, messages: NDArray[np.void]) -> SensorCalibration:
-    """Return the calibration at the start of the log."""
-    return calibration_from_parameters(log.parameters, sensor, int(messages["device_id"][0]))
-
-
-def _changed(log: Px4Log) -> tuple[str, ...]:
-    """Say where the calibration changed in flight: only that of the start is applied."""
-    names = sorted({one.name for one in log.parameter_changes if one.name.startswith("CAL_")})
-    if not names:
-        return ()
-    return (f"changed in flight, the values of the start are applied: {', '.join(names)}",)
+def _made(source: str, result: PipelineResult) -> MadeImu:
+    report = result.report
+    lost = []
+    if report.not_finite:
+        lost.append(f"{report.not_finite} messages are not finite")
+    if report.repeated:
+        lost.append(f"{report.repeated} messages repeat a stamp")
+    if report.integration is not None and report.integration.gaps:
+        lost_s = report.integration.lost_ns / NS_PER_S
+        lost.append(f"{lost_s:.3f} s have no window, gaps: {report.integration.gaps}")
+    return MadeImu(source, result.vehicle_imu, result.increments, result, lost=tuple(lost))

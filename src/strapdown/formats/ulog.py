@@ -158,11 +158,11 @@ class UlogBlocks:
         offset_us = _clock_of(contents.info, contents.start_us)
         if offset_us is None:
             data = load_bytes(self._path)
-            records = Records(data, path=self._path, salvage=True)
-            ahead, begin = Contents(data, records), 0
+            records, begin = Records(data, path=self._path, salvage=True), 0
             for chunk in records.chunks():
-                for topic, offsets in ahead.take(chunk).items():
+                for slot, topic in enumerate(records.topics):
                     if topic.name in _CLOCKS and offset_us is None:
+                        offsets = chunk.offsets[chunk.slots == slot]
                         dtype = records.formats.dtype(topic.name)
                         offset_us = _clock_of_rows(rows_at(data, offsets, dtype))
                 if offset_us is not None:

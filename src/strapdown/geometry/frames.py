@@ -116,7 +116,11 @@ def convert_vector(v: ArrayLike, source: Frame | str, target: Frame | str) -> Fl
         A frame is missing or unknown, or one is of the world and the other of the body.
     """
     index, sign = _permutation(*_pair(source, target, WorldFrame, BodyFrame))
-    return as_floats(v, "v", (3,))[..., index] * sign
+    vectors = as_floats(v, "v", (3,))
+    converted = np.empty(vectors.shape)
+    for axis in range(3):
+        np.multiply(vectors[..., index[axis]], sign[axis], out=converted[..., axis])
+    return converted
 
 
 def convert_covariance(c: ArrayLike, source: Frame | str, target: Frame | str) -> FloatArray:

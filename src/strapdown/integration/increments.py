@@ -42,8 +42,8 @@ FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
 
 
 def require_positive(name: str, value: float) -> None:
-    """Raise ValueRangeError unless the value is 1 or more."""
-    if value < 1:
+    """Raise ValueRangeError unless the value is 1 or more, and finite."""
+    if not 1 <= value < np.inf:
         raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
 
 

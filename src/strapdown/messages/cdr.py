@@ -184,7 +184,7 @@ def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
     return [joined[at : at + size] for at in range(0, len(joined), size)]
 
 
-def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> ByteArray:
+def encode_rows(batch: Batch, wire: Wire = Wire.CDR, *, room: int = 0) -> ByteArray:
     """Serialise many messages that all name the same frame.
 
     Parameters
@@ -193,11 +193,13 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> ByteArray:
         Headers and numbers, at least one.
     wire : Wire
         ROS 2 CDR or ROS 1.
+    room : int
+        Bytes to leave in front of each payload, for what a container puts there.
 
     Returns
     -------
-    (N, size) uint8
-        One payload a row.
+    (N, room + size) uint8
+        One payload a row, behind bytes of any value.
 
     Raises
     ------
@@ -212,16 +214,18 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> ByteArray:
         )
     frame = _frame_bytes(names.pop(), wire)
     dtype = _record_dtype("<", wire, len(frame), batch.values.shape[1])
-    records = np.empty(len(batch), dtype)
+    rows = np.empty((len(batch), room + dtype.itemsize), np.uint8)
+    records = rows[:, room:].view(dtype)[:, 0]
     records["first"] = _CDR_LITTLE_ENDIAN
     if wire is Wire.ROS1:
         _check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
         records["first"] = batch.seq
     _check_stamps(batch.stamps_ns.min(), batch.stamps_ns.max(), wire)
-    records["sec"], records["nanosec"] = np.divmod(batch.stamps_ns, NS_PER_S)
+    records["sec"] = seconds = batch.stamps_ns // NS_PER_S
+    records["nanosec"] = batch.stamps_ns - seconds * NS_PER_S
     records["frame"] = np.void(frame)
     records["values"] = batch.values
-    return records.view(np.uint8).reshape(len(batch), -1)
+    return rows
 
 
 def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:

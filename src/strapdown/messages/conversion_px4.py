@@ -340,8 +340,7 @@ def _noise(density: float | None, dt_ns: IntArray) -> FloatArray | None:
 
 def _per_second(deltas: FloatArray, dt_ns: IntArray) -> FloatArray:
     rates = np.full(deltas.shape, np.nan)
-    positive = dt_ns > 0
-    rates[positive] = deltas[positive] / (dt_ns[positive, None] / NS_PER_S)
+    np.divide(deltas, dt_ns[:, None] / NS_PER_S, out=rates, where=dt_ns[:, None] > 0)
     return rates
 
 

@@ -100,6 +100,7 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
         size = min(_SEGMENT, len(values))
         for column, (colour, dashes) in enumerate(STYLES):
             hz, power = welch(values[:, column], rate_hz, nperseg=size, detrend="linear")
+            power[power <= 0.0] = np.nan  # a signal that is constant has no place on this scale
             axis.loglog(
                 hz[1:], np.sqrt(power[1:]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],

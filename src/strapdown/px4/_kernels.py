@@ -175,12 +175,12 @@ def update(s: Mean, x: np.float32) -> Mean:
     if s.number == 0:
         s = Mean(1, x, ZERO_F, ZERO_F, ZERO_F)
     else:
-        count, m2 = s.number + 1, s.m2
+        count, m2, m2_carry = s.number + 1, s.m2, s.m2_carry
         if s.number == COUNT_MAX:
-            count, m2 = 1, m2 / F32(COUNT_MAX)
+            count, m2, m2_carry = 1, m2 / F32(COUNT_MAX), ZERO_F
         d = x - s.mean
         mean, mean_carry = compensated(s.mean, d / F32(count), s.mean_carry)
-        m2, m2_carry = compensated(m2, d * (x - mean), s.m2_carry)
+        m2, m2_carry = compensated(m2, d * (x - mean), m2_carry)
         s = Mean(count, mean, mean_carry, max(m2, ZERO_F), m2_carry)
     if not (math.isfinite(s.mean) and math.isfinite(s.m2)):
         return EMPTY
@@ -196,6 +196,7 @@ def update_spread(s: Spread, v: Vector) -> Spread:
         if s.number == COUNT_MAX:
             count, k = 1, F32(COUNT_MAX)
             m2 = (m2[0] / k, m2[1] / k, m2[2] / k, m2[3] / k, m2[4] / k, m2[5] / k)
+            c = SIX
         k = F32(count)
         d0, d1, d2 = v[0] - s.mean[0], v[1] - s.mean[1], v[2] - s.mean[2]
         x, x_carry = compensated(s.mean[0], d0 / k, s.mean_carry[0])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Parameters: TypeAlias = Mapping[str, float]
 
 __all__ = [
+    "LEAST_CHANGE",
     "CalibrationTracker",
     "Sensor",
     "SensorCalibration",
@@ -51,7 +52,8 @@ _SLOTS: Final = range(4)
 _PREFIX: Final[dict[Sensor, str]] = {"gyro": "CAL_GYRO", "accel": "CAL_ACC"}
 _UNSET: Final = -1
 _HIGHEST_PRIORITY: Final = 100
-_LEAST_CHANGE: Final = 0.01
+LEAST_CHANGE: Final = 0.01
+"""Of an offset [rad/s or m/s^2] or a scale, below which the autopilot ignores it."""
 
 
 def _floats(*values: float) -> NDArray[np.float32]:
@@ -159,7 +161,7 @@ def calibration_from_parameters(
     device_id: int,
     *,
     board_external: bool = False,
-    least_change: float = _LEAST_CHANGE,
+    least_change: float = LEAST_CHANGE,
 ) -> SensorCalibration:
     """Return the calibration that a sensor has after a start with some parameters.
 
@@ -246,7 +248,7 @@ class CalibrationTracker:
         device_id: int,
         *,
         board_external: bool = False,
-        least_change: float = _LEAST_CHANGE,
+        least_change: float = LEAST_CHANGE,
     ) -> None:
         if sensor not in _PREFIX:
             raise UnknownNameError("sensor", sensor, _PREFIX)

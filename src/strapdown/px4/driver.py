@@ -11,20 +11,17 @@ the packet, but is stamped with its end.
 References
 ----------
 PX4-Autopilot, ``src/lib/drivers/gyroscope/PX4Gyroscope.cpp`` and
-``src/lib/drivers/accelerometer/PX4Accelerometer.cpp``; PX4 simulator interface.
+``src/lib/drivers/accelerometer/PX4Accelerometer.cpp``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from strapdown._checks import as_finite, as_floats
+from strapdown._checks import as_floats
 from strapdown.errors import ValueRangeError
-from strapdown.geometry.frames import BodyFrame
-from strapdown.messages._by_column import unsigned_from_stamps
 from strapdown.messages.px4 import SensorAccel, SensorAccelFifo, SensorGyro, SensorGyroFifo
 from strapdown.px4._packets import (
     AXES,
@@ -38,32 +35,26 @@ from strapdown.px4._packets import (
 )
 from strapdown.px4._rounding import round_half_away
 from strapdown.px4.rotations import rotate
-from strapdown.units import NS_PER_US, STANDARD_GRAVITY
+from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
-    from strapdown.series import ImuSeries
+    from strapdown._typing import ArrayLike, BoolArray
 
     Packet = TypeVar("Packet", SensorGyroFifo, SensorAccelFifo)
 
-__all__ = [
-    "ChannelSpec",
-    "DriverChannel",
-    "fifo_from_series",
-    "messages_from_fifo",
-    "sensor_messages_from_series",
-]
+__all__ = ["RANGES", "DriverChannel", "Kind", "messages_from_fifo", "single_messages"]
 
 Kind: TypeAlias = type[SensorGyro | SensorAccel]
 
-_RANGE: Final[dict[Kind, np.float32]] = {
+RANGES: Final[dict[Kind, np.float32]] = {
     SensorGyro: np.float32(2000.0) * (np.float32(np.pi) / np.float32(180.0)),
     SensorAccel: np.float32(16.0) * np.float32(STANDARD_GRAVITY),
 }
+"""Where a sensor saturates unless its driver says otherwise [rad/s], [m/s^2]."""
 _SAME_SCALE: Final = np.finfo(np.float32).eps
 _CLIP_SHARE: Final = np.float32(0.999)
 _INT16: Final = np.iinfo(np.int16)
@@ -120,7 +111,7 @@ class DriverChannel:
         self._rotation = rotation
         self._last = np.zeros(3, np.int16)
         self._scale = np.float32(1.0)
-        self._range = _RANGE[kind]
+        self._range = RANGES[kind]
         self._clip_limit = self._range  # without the margin until range or scale is set
         rotate(rotation, np.zeros(3))
         self.scale = scale
@@ -173,7 +164,7 @@ class DriverChannel:
             In board FRD.
         """
         raw = as_floats(xyz, "xyz", (3,)).astype(np.float32)[None]
-        records = _single_messages(rotate(self._rotation, raw), self._scale, self._clip_limit)
+        records = single_messages(rotate(self._rotation, raw), self._scale, self._clip_limit)
         records["timestamp"] = records["timestamp_sample"] = t_us
         return self._published(records)
 
@@ -267,166 +258,30 @@ def messages_from_fifo(
     return messages
 
 
-@dataclass(frozen=True)
-class ChannelSpec:
-    """What a chip makes of the values that it measures.
-
-    Parameters
-    ----------
-    device_id : int
-        Goes into every message.
-    scale : float, optional
-        Of one count [rad/s or m/s^2]. By default packets have the range over 32768, and
-        single samples are not quantised.
-    sensor_range : float, optional
-        From which single samples count as saturated [rad/s or m/s^2]; by default 2000 deg/s
-        or 16 g.
-    truncate : bool
-        Counts are cut off towards zero, as in PX4's simulation, instead of rounded.
-    """
-
-    device_id: int = 0
-    scale: float | None = None
-    sensor_range: float | None = None
-    truncate: bool = False
-
-    def counts(self, values: FloatArray, scale: np.float32) -> NDArray[np.int16]:
-        """Return values as counts of the chip, saturated where they do not fit, same shape."""
-        with np.errstate(over="ignore"):
-            quotient = as_finite(values, "values", (3,)).astype(np.float32) / scale
-        whole = np.trunc(quotient) if self.truncate else round_half_away(quotient)
-        return np.clip(whole, _INT16.min, _INT16.max).astype(np.int16)
-
-
-def fifo_from_series(
-    series: ImuSeries,
-    *,
-    samples: int,
-    gyro: ChannelSpec = ChannelSpec(),
-    accel: ChannelSpec = ChannelSpec(),
-) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """Make the FIFO packets that two chips would give.
-
-    Parameters
-    ----------
-    series : ImuSeries
-        N finite samples at the rate of the chips, in any body frame.
-    samples : int
-        Samples a packet, 1 to 32; the last packet has what is left.
-    gyro, accel : ChannelSpec
-        The chips.
-
-    Returns
-    -------
-    gyro, accel : (ceil(N / samples),) array of SensorGyroFifo.dtype and SensorAccelFifo.dtype
-        In FRD, stamped with the last sample, to the microsecond.
-
-    Raises
-    ------
-    ValueRangeError
-        A value is not finite, a stamp does not fit, or ``samples`` is not 1 to 32.
-    """
-    if not 1 <= samples <= CAPACITY:
-        raise ValueRangeError(f"expected 1 to {CAPACITY} samples a packet, got {samples}")
-    series = series.in_frames(body=BodyFrame.FRD)
-    return (
-        _packets(series.t_ns, series.angular_velocity, samples, SensorGyro, gyro),
-        _packets(series.t_ns, series.specific_force, samples, SensorAccel, accel),
-    )
-
-
-def sensor_messages_from_series(
-    series: ImuSeries,
-    *,
-    samples: int = 1,
-    gyro: ChannelSpec = ChannelSpec(),
-    accel: ChannelSpec = ChannelSpec(),
-) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """Make the messages that the drivers of two chips would publish.
-
-    With more than one sample a message they are means of packets, as
-    ``messages_from_fifo(fifo_from_series(...))`` gives them.
-
-    Parameters
-    ----------
-    series : ImuSeries
-        N samples at the rate of the chips, in any body frame; finite where they are quantised.
-        Axes that it marks as saturated are also counted.
-    samples : int
-        Samples a message, 1 to 32.
-    gyro, accel : ChannelSpec
-        The chips.
-
-    Returns
-    -------
-    gyro, accel : (ceil(N / samples),) array of SensorGyro.dtype and SensorAccel.dtype
-        In FRD, without temperature.
-
-    Raises
-    ------
-    ValueRangeError
-        As :func:`fifo_from_series`.
-    """
-    series = series.in_frames(body=BodyFrame.FRD)
-    if samples == 1:
-        messages = (
-            _singles(series.t_ns, series.angular_velocity, SensorGyro, gyro),
-            _singles(series.t_ns, series.specific_force, SensorAccel, accel),
-        )
-    else:
-        packets = fifo_from_series(series, samples=samples, gyro=gyro, accel=accel)
-        messages = messages_from_fifo(packets[0]), messages_from_fifo(packets[1])
-    starts = np.arange(0, len(series), samples)
-    for records, bits in zip(messages, (series.gyro_clipping, series.accel_clipping), strict=True):
-        if bits is not None:
-            marked = np.add.reduceat(bits[:, None] >> np.arange(3) & 1, starts)
-            records["clip_counter"] = np.maximum(records["clip_counter"], marked)
-    return messages
-
-
-def _singles(t_ns: IntArray, values: FloatArray, kind: Kind, spec: ChannelSpec) -> NDArray[np.void]:
-    """Return single samples in board FRD as messages."""
-    channel = DriverChannel(kind, scale=spec.scale or 1.0, sensor_range=spec.sensor_range)
-    scale = np.float32(channel.scale)
-    raw = values if spec.scale is None else spec.counts(values, scale)
-    records = _single_messages(raw.astype(np.float32), scale, np.float32(channel.clip_limit))
-    stamps = unsigned_from_stamps(t_ns, "t_ns", np.uint64, NS_PER_US)
-    records["timestamp"] = records["timestamp_sample"] = stamps
-    records["device_id"] = spec.device_id
-    return records
-
-
-def _single_messages(
+def single_messages(
     raw: NDArray[np.floating], scale: np.float32, clip_limit: np.float32
 ) -> NDArray[np.void]:
-    """Return readings in board FRD as messages without stamps."""
+    """Return readings in board FRD as messages, apart from stamps and id.
+
+    Parameters
+    ----------
+    raw : (N, 3) floating
+        In units of the chip, board FRD.
+    scale : float32
+        Of one unit [rad/s or m/s^2].
+    clip_limit : float32
+        From which a reading counts as saturated [units of the chip].
+
+    Returns
+    -------
+    (N,) array of SensorGyro.dtype, which is also SensorAccel.dtype
+        Without temperature (NaN).
+    """
     records = np.zeros(len(raw), SensorGyro.dtype)
     for column, axis in enumerate(AXES):
         records[axis] = raw[:, column] * scale
     records["clip_counter"] = np.abs(raw) >= clip_limit
     records["temperature"], records["samples"] = np.nan, 1
-    return records
-
-
-def _packets(
-    t_ns: IntArray, values: FloatArray, samples: int, kind: Kind, spec: ChannelSpec
-) -> NDArray[np.void]:
-    """Return samples in board FRD as packets."""
-    rows = np.arange(len(t_ns))
-    ends = np.minimum(rows[::samples] + samples, len(t_ns)) - 1
-    fifo = SensorGyroFifo if kind is SensorGyro else SensorAccelFifo
-    records = np.zeros(len(ends), fifo.dtype)
-    stamps = unsigned_from_stamps(t_ns[ends], "t_ns", np.uint64, NS_PER_US)
-    records["timestamp"] = records["timestamp_sample"] = stamps
-    records["device_id"] = spec.device_id
-    scale = np.float32(spec.scale or _RANGE[kind] / np.float32(32768.0))
-    records["scale"] = scale
-    records["samples"] = ends - rows[::samples] + 1
-    if len(t_ns) > 1:
-        records["dt"] = np.median(np.diff(t_ns)) / NS_PER_US
-    counts = spec.counts(values, scale)
-    for column, axis in enumerate(AXES):
-        records[axis][rows // samples, rows % samples] = counts[:, column]
     return records
 
 

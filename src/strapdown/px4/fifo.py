@@ -20,7 +20,7 @@ from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown._typing import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
 
 __all__ = ["FifoReport", "Spacing", "Unrolled", "repack", "unroll"]
 
@@ -149,13 +149,19 @@ def unroll(
         spacings_ns = np.where(steps.apart, steps.median_ns, steps.by_packet_ns)
     width = sizes.max(initial=0)
     valid = filled(sizes)[:, :width]
-    counts = np.stack([packets[axis][:, :width][valid] for axis in AXES], axis=1)
+    table = np.empty((*valid.shape, 3), np.int16)
+    for column, axis in enumerate(AXES):
+        table[..., column] = packets[axis][:, :width]
+    counts = _in_a_row(table, valid)
     x, y, z = is_clipped(counts).view(np.uint8).T
     clipping = x | y << 1 | z << 2
-    from_end = np.minimum(np.arange(width) - (sizes[:, None] - 1), 0)
-    since_end_ns = np.rint(from_end * spacings_ns[:, None]).astype(np.int64)
+    since_end_ns = np.arange(width) - (sizes[:, None] - 1.0)
+    np.minimum(since_end_ns, 0.0, out=since_end_ns)
+    since_end_ns *= spacings_ns[:, None]
+    times_ns = np.rint(since_end_ns, out=since_end_ns).astype(np.int64)
+    times_ns += ends_ns[:, None]
     return Unrolled(
-        (ends_ns[:, None] + since_end_ns)[valid],
+        _in_a_row(times_ns, valid),
         counts,
         _scaled(counts, packets["scale"].astype(np.float64), sizes),
         clipping,
@@ -203,6 +209,11 @@ def repack(unrolled: Unrolled, like: NDArray[np.void]) -> NDArray[np.void]:
     for column, axis in enumerate(AXES):
         records[axis][room] = unrolled.counts[:, column]
     return records
+
+
+def _in_a_row(table: AnyArray, valid: BoolArray) -> AnyArray:
+    """Return the entries of packets that hold samples, one packet after the other."""
+    return table.reshape(-1, *table.shape[2:]) if valid.all() else table[valid]
 
 
 def _scaled(counts: NDArray[np.int16], scales: FloatArray, sizes: IntArray) -> FloatArray:

@@ -7,50 +7,40 @@ choose: fused multiply-adds and reciprocals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.errors import ShapeError
 from strapdown.messages.conversion_px4_rates import sensor_combined_from_vehicle_imu
 from strapdown.messages.px4 import SensorCombined, SensorGyro
-from strapdown.px4.calibration import CalibrationTracker, thermal_offset
+from strapdown.px4.calibration_history import calibration_history
 from strapdown.px4.replay import replay_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from strapdown._typing import BoolArray, IntArray
     from strapdown.px4.calibration import Sensor, SensorCalibration
+    from strapdown.px4.calibration_history import LogParameters
 
-__all__ = ["LogParameters", "Verification", "verify"]
+__all__ = ["Verification", "verify"]
 
 MAX_GYRO_RESIDUAL: Final = 6e-8
 """Largest deviation of a rate that rounding explains [rad/s]."""
 MAX_ACCEL_RESIDUAL: Final = 4e-6
 """The same of a specific force [m/s^2]."""
+ROUNDINGS: Final = 4
+"""The same in units of the last place of the largest axis, which prevails at high rates."""
+_LIMITS: Final = {"gyro_rad": MAX_GYRO_RESIDUAL, "accelerometer_m_s2": MAX_ACCEL_RESIDUAL}
 MIN_IDENTICAL_SHARE: Final = 0.5
 """Share of windows that come out without any deviation, at least."""
 
-
-class LogParameters(NamedTuple):
-    """The parameters of a log.
-
-    Parameters
-    ----------
-    initial : mapping of str to number
-        At its start.
-    changes : sequence of (int, str, number)
-        Later ones: time [us], name and value, in the order of the log.
-    """
-
-    initial: Mapping[str, float]
-    changes: Sequence[tuple[int, str, float]] = ()
+_SETTLING_US: Final = 100_000  # within which a change that was logged takes effect, or already has
+_UNSETTLED: Final = -1
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,8 @@ class Verification:
         Windows that were compared.
     skipped_rows : int
         Rows that do not follow the row before, because the log or the autopilot left one out,
-        or that hold an accelerometer of another IMU or none.
+        that hold an accelerometer of another IMU or none, or that stand so near a change of
+        the device, or of a calibration without its count, that either may be in force.
     skipped_packets : int
         Windows of which packets are missing in the log.
     gyro_period_mismatches, accel_period_mismatches : int
@@ -72,6 +63,8 @@ class Verification:
         Largest deviation on any axis [rad/s], [m/s^2]; NaN without windows.
     gyro_identical_share, accel_identical_share : float
         Share of windows whose three axes are the same bits; NaN without windows.
+    unexplained : int
+        Deviations, of either sensor, that are larger than rounding explains.
     """
 
     windows: int
@@ -83,6 +76,7 @@ class Verification:
     max_accel_residual: float
     gyro_identical_share: float
     accel_identical_share: float
+    unexplained: int
 
     @property
     def accepted(self) -> bool:
@@ -91,8 +85,7 @@ class Verification:
         return (
             self.windows > 0
             and self.gyro_period_mismatches == self.accel_period_mismatches == 0
-            and self.max_gyro_residual <= MAX_GYRO_RESIDUAL
-            and self.max_accel_residual <= MAX_ACCEL_RESIDUAL
+            and self.unexplained == 0
             and identical >= MIN_IDENTICAL_SHARE
         )
 
@@ -144,24 +137,21 @@ def verify(  # noqa: PLR0913 (every part of a log that matters)
     follows = _follows(combined, ends_us, gyro_ids, accel_ids)
     replayed, whole = np.zeros_like(combined), np.zeros(len(combined), np.bool_)
     for gyro_id, accel_id in {*zip(gyro_ids[follows], accel_ids[follows], strict=True)}:
-        rows = follows & (gyro_ids == gyro_id) & (accel_ids == accel_id)
-        ends = np.unique(np.append(ends_us[rows], ends_us[np.flatnonzero(rows) - 1]))
-        at = np.searchsorted(ends, ends_us[rows]) - 1
-        of_end = np.searchsorted(ends_us, ends[1:]).tolist()
-        gyro_calibrations, accel_calibrations = (
-            _calibrations(sensor, device, combined, parameters, correction)
+        rows = np.flatnonzero(follows & (gyro_ids == gyro_id) & (accel_ids == accel_id))
+        (gyro_calibrations, gyro_settled), (accel_calibrations, accel_settled) = (
+            _calibrations(sensor, device, combined[rows], parameters, correction)
             for sensor, device in _pair(int(gyro_id), int(accel_id))
         )
-        records, complete = replay_windows(
+        records, whole[rows] = replay_windows(
             _of_device(gyro, int(gyro_id)),
             _of_device(accel, int(accel_id)),
-            ends,
-            gyro_calibration=[gyro_calibrations[row] for row in of_end],
-            accel_calibration=[accel_calibrations[row] for row in of_end],
+            (ends_us[rows - 1], ends_us[rows]),
+            gyro_calibrations=gyro_calibrations,
+            accel_calibrations=accel_calibrations,
             px4_version=px4_version,
         )
-        replayed[rows] = sensor_combined_from_vehicle_imu(records)[at]
-        whole[rows] = complete[at]
+        replayed[rows] = sensor_combined_from_vehicle_imu(records)
+        follows[rows] = gyro_settled & accel_settled
     compared = follows & whole
     return _compared(
         combined[compared],
@@ -183,8 +173,11 @@ def _compared(
     skipped_packets: int,
 ) -> Verification:
     gyro, accel = (
-        np.abs(replayed[name].astype(np.float64) - logged[name]).max(axis=1)
-        for name in ("gyro_rad", "accelerometer_m_s2")
+        np.abs(replayed[name].astype(np.float64) - logged[name]).max(axis=1) for name in _LIMITS
+    )
+    unexplained = sum(
+        int(np.count_nonzero(deviation > np.maximum(least, ROUNDINGS * _last_place(logged[name]))))
+        for deviation, (name, least) in zip((gyro, accel), _LIMITS.items(), strict=True)
     )
     mismatches = [
         int(np.count_nonzero(replayed[name] != logged[name]))
@@ -201,7 +194,14 @@ def _compared(
         max_accel_residual=float(accel.max()) if known else np.nan,
         gyro_identical_share=float((gyro == 0.0).mean()) if known else np.nan,
         accel_identical_share=float((accel == 0.0).mean()) if known else np.nan,
+        unexplained=unexplained,
     )
+
+
+def _last_place(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the unit of the last place of the largest component of each vector."""
+    place: NDArray[np.float32] = np.spacing(np.abs(vectors).max(axis=1))
+    return place
 
 
 def _follows(
@@ -214,6 +214,8 @@ def _follows(
         (np.abs(np.diff(ends_us) - length) < length / 2)
         & (np.diff(gyro_ids) == 0)
         & (np.diff(accel_ids) == 0)
+        & (gyro_ids[1:] != _UNSETTLED)
+        & (accel_ids[1:] != _UNSETTLED)
         & (combined["accelerometer_timestamp_relative"][1:] == 0)
     )
     return follows
@@ -225,11 +227,17 @@ def _in_use(
     selection: NDArray[np.void] | None,
     field: str,
 ) -> IntArray:
-    """Return the id of the device in use at each time."""
+    """Return the id of the device in use at each time.
+
+    A selection is stamped when it is published, after the first row that it made.
+    """
     if selection is not None and len(selection):
-        since = selection["timestamp"].astype(np.int64)
-        row = np.maximum(np.searchsorted(since, t_us, "right") - 1, 0)
-        return selection[field].astype(np.int64)[row]
+        since, ids = (selection[name].astype(np.int64) for name in ("timestamp", field))
+        now, soon = (
+            ids[np.maximum(np.searchsorted(since, at_us, "right") - 1, 0)]
+            for at_us in (t_us, t_us + _SETTLING_US)
+        )
+        return np.where(now == soon, now, _UNSETTLED)
     first = next((int(one["device_id"][0]) for one in instances if len(one)), 0)
     return np.full(len(t_us), first)
 
@@ -246,49 +254,27 @@ def _calibrations(
     combined: NDArray[np.void],
     parameters: LogParameters,
     correction: NDArray[np.void] | None,
-) -> list[SensorCalibration]:
-    """Return the calibration in force at each row.
+) -> tuple[list[SensorCalibration], BoolArray]:
+    """Return the calibration in force at each row, and whether that is certain.
 
     A change of parameters takes effect where the count in the log steps; where no count ever
-    does, at its time.
+    does, at about its time.
     """
-    tracker = CalibrationTracker(sensor, device_id)
-    now = dict(parameters.initial)
-    states, since = [tracker.update(now)], [0]
-    for changed_us, together in groupby(parameters.changes, itemgetter(0)):
-        now.update((name, value) for _, name, value in together)
-        states.append(tracker.update(now))
-        since.append(changed_us)
+    history = calibration_history(sensor, device_id, parameters, correction)
+    since, states = zip(*history, strict=True)
     t_us = combined["timestamp"].astype(np.int64)
-    of_row = np.searchsorted(since, t_us, "right") - 1
+    early, now, late = (
+        np.searchsorted(since, t_us + shift_us, "right") - 1
+        for shift_us in (-_SETTLING_US, 0, _SETTLING_US)
+    )
     steps = np.array([state.count for state in states], np.uint8) - np.uint8(states[0].count)
     counts = combined[f"{sensor}_calibration_count"]
     if steps.any() and counts.any():
-        steps = np.maximum.accumulate(steps)
-        last = np.searchsorted(steps, counts - counts[0], "right") - 1
-        of_row = np.clip(of_row, np.searchsorted(steps, steps[last]), last)
-    calibrations = [states[row] for row in of_row.tolist()]
-    if correction is not None and len(correction):
-        return _with_thermal(sensor, device_id, calibrations, t_us, correction)
-    return calibrations
-
-
-def _with_thermal(
-    sensor: Sensor,
-    device_id: int,
-    calibrations: list[SensorCalibration],
-    t_us: IntArray,
-    correction: NDArray[np.void],
-) -> list[SensorCalibration]:
-    """Return calibrations with the offset by temperature that was published last."""
-    offsets = [thermal_offset(record, sensor, device_id) for record in correction]
-    of_row = np.searchsorted(correction["timestamp"].astype(np.int64), t_us, "right") - 1
-    made: dict[tuple[int, bytes], SensorCalibration] = {}
-    result = []
-    for calibration, row in zip(calibrations, of_row.tolist(), strict=True):
-        offset = offsets[row] if row >= 0 else np.zeros(3, np.float32)
-        key = id(calibration), offset.tobytes()
-        if key not in made:
-            made[key] = replace(calibration, thermal_offset=offset)
-        result.append(made[key])
-    return result
+        steps = np.maximum.accumulate(steps).astype(np.int64)
+        counted = (counts - counts[0]).astype(np.int64)
+        # What had stepped before the first row is what the steps within the log do not explain.
+        counted += np.clip(steps[now[-1]] - counted[-1], 0, steps[now[0]])
+        last = np.searchsorted(steps, counted, "right") - 1
+        first = np.searchsorted(steps, steps[last])
+        early, now, late = (np.clip(row, first, last) for row in (early, now, late))
+    return [states[row] for row in now.tolist()], early == late

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDINGS", "TRUTH_ENDINGS", "SimulationReport", "record"]
 
-ENDINGS: Final = (".mcap", ".csv", ".npz", ".parquet")
+ENDINGS: Final = (".mcap", ".bag", ".ulg", ".csv", ".npz", ".parquet")
 """Of files that hold samples."""
 TRUTH_ENDINGS: Final = (*ENDINGS, ".tum")
 """Of files for the truth alone."""
@@ -197,8 +197,6 @@ def _notes(places: Mapping[str, Path]) -> Iterator[str]:
         ending = at.suffix.lower()
         if ending == ".csv" and topic != TRUTH:
             yield "CSV has no place for covariances"
-        if ending == ".csv" and topic.endswith("/increments"):
-            yield "CSV holds increments as mean rates at the middle of their intervals"
         if ending == ".tum":
             yield "TUM has no place for velocities"
 

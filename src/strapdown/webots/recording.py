@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDINGS", "RecordingReport", "record"]
 
-ENDINGS: Final = (".mcap", ".csv", ".npz", ".parquet")
+ENDINGS: Final = (".mcap", ".bag", ".ulg", ".csv", ".npz", ".parquet")
 """Of files that hold samples."""
 _BLOCK: Final = 2**14
 """Samples that are in memory at once while a file is written."""

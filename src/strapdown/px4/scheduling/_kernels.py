@@ -187,16 +187,16 @@ def run(
     gyro: Inputs,
     accel: Inputs,
     after_us: int,
-    i: int,
-    j: int,
+    at: tuple[int, int, int, int],
     out: Outputs,
-) -> tuple[Machine, int, int, int, int]:
-    """Take messages from rows i and j on until none is left or the outputs are full.
+) -> tuple[Machine, tuple[int, int, int, int]]:
+    """Take messages until none is left or the outputs are full.
 
-    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. Return the machine, the
-    rows that come next, and the numbers of windows and statuses written.
+    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. ``at`` are the rows of
+    messages (gyro, accel) and of outputs (windows, statuses) that come next; they are returned
+    as they are at the end, with the machine.
     """
-    windows, statuses = 0, 0
+    i, j, windows, statuses = at
     while windows < len(out.windows):
         step = next_step(
             m, rules,
@@ -219,7 +219,7 @@ def run(
                 statuses += 1
             write_window(out, windows, m, window)
             windows += 1
-    return m, i, j, windows, statuses
+    return m, (i, j, windows, statuses)
 
 
 def stamp(messages: Inputs, row: int, after_us: int) -> int:

@@ -12,6 +12,7 @@ from strapdown.px4.vehicle_imu.settings import (
     PipelineReport,
     PipelineResult,
     PipelineSettings,
+    Recalibration,
 )
 from strapdown.px4.vehicle_imu.stream import PipelineState, VehicleImuIntegrator
 
@@ -22,6 +23,7 @@ __all__ = [
     "PipelineResult",
     "PipelineSettings",
     "PipelineState",
+    "Recalibration",
     "ScheduledVehicleImu",
     "VehicleImuIntegrator",
     "vehicle_imu_from_fifo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,12 +21,13 @@ from strapdown.px4.vehicle_imu.samples import (
     samples_from_readings,
     samples_from_records,
 )
-from strapdown.px4.vehicle_imu.savage import integrate_readings
+from strapdown.px4.vehicle_imu.savage import calibrated, integrate_readings
 from strapdown.px4.vehicle_imu.settings import (
     Mode,
     PipelineReport,
     PipelineResult,
     PipelineSettings,
+    Recalibration,
 )
 from strapdown.px4.vehicle_imu.values import (
     as_float32,
@@ -35,8 +37,11 @@ from strapdown.px4.vehicle_imu.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from strapdown._typing import IntArray
     from strapdown.integration import Integration
     from strapdown.px4.vehicle_imu.samples import Samples
     from strapdown.px4.vehicle_imu.savage import Readings
@@ -56,7 +61,11 @@ _ROOM: Final = 1 << 16
 
 
 def vehicle_imu_from_sensors(
-    gyro: NDArray[np.void], accel: NDArray[np.void], settings: PipelineSettings | None = None
+    gyro: NDArray[np.void],
+    accel: NDArray[np.void],
+    settings: PipelineSettings | None = None,
+    *,
+    recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
     """Make ``vehicle_imu`` from the messages of a gyroscope and an accelerometer.
 
@@ -71,6 +80,8 @@ def vehicle_imu_from_sensors(
         Of one accelerometer.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode.
+    recalibrations : sequence of Recalibration, optional
+        What replaces the calibrations of the settings later, in the order of their times.
 
     Returns
     -------
@@ -87,11 +98,16 @@ def vehicle_imu_from_sensors(
         samples_from_records(gyro, SensorGyro),
         samples_from_records(accel, SensorAccel),
         settings or PipelineSettings(),
+        recalibrations=recalibrations,
     )
 
 
 def vehicle_imu_from_fifo(
-    gyro: NDArray[np.void], accel: NDArray[np.void], settings: PipelineSettings | None = None
+    gyro: NDArray[np.void],
+    accel: NDArray[np.void],
+    settings: PipelineSettings | None = None,
+    *,
+    recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
     """Make ``vehicle_imu`` from the packets of a gyroscope and an accelerometer.
 
@@ -106,6 +122,8 @@ def vehicle_imu_from_fifo(
         Of one accelerometer.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode. Samples are values at their stamps.
+    recalibrations : sequence of Recalibration, optional
+        What replaces the calibrations of the settings later, in the order of their times.
 
     Returns
     -------
@@ -121,7 +139,11 @@ def vehicle_imu_from_fifo(
     gyro_means, gyro_samples = samples_from_fifo(gyro, SensorGyroFifo)
     accel_means, accel_samples = samples_from_fifo(accel, SensorAccelFifo)
     return _make(
-        gyro_means, accel_means, settings or PipelineSettings(), (gyro_samples, accel_samples)
+        gyro_means,
+        accel_means,
+        settings or PipelineSettings(),
+        (gyro_samples, accel_samples),
+        recalibrations=recalibrations,
     )
 
 
@@ -163,20 +185,34 @@ def _make(
     accel: Samples,
     settings: PipelineSettings,
     readings: tuple[Readings, Readings] | None = None,
+    *,
+    recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
     """Schedule windows by messages, and integrate these or what they were made of."""
-    out = _run(gyro, accel, settings)
+    phases = [Recalibration(0, settings.gyro_calibration, settings.accel_calibration)]
+    phases += recalibrations
+    out, phase = _run(gyro, accel, settings, phases)
     ids = gyro.device_id, accel.device_id
     published = out.windows[:, 0] == 1
     ends_ns = gyro.t_ns[out.windows[:, 1] - 1]
     integration: Integration | None = None
     if settings.mode is Mode.SAVAGE and len(ends_ns):
         rates, forces = readings or (gyro.readings, accel.readings)
-        stamps_ns = np.append(rates.t_ns[:1], ends_ns)
-        integration = integrate_readings(rates, forces, settings, stamps_ns)
+        # The last window of each phase; without any, that of the phase before.
+        last = np.searchsorted(phase, np.arange(len(phases) - 1), "right") - 1
+        until_ns = np.where(last >= 0, ends_ns[last], rates.t_ns[0] - 1)
+        integration = integrate_readings(
+            calibrated(rates, [each.gyro for each in phases], until_ns),
+            calibrated(forces, [each.accel for each in phases], until_ns),
+            settings,
+            np.append(rates.t_ns[:1], ends_ns),
+        )
         published &= np.isin(ends_ns, integration.increments.t_ns)
     rows = out._replace(windows=out.windows[published], deltas=out.deltas[published])
     records = vehicle_imu_records(rows, settings, ids)
+    for name in ("gyro", "accel"):
+        counts = np.array([getattr(each, name).count for each in phases], np.uint8)
+        records[f"{name}_calibration_count"] = counts[phase[published]]
     increments = increments_from_vehicle_imu(records)
     if integration is not None:
         better = integration.increments
@@ -203,17 +239,34 @@ def _make(
     return PipelineResult(records, status_records(out, ids), increments, report)
 
 
-def _run(gyro: Samples, accel: Samples, settings: PipelineSettings) -> scheduling.Outputs:
-    """Return every window and every status."""
-    machine, rules = kernels.begin(settings.interval_us), settings.rules
+def _run(
+    gyro: Samples, accel: Samples, settings: PipelineSettings, phases: Sequence[Recalibration]
+) -> tuple[scheduling.Outputs, IntArray]:
+    """Return every window and every status, and the phase of each window."""
+    machine, i, j = kernels.begin(settings.interval_us), 0, 0
     gyro_inputs, accel_inputs = gyro.inputs, accel.inputs
-    parts, i, j = [], 0, 0
-    while True:
-        out = room_for(min(len(gyro.t_ns) + 1, _ROOM))
-        machine, i, j, windows, statuses = compiled(scheduling.run)(
-            as_float32(machine), rules, gyro_inputs, accel_inputs, scheduling.FAR, i, j, out
-        )
-        parts.append((out.windows[:windows], out.deltas[:windows],
-                      out.statuses[:statuses], out.numbers[:statuses]))  # fmt: skip
-        if windows < len(out.windows):
-            return scheduling.Outputs(*map(np.concatenate, zip(*parts, strict=True)))
+    parts, phase_of = [], []
+    for number, phase in enumerate(phases):
+        rules = replace(settings, gyro_calibration=phase.gyro, accel_calibration=phase.accel).rules
+        last = number == len(phases) - 1
+        until_us = scheduling.FAR if last else phases[number + 1].t_us
+        come = [_before(until_us, inputs) for inputs in (gyro_inputs, accel_inputs)]
+        after_us = scheduling.FAR if last else scheduling.UNKNOWN
+        while True:
+            out = room_for(min(len(come[0].whole) - i + 2, _ROOM))
+            machine, (i, j, windows, statuses) = compiled(scheduling.run)(
+                as_float32(machine), rules, come[0], come[1], after_us, (i, j, 0, 0), out
+            )
+            parts.append((out.windows[:windows], out.deltas[:windows],
+                          out.statuses[:statuses], out.numbers[:statuses]))  # fmt: skip
+            phase_of.append(np.full(windows, number))
+            if windows < len(out.windows):
+                break
+    out = scheduling.Outputs(*map(np.concatenate, zip(*parts, strict=True)))
+    return out, np.concatenate(phase_of)
+
+
+def _before(until_us: int, inputs: scheduling.Inputs) -> scheduling.Inputs:
+    """Return the messages before a time."""
+    stop = np.searchsorted(inputs.whole[:, 0], until_us)
+    return scheduling.Inputs(inputs.whole[:stop], inputs.values[:stop])

@@ -12,14 +12,18 @@ from strapdown.px4.calibration import correct
 from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from strapdown._typing import FloatArray, IntArray
     from strapdown.integration import Integration
+    from strapdown.px4.calibration import SensorCalibration
     from strapdown.px4.vehicle_imu.settings import PipelineSettings
     from strapdown.series import Increments
 
 __all__ = [
     "Reading",
     "Readings",
+    "calibrated",
     "integrate_readings",
     "integrate_recent",
     "slack_ns",
@@ -49,14 +53,14 @@ class Reading(NamedTuple):
 def integrate_readings(
     gyro: Readings, accel: Readings, settings: PipelineSettings, stamps_ns: IntArray
 ) -> Integration:
-    """Calibrate readings in float64, and integrate between stamps.
+    """Integrate readings between stamps.
 
     Parameters
     ----------
     gyro, accel : Readings
-        Of the two sensors.
+        Of the two sensors, calibrated.
     settings : PipelineSettings
-        With calibrations, and with kinds where the readings' own do not count.
+        With kinds where the readings' own do not count.
     stamps_ns : (K,) int64
         Ends of windows, and before them the start of the first [ns].
 
@@ -65,8 +69,7 @@ def integrate_readings(
     Integration
         In body FRD.
     """
-    rates = correct(settings.gyro_calibration, gyro.values)
-    forces = correct(settings.accel_calibration, accel.values)
+    rates, forces = gyro.values, accel.values
     return integrate_pair(
         ImuSeries(gyro.t_ns, rates, np.zeros_like(rates), body=BodyFrame.FRD),
         ImuSeries(accel.t_ns, np.zeros_like(forces), forces, body=BodyFrame.FRD),
@@ -74,6 +77,32 @@ def integrate_readings(
         accel_kind=settings.accel_kind or accel.kind,
         window=stamps_ns,
     )
+
+
+def calibrated(
+    readings: Readings, calibrations: Sequence[SensorCalibration], until_ns: IntArray
+) -> Readings:
+    """Calibrate readings in float64.
+
+    Parameters
+    ----------
+    readings : Readings
+        In the order of their stamps.
+    calibrations : K of SensorCalibration
+        One after another.
+    until_ns : (K - 1,) int64
+        Stamps of the last readings to which each applies; the last has no end [ns].
+
+    Returns
+    -------
+    Readings
+        In body FRD.
+    """
+    stops = [*np.searchsorted(readings.t_ns, until_ns, "right"), len(readings.t_ns)]
+    values = np.empty_like(readings.values)
+    for calibration, start, stop in zip(calibrations, [0, *stops], stops, strict=False):
+        values[start:stop] = correct(calibration, readings.values[start:stop])
+    return readings._replace(values=values)
 
 
 def slack_ns(readings: tuple[Reading, ...]) -> float:
@@ -110,8 +139,12 @@ def integrate_recent(
     if not beside:
         return None
     stamps_ns = np.array([start_ns, end_ns])
+    none: IntArray = np.empty(0, np.int64)
     increments = integrate_readings(
-        _by_column(gyro), _by_column(beside), settings, stamps_ns
+        calibrated(_by_column(gyro), [settings.gyro_calibration], none),
+        calibrated(_by_column(beside), [settings.accel_calibration], none),
+        settings,
+        stamps_ns,
     ).increments
     row = increments[increments.t_ns == end_ns]
     return row if len(row) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from strapdown._checks import as_member
 from strapdown.errors import UnknownNameError, ValueRangeError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strapdown.integration import IntegrationReport
     from strapdown.series import Increments
 
-__all__ = ["Mode", "PipelineReport", "PipelineResult", "PipelineSettings"]
+__all__ = ["Mode", "PipelineReport", "PipelineResult", "PipelineSettings", "Recalibration"]
 
 
 class Mode(StrEnum):
@@ -106,6 +106,23 @@ class PipelineSettings:
             gyro=as_correction(self.gyro_calibration),
             accel=as_correction(self.accel_calibration),
         )
+
+
+class Recalibration(NamedTuple):
+    """Calibrations from a time on.
+
+    Parameters
+    ----------
+    t_us : int
+        The first message that they apply to has this stamp or a later one [us]. They apply to
+        the whole window that is open then.
+    gyro, accel : SensorCalibration
+        In force from then on.
+    """
+
+    t_us: int
+    gyro: SensorCalibration
+    accel: SensorCalibration
 
 
 @dataclass(frozen=True)

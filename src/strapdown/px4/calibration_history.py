@@ -1,0 +1,86 @@
+"""The calibration of a sensor over the time of a log: parameters and temperature change it."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from strapdown.px4.calibration import LEAST_CHANGE, CalibrationTracker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from strapdown.px4.calibration import Sensor, SensorCalibration
+
+__all__ = ["LogParameters", "calibration_history"]
+
+
+class LogParameters(NamedTuple):
+    """The parameters of a log.
+
+    Parameters
+    ----------
+    initial : mapping of str to number
+        At its start.
+    changes : sequence of (int, str, number)
+        Later ones: time [us], name and value, in the order of the log.
+    """
+
+    initial: Mapping[str, float]
+    changes: Sequence[tuple[int, str, float]] = ()
+
+
+def calibration_history(
+    sensor: Sensor,
+    device_id: int,
+    parameters: LogParameters,
+    correction: NDArray[np.void] | None = None,
+    *,
+    least_change: float = LEAST_CHANGE,
+) -> list[tuple[int, SensorCalibration]]:
+    """Follow the calibration of a sensor through a log.
+
+    Parameters
+    ----------
+    sensor : "gyro" or "accel"
+        Which parameters count.
+    device_id : int
+        By which they are found.
+    parameters : LogParameters
+        With the calibrations. Parameters that change at the same time change together.
+    correction : structured array, optional
+        Messages ``sensor_correction``: offsets by temperature, 0 before the first.
+    least_change : float
+        As of :class:`~strapdown.px4.calibration.CalibrationTracker`.
+
+    Returns
+    -------
+    list of (int, SensorCalibration)
+        Since when each is in force [us], ascending; the first since 0.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such kind of sensor.
+    """
+    tracker = CalibrationTracker(sensor, device_id, least_change=least_change)
+    now = dict(parameters.initial)
+    history = [(0, tracker.update(now))]
+    changed: dict[int, dict[str, float]] = {}
+    for t_us, name, value in parameters.changes:
+        changed.setdefault(t_us, {})[name] = value
+    events: list[tuple[int, dict[str, float] | np.void]] = [*changed.items()]
+    if correction is not None:
+        events += zip(correction["timestamp"].tolist(), correction, strict=True)
+    for t_us, event in sorted(events, key=itemgetter(0)):
+        if isinstance(event, dict):
+            now.update(event)
+            calibration = tracker.update(now)
+        else:
+            calibration = tracker.update_thermal(event)
+        if calibration != history[-1][1]:
+            history.append((t_us, calibration))
+    return history

@@ -1,0 +1,282 @@
+"""``strapdown integrate``, as a person and as a script use it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from pyulog import ULog
+from typer.testing import CliRunner
+
+import strapdown
+from strapdown.cli._app import app
+
+HEADER = ",".join(["t_ns", *(f"{name}_{axis}" for name in ("angular_velocity", "specific_force")
+                             for axis in "xyz")])  # fmt: skip
+runner = CliRunner()
+
+
+def run(*arguments):
+    return runner.invoke(app, ["integrate", *map(str, arguments)])
+
+
+def run_json(*arguments):
+    done = run(*arguments, "--json")
+    return json.loads(done.stdout), done
+
+
+def one_line(done, code=1):
+    """Return what a verb that failed says."""
+    assert done.exit_code == code, done.output
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+@pytest.fixture(scope="module")
+def whole_log(px4, flight, tmp_path_factory):
+    """A log without a dropout."""
+    path = tmp_path_factory.mktemp("integrate") / "whole.ulg"
+    return px4.write(path, flight, dropout=False)
+
+
+# A recording
+
+
+def test_a_log_becomes_windows_and_what_is_missing_is_said(flight_log, flight, px4, tmp_path):
+    report, done = run_json(flight_log, tmp_path / "a.ulg")
+    assert done.exit_code == report["exit"] == 3
+    assert {line.partition(":")[0] for line in report["lost"]} == {"vehicle_imu.0", "vehicle_imu.1"}
+    assert report["mode"] == "savage"
+    ulog = ULog(str(tmp_path / "a.ulg"))
+    for imu in report["imus"]:
+        number = int(imu["topic"][-1])
+        data = ulog.get_dataset("vehicle_imu", number).data
+        assert imu["windows"] == imu["report"]["windows"] == len(data["timestamp"])
+        assert int(data["gyro_device_id"][0]) == px4.IDS[0][number]
+        logged = flight.windows(number, px4.DROPOUT_S)["timestamp_sample"]
+        assert np.isin(logged, data["timestamp_sample"]).sum() >= len(logged) - 1
+    changes = [imu["notes"] for imu in report["imus"]]
+    assert ["each applied: 3" in " ".join(notes) for notes in changes] == [True, False]
+    assert report["messages"] == sum(len(one.data["timestamp"]) for one in ulog.data_list)
+
+
+@pytest.mark.parametrize("mode", ["savage", "px4"])
+@pytest.mark.parametrize("ending", [".mcap", ".ulg", ".npz"])
+def test_every_format_holds_the_windows_of_either_mode(whole_log, tmp_path, mode, ending):
+    done = run(whole_log, tmp_path / f"a{ending}", "--mode", mode)
+    assert done.exit_code == 3, done.output  # one packet is missing
+    back = strapdown.open(tmp_path / f"a{ending}").increments
+    assert sorted(back) == ["vehicle_imu.0", "vehicle_imu.1"]
+    rates = back["vehicle_imu.1"].delta_velocity / (
+        back["vehicle_imu.1"].delta_velocity_dt_ns[:, None] * 1e-9
+    )
+    assert np.allclose(rates.mean(axis=0), [0.3, 0.0, -9.80665], atol=0.1)  # two waves of 8
+    for series in back.values():
+        assert np.median(series.delta_angle_dt_ns) in (4_850_000, 4_900_000)
+
+
+def test_one_csv_holds_one_imu_and_says_what_it_left_out(whole_log, tmp_path):
+    done = run(whole_log, tmp_path / "a.csv", "--force")
+    assert done.exit_code == 3
+    assert "lost: vehicle_imu.1" in done.stderr
+    assert len((tmp_path / "a.csv").read_text().splitlines()) > 500
+
+
+def test_the_rate_is_that_of_the_log_unless_it_is_given(px4, flight, flight_log, tmp_path):
+    asking = px4.write(tmp_path / "log.ulg", flight, parameters={"IMU_INTEG_RATE": 400})
+    for log, options, length_us in (
+        (flight_log, (), 4850),
+        (asking, (), 2425),
+        (asking, ("--rate", 100), 9700),
+    ):
+        run(log, tmp_path / "a.ulg", "--force", *options)
+        data = ULog(str(tmp_path / "a.ulg")).get_dataset("vehicle_imu", 0).data
+        assert np.median(data["delta_angle_dt"]) == pytest.approx(length_us, abs=1)
+
+
+def test_the_kind_of_samples_can_be_said(tmp_path):
+    source = tmp_path / "a.csv"
+    rows = [f"{k * 1_000_000},{2 * k * 0.001:.9g},0,0,0,0,9.8" for k in range(400)]
+    source.write_text("\n".join([HEADER, *rows, ""]))
+    lengths = {}
+    for kind in ("rate", "mean", "increment"):
+        done = run(source, tmp_path / f"{kind}.npz", "--kind", kind)
+        assert done.exit_code == 0, done.output
+        (found,) = strapdown.open(tmp_path / f"{kind}.npz").increments.values()
+        row = found[10:11]
+        end_s = row.t_ns[0] * 1e-9
+        lengths[kind] = row.delta_angle[0, 0], end_s, row.delta_angle_dt_ns[0] * 1e-9
+    for kind, ahead_s in (("rate", 0.0), ("mean", 0.0005)):
+        angle, end_s, length_s = lengths[kind]
+        middle_s = end_s - length_s / 2 + ahead_s  # a mean at its end is that of half a step ago
+        assert angle == pytest.approx(2 * middle_s * length_s, rel=1e-6)
+    angle, end_s, length_s = lengths["increment"]
+    assert angle == pytest.approx(2 * (end_s - length_s / 2 + 0.0005) * 5, rel=1e-6)
+
+
+# Verification
+
+
+def test_a_log_that_is_made_again_is_accepted(flight_log):
+    report, done = run_json(flight_log, "--verify")
+    assert done.exit_code == 0, done.output
+    assert report["accepted"] is True
+    assert report["gyro_period_mismatches"] == report["accel_period_mismatches"] == 0
+    assert report["max_gyro_residual"] <= 6e-8
+    assert report["max_accel_residual"] <= 4e-6
+    assert "the log is made again" in run(flight_log, "--verify").stdout
+
+
+def test_a_log_that_is_not_made_again_has_exit_code_3_and_1_if_strict(px4, flight, tmp_path):
+    log = px4.write(tmp_path / "log.ulg", flight, parameters={"CAL_ACC2_XOFF": 0.2})
+    report, done = run_json(log, "--verify")
+    assert (done.exit_code, report["accepted"]) == (3, False)
+    assert report["max_accel_residual"] == pytest.approx(0.09 * 1.02, rel=0.01)
+    assert run(log, "--verify", "--strict").exit_code == 1
+
+
+def test_a_log_without_raw_samples_and_other_files_cannot_be_verified(data_dir, tmp_path):
+    log = data_dir / "px4" / "ulog" / "sample_log_small.ulg"
+    if log.is_file():
+        assert "raw samples of the gyro" in one_line(run(log, "--verify"))
+    other = tmp_path / "a.csv"
+    other.write_text(f"{HEADER}\n0,0,0,0,0,0,9.8\n")
+    assert "PX4 log" in one_line(run(other, "--verify"))
+
+
+# Errors
+
+
+def test_sources_that_leave_time_out_need_to_be_asked_for(px4, flight, tmp_path):
+    def edit(rows):
+        for topic, instance in list(rows):
+            if topic.startswith("sensor_"):
+                del rows[topic, instance]
+
+    log = px4.write(tmp_path / "log.ulg", flight, edit=edit)
+    line = one_line(run(log, tmp_path / "a.ulg"))
+    assert "vehicle_imu.0 1.2%" in line
+    assert "--anyway" in line
+    assert not (tmp_path / "a.ulg").exists()
+    done = run(log, tmp_path / "a.ulg", "--anyway")
+    assert done.exit_code == 0, done.output
+    data = ULog(str(tmp_path / "a.ulg")).get_dataset("vehicle_imu").data
+    expected = flight.windows(0)[::100]
+    assert data["timestamp_sample"].tolist() == expected["timestamp_sample"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "text"),
+    [
+        ("a.ulg", ("--topic", "sensor_gyro_fifo.0"), "both sensors of an IMU"),
+        ("a.ulg", ("--topic", "vehicle_imu.0"), "1.2% in vehicle_imu.0"),
+        ("a.ulg", ("--topic", "vehicle_imu.7"), "no IMU topic 'vehicle_imu.7'"),
+        ("a.ulg", ("--rate", "-3"), "rate_hz above 0, got -3.0"),
+        ("a.foo", (), "no writer for the ending '.foo'"),
+        ("there.ulg", (), "there.ulg: exists already; pass --force"),
+        ("no/a.ulg", (), "No such file or directory"),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_1(flight_log, tmp_path, target, options, text):
+    (tmp_path / "there.ulg").touch()
+    assert text in one_line(run(flight_log, tmp_path / target, *options))
+    assert not (tmp_path / "a.ulg").exists()
+    assert (tmp_path / "there.ulg").stat().st_size == 0
+
+
+def test_a_file_that_is_not_there_or_no_recording_is_named(tmp_path):
+    assert "nope.ulg: No such file" in one_line(run(tmp_path / "nope.ulg", tmp_path / "a.ulg"))
+    (tmp_path / "b.bin").write_bytes(b"\x00\x01\x02" * 50)
+    assert "b.bin: " in one_line(run(tmp_path / "b.bin", tmp_path / "a.ulg"))
+
+
+def test_a_target_or_a_purpose_is_needed_and_the_target_is_not_the_source(flight_log):
+    before = flight_log.read_bytes()
+    for arguments in ((), (flight_log,), (flight_log, flight_log, "--force")):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert "Error" in done.stderr
+    assert "--verify or --self-test" in " ".join(run(flight_log).stderr.replace("│", "").split())
+    assert flight_log.read_bytes() == before
+
+
+# Self-test
+
+# (amplitude, Hz, samples a second, samples a window) and drift: px4 with rate samples, better.
+PUBLISHED = {
+    ("coning", 1.0, 10.0, 200.0, 4): (480, 173, 0.343),
+    ("coning", 1.0, 50.0, 800.0, 4): (3586, 1330, 3.98),
+    ("coning", 1.0, 20.0, 400.0, 2): (255, 253, 0.689),
+    ("sculling", 1.0, 50.0, 800.0, 4): (3.17e-2, 3.31e-2, 3.7e-5),
+    ("sculling", 1.0, 20.0, 400.0, 2): (5.63e-3, 6.97e-3, 1.5e-5),
+}
+
+
+@pytest.mark.parametrize("mode", ["savage", "px4"])
+def test_the_self_test_gives_the_drift_of_a_mode_beside_theory(mode):
+    report, done = run_json("--self-test", "--mode", mode)
+    assert done.exit_code == 0
+    rows = {
+        (row["motion"], round(row["amplitude_deg"], 6), row["frequency_hz"], row["rate_hz"],
+         row["samples_per_window"]): row
+        for row in report["rows"]
+    }  # fmt: skip
+    for case, (uncorrected, px4, better) in PUBLISHED.items():
+        row = rows[case]
+        assert row["uncorrected"] == pytest.approx(uncorrected, rel=0.01)
+        assert row["px4"] == pytest.approx(px4, rel=0.01)
+        assert row["drift"] == pytest.approx(px4 if mode == "px4" else better, rel=0.05)
+        assert row["unit"] == ("deg/h" if case[0] == "coning" else "m/s^2")
+    packet_s = report["packet_interval_s"]
+    assert report["px4_packet_delay_s"] == pytest.approx(packet_s / 2, rel=1e-3)
+    delay_s = packet_s / 2 if mode == "px4" else 0.0
+    assert report["packet_delay_s"] == pytest.approx(delay_s, abs=packet_s / 1000)
+
+
+def test_the_table_has_a_row_for_every_motion_and_the_delays_below():
+    done = run("--self-test")
+    lines = done.stdout.splitlines()
+    assert "mode savage" in lines[0]
+    (row,) = (
+        line.split()
+        for line in lines
+        if line.startswith("coning 1 deg, 10 Hz") and "200 Hz" in line
+    )
+    assert row[-5:] == ["deg/h", "480", "173", "0.343", "505"]
+    assert sum(line.startswith(("coning", "sculling")) for line in lines) == 11
+    assert "lag 0.000 ms behind, those of PX4 0.625 ms" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "samples_per_s", "samples"),
+    [
+        (("--rate", 100), {400.0}, {4}),
+        (("--rate", 100, "--samples", 8), {800.0}, {8}),
+    ],
+)
+def test_rate_is_of_windows_and_samples_are_of_one_window(options, samples_per_s, samples):
+    rows = run_json("--self-test", *options)[0]["rows"]
+    assert {row["rate_hz"] for row in rows} == samples_per_s
+    assert {row["samples_per_window"] for row in rows} == samples
+    for row in rows:
+        if row["motion"] == "coning":  # theory at the rate of windows
+            spin = 2 * np.pi * row["frequency_hz"]
+            window_s = row["samples_per_window"] / row["rate_hz"]
+            cone = np.radians(row["amplitude_deg"])
+            drift = spin * (1 - np.cos(cone)) * (1 - np.sinc(spin * window_s / np.pi))
+            assert row["uncorrected"] == pytest.approx(np.degrees(drift) * 3600, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--rate", "0"), "rate_hz"),
+        (("--samples", "0"), "samples_per_window of 1 or more"),
+        (("--rate", "100", "--samples", "0"), "1 or more"),
+        (("--rate", "nan"), "rate_hz"),
+        (("--rate", "inf"), "rate_hz"),
+    ],
+)
+def test_a_self_test_of_nothing_is_one_line(options, text):
+    assert text in one_line(run("--self-test", *options))
