@@ -9,13 +9,14 @@ import numpy as np
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from enum import StrEnum
 
     from strapdown._typing import ArrayLike, FloatArray
 
     Named = TypeVar("Named", bound=StrEnum)
 
-__all__ = ["as_finite", "as_floats", "as_member"]
+__all__ = ["as_finite", "as_floats", "as_member", "as_three"]
 
 
 def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
@@ -57,6 +58,21 @@ def as_finite(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
         index = f"[{','.join(map(str, first))}]" if first else ""
         raise ValueRangeError(f"expected finite {name}, got {name}{index} = {array[first]}")
     return array
+
+
+def as_three(vector: Sequence[float], name: str) -> tuple[float, float, float]:
+    """Return a vector as three floats: for streams, where an array would take too long.
+
+    Raises
+    ------
+    ShapeError
+        There are more or fewer.
+    """
+    try:
+        x, y, z = vector
+    except ValueError:
+        raise ShapeError(f"expected {name} of 3 components, got {len(vector)}") from None
+    return float(x), float(y), float(z)
 
 
 def as_member(enumeration: type[Named], value: object, kind: str) -> Named:

@@ -67,12 +67,18 @@ def _compiled_scope(module_name: str) -> dict[str, Any]:
     return scope
 
 
-def _jit(kernel: FunctionType, scope: dict[str, Any], name: str, **options: bool) -> FunctionType:
+def _jit(
+    kernel: FunctionType, scope: dict[str, Any], name: str, *, no_cpython_wrapper: bool
+) -> FunctionType:
     """Return a kernel to be compiled, under a name for its file in the cache."""
     from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
 
     twin = FunctionType(kernel.__code__, scope, name, kernel.__defaults__)
     twin.__qualname__ = name
     twin.__module__ = kernel.__module__
-    options |= {"forceinline": scope.get("INLINE", False), "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {
+        "forceinline": scope.get("INLINE", False),
+        "no_cpython_wrapper": no_cpython_wrapper,
+        "no_cfunc_wrapper": True,
+    }
     return cast("FunctionType", njit(cache=True, nogil=True, fastmath=False, **options)(twin))

@@ -69,6 +69,15 @@ def test_increments_of_a_log_become_imu_messages_in_flu(log, logged, tmp_path):
     assert any("vehicle_imu.1" in note and "too little" in note for note in report["notes"])
 
 
+def test_what_a_log_has_lost_is_said(log, tmp_path):
+    notes = convert_json(log, tmp_path / "a.mcap")["notes"]
+    assert "dropouts: 1, together 30 ms" in notes
+    throttled = log.with_name("sample_logging_tagged_and_default_params.ulg")
+    notes = convert_json(throttled, tmp_path / "b.mcap")["notes"]
+    assert any("sensor_combined: 665 of 2027 steps are longer" in note for note in notes)
+    assert any("sensor_combined: the intervals cover 7" in note for note in notes)
+
+
 def test_increments_stay_increments_on_request(log, logged, tmp_path):
     convert(log, tmp_path / "a.mcap", "--increments", "--clock", "boot")
     back = strapdown.open(tmp_path / "a.mcap").increments["vehicle_imu.1"]

@@ -208,3 +208,86 @@ def test_after_damage_reading_goes_on_at_the_next_records(log):
     read = px4_log.load(path, salvage=True)
     assert (read.counts["D"], read.counts["S"]) == (6, 1)
     assert read.report.lost_bytes == 100
+
+
+@pytest.mark.parametrize("first", ["part", "whole"])
+def test_a_topic_may_be_part_of_another_topic_with_the_padding_at_its_end(first, log):
+    part = record("F", b"part:uint64_t timestamp;uint16_t x;uint8_t[6] _padding0;")
+    whole = record("F", b"whole:uint64_t timestamp;part[2] p;uint32_t y;uint8_t[4] _padding0;")
+    subscriptions = record("A", b"\0\0\0part"), record("A", b"\0\1\0whole")
+    rows = (
+        record("D", struct.pack("<HQH", 0, 2_000_000, 7)),
+        record("D", struct.pack("<HQQH6xQH6xI", 1, 2_000_000, 11, 12, 13, 14, 15)),
+    )
+    read = px4_log.load(log(part, whole, *subscriptions, *rows))
+    read.rows(first)  # the type that is asked for first must not decide for the other
+    assert read.rows("part").tolist() == [(2_000_000, 7)]
+    rows_of_whole = read.rows("whole")
+    assert rows_of_whole["p"].tolist() == [[(11, 12), (13, 14)]]
+    assert rows_of_whole["y"].tolist() == [15]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 5, 15])
+def test_a_record_of_a_newer_writer_is_passed_over_although_the_file_is_cut_behind_it(cut, log):
+    whole = *START, row(2_000_000), record("Z", b"new"), row(2_000_001)
+    path = log(*whole, row(2_000_002)[:cut])
+    with pytest.raises(TruncatedError) as caught:
+        px4_log.load(path)
+    assert caught.value.offset == 16 + sum(map(len, whole))
+    read = px4_log.load(path, salvage=True)
+    assert read.rows("t")["timestamp"].tolist() == [2_000_000, 2_000_001]
+    assert (read.report.lost_bytes, read.report.skipped) == (cut, {"records of type 90": 1})
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        (record("S", SYNC),),
+        (record("F", b"u:uint64_t timestamp;float v;"),),
+        (record("A", b"\1\1\0t"),),
+    ],
+    ids=["sync", "format", "subscription"],
+)
+def test_one_record_that_cannot_be_chance_is_enough_to_go_on_with(behind, log):
+    before = (START[0],) if behind[0][2:3] == b"F" else START
+    path = log(*before, b"\xff" * 50, *behind)
+    read = px4_log.scan_ulog(path, salvage=True)
+    assert read.report.lost_bytes == 50
+    assert sum(read.counts.values()) == len(before) + 1
+
+
+def test_the_rows_of_a_format_right_behind_damage_are_read(log):
+    other = record("F", b"u:uint64_t timestamp;double v;"), record("A", b"\0\1\0u")
+    rows = [record("D", struct.pack("<HQd", 1, 2_000_000 + k, 0.5)) for k in range(3)]
+    path = log(START[0], record("I", b"\x50"), *other, *rows)
+    assert px4_log.load(path, salvage=True).topics["u", 0].rows == 3
+
+
+def test_a_log_that_was_appended_to_and_then_cut_keeps_its_parts(log):
+    half = row(2_000_001)[:-2]
+    parts = [b"".join([*START, row(2_000_000), half]), row(2_000_002), row(2_000_003) * 9]
+    begin = 16 + len(flags())
+    offsets = [begin + len(parts[0]), begin + len(parts[0]) + len(parts[1]), begin + 2000]
+    path = log(flags(*offsets, incompatible=b"\1" + bytes(7)), *parts)
+    with pytest.raises(TruncatedError) as caught:
+        px4_log.load(path)
+    assert caught.value.offset == 16
+    read = px4_log.load(path, salvage=True)
+    expected = [2_000_000, 2_000_002, *[2_000_003] * 9]
+    assert read.rows("t")["timestamp"].tolist() == expected
+    assert read.counts["B"] == 1
+    assert "offsets of appended parts" in read.report.damage[0]
+
+
+@pytest.mark.parametrize("head", [b"6", b"6\0\0"], ids=["L", "C"])
+def test_a_text_that_swallowed_other_records_is_damage(head, log):
+    kind = "L" if len(head) == 1 else "C"
+    lines = [head + struct.pack("<Q", 2_000_000) + text for text in (b"good", b"good\0")]
+    swallowing = record(kind, lines[0] + row(2_000_001))
+    path = log(*START, *(record(kind, line) for line in lines), swallowing, row(2_000_002))
+    with pytest.raises(FormatError, match="a level of 0 to 7 and a text") as caught:
+        px4_log.load(path)
+    assert caught.value.offset == path.stat().st_size - len(swallowing) - len(row(0))
+    read = px4_log.load(path, salvage=True)
+    assert [line.text.rstrip("\0") for line in read.texts] == ["good", "good"]
+    assert 2_000_002 in read.rows("t")["timestamp"]

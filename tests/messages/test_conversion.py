@@ -623,3 +623,32 @@ def test_the_error_of_a_strict_conversion_names_everything_in_one_line():
         conversion.imu_from_ros(source, strict=True)
     assert caught.value.lost == ("frame_id", "seq")
     assert "\n" not in str(caught.value)
+
+
+class TestWhatWasNotMeasured:
+    """A triad that is NaN in all its axes is absent: ``sensor_msgs/Imu`` says so by -1."""
+
+    series = ImuSeries(
+        [1, 2, 3],
+        [[np.nan] * 3, [0.1, 0.2, 0.3], [0.1, np.nan, 0.3]],
+        [[1.0, 2.0, 3.0], [np.nan] * 3, [np.nan, np.nan, 3.0]],
+    )
+
+    @pytest.mark.parametrize("covariance", [None, np.tile(np.eye(3) * 0.04, (3, 1, 1))])
+    def test_a_message_says_it_for_its_row_alone(self, covariance):
+        whole = self.series.replace(
+            angular_velocity_covariance=covariance, specific_force_covariance=covariance
+        )
+        known = 0.0 if covariance is None else 0.04
+        ros = conversion.ros_from_series(whole).values
+        horus = conversion.imu_from_series(whole)
+        for gyro, accel in (
+            (ros[:, 16:25], ros[:, 28:37]),
+            (horus["angular_velocity_covariance"], horus["linear_acceleration_covariance"]),
+        ):
+            assert gyro[:, 0].tolist() == [-1.0, known, known]
+            assert accel[:, 0].tolist() == [known, -1.0, known]
+            assert not gyro[0, 1:].any()
+
+    def test_a_series_without_covariances_reads_back_equal(self):
+        assert conversion.series_from_ros(conversion.ros_from_series(self.series)) == self.series

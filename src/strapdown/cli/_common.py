@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -15,14 +16,49 @@ if TYPE_CHECKING:
     from strapdown.formats import ReadReport
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["Force", "Input", "Output", "Topic", "frames_of", "read_losses", "working"]
+__all__ = [
+    "OF_RATES",
+    "Clock",
+    "Force",
+    "Input",
+    "Output",
+    "Topic",
+    "counts_from_1970",
+    "frames_of",
+    "read_losses",
+    "working",
+]
+
+OF_RATES = (".mcap", ".bag", ".csv")
+"""Endings of formats whose users expect rates, and the time of the world."""
+
+
+class Since(StrEnum):
+    """From when stamps count."""
+
+    BOOT = "boot"
+    EPOCH = "epoch"
+
 
 Input: TypeAlias = Annotated[Path, typer.Argument(help="A recording, recognised by content.")]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 Topic: TypeAlias = Annotated[
     str | None, typer.Option("--topic", help="The topic to use where the input holds several.")
 ]
+Clock: TypeAlias = Annotated[
+    Since | None,
+    typer.Option(
+        "--clock",
+        help="Stamps count from the start of the autopilot or from 1970; by default the latter in "
+        ".mcap, .bag and .csv.",
+    ),
+]
 Output: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+
+
+def counts_from_1970(clock: Since | None, target: Path) -> bool:
+    """Return whether the stamps of a file to write are to count from 1970."""
+    return target.suffix.lower() in OF_RATES if clock is None else clock is Since.EPOCH
 
 
 def read_losses(report: ReadReport) -> list[str]:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import strapdown.formats as files
-from strapdown.cli._common import Force, Input, Topic, read_losses, working
+from strapdown.cli._common import (
+    OF_RATES,
+    Clock,
+    Force,
+    Input,
+    Topic,
+    counts_from_1970,
+    read_losses,
+    working,
+)
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import UnknownNameError
 from strapdown.formats.rates import RateOptions, RateStream
@@ -19,22 +28,12 @@ if TYPE_CHECKING:
 
     from strapdown.formats import Recording
 
-_OF_RATES = (".mcap", ".bag", ".csv")
-"""Endings of formats whose users expect rates, and the time of the world."""
-
 
 class At(StrEnum):
     """Which time of its interval stamps a mean rate."""
 
     MIDDLE = "middle"
     END = "end"
-
-
-class Clock(StrEnum):
-    """From when stamps count."""
-
-    BOOT = "boot"
-    EPOCH = "epoch"
 
 
 def convert(
@@ -67,14 +66,7 @@ def convert(
             help="White noise, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
-    clock: Annotated[
-        Clock | None,
-        typer.Option(
-            "--clock",
-            help="Stamps count from the start of the autopilot or from 1970; by default the "
-            "latter in .mcap, .bag and .csv.",
-        ),
-    ] = None,
+    clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
     """Convert a recording; the ending of TARGET names the format.
@@ -94,17 +86,16 @@ def convert(
     """
     if target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
-    of_rates = target.suffix.lower() in _OF_RATES
     gyro_noise, accel_noise = noise or (None, None)
     stream = RateStream(
         RateOptions(
-            rates=of_rates and not increments,
+            rates=target.suffix.lower() in OF_RATES and not increments,
             stamp=stamp.value,
             fifo_delay=fifo_delay,
             attitude=attitude,
             gyro_noise_density=gyro_noise,
             accel_noise_density=accel_noise,
-            epoch=of_rates if clock is None else clock is Clock.EPOCH,
+            epoch=counts_from_1970(clock, target),
         )
     )
     with (
@@ -114,7 +105,7 @@ def convert(
     ):
         for block in _converted(blocks, stream, topic):
             writer.write(block)
-    notes = [*getattr(writer, "notes", ()), *stream.report.lines()]
+    notes = [*writer.notes, *stream.report.lines(topic)]
     data = {
         "input": str(source),
         "output": str(target),

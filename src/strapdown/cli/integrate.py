@@ -12,7 +12,14 @@ from rich.console import RenderableType
 from rich.table import Table
 
 import strapdown.formats as files
-from strapdown.cli._common import Force, Topic, read_losses, working
+from strapdown.cli._common import (
+    Clock,
+    Force,
+    Topic,
+    counts_from_1970,
+    read_losses,
+    working,
+)
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
@@ -22,8 +29,9 @@ from strapdown.formats.px4_integration import (
     write_vehicle_imu,
 )
 from strapdown.formats.px4_verification import verify_log
+from strapdown.formats.rates import SINCE_BOOT
 from strapdown.integration import SampleKind
-from strapdown.px4.self_test import self_test
+from strapdown.px4.drift import self_test
 from strapdown.px4.vehicle_imu import Mode, PipelineSettings
 
 COLUMNS = ("motion", "samples", "window", "unit", "uncorrected", "px4", "this mode", "px4 / this")
@@ -58,6 +66,7 @@ def integrate(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Take what has gaps or a coarse resolution, too.")
     ] = False,
+    clock: Clock = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare a PX4 log with its own sensor_combined.")
     ] = False,
@@ -72,8 +81,9 @@ def integrate(
     """Integrate the samples of a recording into vehicle_imu: delta angle and delta velocity.
 
     Raw FIFO packets of a PX4 log come first, then its sensor messages, both with the calibration
-    of its parameters; series of other files are samples at instants. Without a file,
-    --self-test prints what an integrator leaves of coning and sculling, beside theory.
+    of its parameters; series of other files are samples at instants, but for topics that are
+    known to hold means. Without a file, --self-test prints what an integrator leaves of coning
+    and sculling, beside theory.
 
     Examples
     --------
@@ -103,8 +113,11 @@ def integrate(
     settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=kind, accel_kind=kind)
     with working(f"integrating {source}"):
         made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
+    epoch = counts_from_1970(clock, target)
+    shift_ns = (recording.clock_offset_ns or 0) if epoch else 0
     with working(f"writing {target}"):
-        written = write_vehicle_imu(target, made, force=force)
+        written = write_vehicle_imu(target, made, shift_ns=shift_ns, force=force)
+    notes = [*written.notes, *([SINCE_BOOT] if epoch and not recording.knows_1970 else [])]
     data = {
         "input": str(source),
         "output": str(target),
@@ -112,10 +125,11 @@ def integrate(
         "messages": written.messages,
         "rate_hz": rate,
         "imus": [_as_data(name, imu) for name, imu in made.items()],
+        "notes": notes,
     }
     view = [f"{name}: {_summary(imu)}" for name, imu in made.items()]
     view += [f"{name}: {note}" for name, imu in made.items() for note in imu.notes]
-    view.append(f"wrote {target}: {written.messages} messages")
+    view += [f"wrote {target}: {written.messages} messages", *notes]
     lost = [f"{name}: {line}" for name, imu in made.items() for line in imu.lost]
     return Outcome(data, view, [*read_losses(recording.report), *lost, *written.lost])
 
@@ -140,7 +154,7 @@ def _verified(source: Path, recording: Recording) -> Outcome:
     if recording.log is None:
         raise FormatError("expected a PX4 log to compare with itself", path=source)
     found = verify_log(recording.log)
-    verdict = "the log is made again" if found.accepted else "the log is NOT made again"
+    verdict = f"the samples {'give' if found.accepted else 'do NOT give'} the logged windows"
     table = Table("sensor", "other lengths", "largest deviation", "the same bits", box=None)
     table.add_row(
         "gyroscope",
@@ -154,8 +168,15 @@ def _verified(source: Path, recording: Recording) -> Outcome:
         f"{found.max_accel_residual:.2g} m/s^2",
         f"{found.accel_identical_share:.1%}",
     )
-    left_out = f"{found.skipped_rows} rows and {found.skipped_packets} windows lack their samples"
-    view: list[RenderableType] = [f"{found.windows} windows compared; {left_out}", table, verdict]
+    view: list[RenderableType] = [f"{found.windows} windows compared"]
+    if found.skipped_rows:
+        view.append(
+            f"{found.skipped_rows} rows left out: the first, and those at gaps in the log or at "
+            "changes of sensor or calibration"
+        )
+    if found.skipped_packets:
+        view.append(f"{found.skipped_packets} rows left out: packets of them are missing")
+    view += [table, verdict]
     data = {"input": str(source), "accepted": found.accepted, **asdict(found)}
     lost = read_losses(recording.report)
     return Outcome(data, view, lost if found.accepted else [*lost, verdict])

@@ -32,9 +32,11 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The share, 1 without any time."""
-        span = 0 if self.begin_ns is None else self.end_ns - self.begin_ns
-        return self.covered_ns / span if span > 0 else 1.0
+        """The share: 1 without intervals, 0 where they have no length."""
+        if self.begin_ns is None:
+            return 1.0
+        span_ns = self.end_ns - self.begin_ns
+        return self.covered_ns / span_ns if span_ns > 0 else 0.0
 
     def shortfall(self, name: str, remedy: str) -> list[str]:
         """Return a line with the share and the remedy where too much is missing."""

@@ -39,6 +39,7 @@ class NpzWriter:
     def __init__(self, folder: Path) -> None:
         self.messages = 0
         self.lost: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self._folder = folder
         self._said: dict[str, dict[str, Any]] = {}
         self._columns: dict[str, _ColumnFile] = {}

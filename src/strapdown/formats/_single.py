@@ -124,6 +124,7 @@ class TumWriter:
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
+        self.notes: tuple[str, ...] = ()
         self._path = path
         self._lost: dict[str, None] = {}
         self._left: Counter[tuple[str, str]] = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from strapdown._columns import present
@@ -10,12 +11,12 @@ from strapdown.formats.recording import ReadReport, Recording
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from strapdown._typing import AnyArray
 
-__all__ = ["HOLDS", "Series", "heading", "rebuild", "recording_of", "topics"]
+__all__ = ["HOLDS", "Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
 
 Series: TypeAlias = ImuSeries | Trajectory | Increments
 
@@ -25,6 +26,34 @@ HOLDS: Final[dict[str, type[Series]]] = {
     "increments": Increments,
 }
 """Groups of a recording, and what each topic in them is."""
+_ABOUT: Final = {"name", "sensor.name", "sensor.accel_device_id", "sensor.gyro_device_id"}
+
+
+@dataclass
+class Unheld:
+    """What messages cannot hold of series, in the order in which it was found.
+
+    Attributes
+    ----------
+    lost : dict of str to None
+        Samples, one line a topic.
+    notes : dict of str to None
+        What is said about samples: names, devices, covariances; one line each.
+    """
+
+    lost: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def add(self, topic: str, names: Iterable[str]) -> None:
+        """Take the names of fields of one topic."""
+        samples = []
+        for name in names:
+            if name in _ABOUT or name.endswith("_covariance"):
+                self.notes[f"left out of the file: {name}"] = None
+            else:
+                samples.append(name)
+        if samples:
+            self.lost[f"{topic}: {', '.join(samples)}"] = None
 
 
 def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:

@@ -162,6 +162,8 @@ class Topics:
         For the report.
     coverage : dict of str to float
         Share of the time that the intervals of a topic account for.
+    sensor_combined : dict of str to array of SensorCombined.dtype
+        The messages of IMU topics that hold mean rates.
     """
 
     path: Path
@@ -172,6 +174,7 @@ class Topics:
     notes: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     coverage: dict[str, float] = field(default_factory=dict)
+    sensor_combined: dict[str, NDArray[np.void]] = field(default_factory=dict)
     _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
@@ -233,8 +236,8 @@ class Topics:
                 if isinstance(whole, Batch) and kind in _VECTORS:
                     vectors[kind][topic] = whole
                 else:
-                    _convert(content, topic, kind, whole)
-                    self._cover(topic, kind, whole)
+                    name = _convert(content, topic, kind, whole)
+                    self._cover(name, kind, whole)
             fields = vectors[ros_types.MAGNETIC_FIELD.name]
             choices = {topic: _fields_of(topic, fields, self._said) for topic in content.imu}
             within_ns = MAGNETOMETER_WITHIN_NS
@@ -254,6 +257,8 @@ class Topics:
             coverage.add(ends, lengths)
             self.coverage[topic] = coverage.share
             self.notes += coverage.shortfall(topic, _REMEDY)
+            if messages.dtype == SensorCombined.dtype:
+                self.sensor_combined[topic] = messages
 
     def _attach(
         self,
@@ -350,9 +355,9 @@ def _joined(parts: Sequence[Part]) -> Part:
     )
 
 
-def _convert(content: Content, topic: str, kind: str, messages: Any) -> None:  # noqa: ANN401 (what the kind says)
-    """Convert the messages of one topic and put them where they belong."""
-    px4 = _PX4.get(kind)
+def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # noqa: ANN401 (what the kind says)
+    """Put the messages of one topic where they belong, converted; return their name there."""
+    px4, name = _PX4.get(kind), topic
     if px4 is VehicleImu:
         content.increments[topic] = increments_from_vehicle_imu(messages)
     elif px4 in _PX4_TRACKS or kind in _ROS_TRACKS:
@@ -363,6 +368,7 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> None:  #
         name = f"{topic} ({kind})" if topic in content.imu else topic
         others = series_from_imu if kind == HORUS_IMU else series_from_ros
         content.imu[name] = _PX4_IMU[px4](messages) if px4 else others(messages)
+    return name
 
 
 def _fields_of(imu: str, fields: Mapping[str, Batch], said: Said) -> list[str]:

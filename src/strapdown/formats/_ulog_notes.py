@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.formats._coverage import Coverage
 from strapdown.formats._plausible import Tally, suspicions
 from strapdown.formats._salvage import Places
 from strapdown.px4.device_id import DeviceId
@@ -78,8 +79,11 @@ class StreamNotes:
     @property
     def coverage(self) -> dict[str, float]:
         """The intervals of a stream over the time that it spans, by name."""
-        shares = {name: stream.coverage for name, stream in self._streams.items()}
-        return {name: share for name, share in shares.items() if share is not None}
+        return {
+            name: stream.covered.share
+            for name, stream in self._streams.items()
+            if stream.end_ns is not None
+        }
 
     def lines(self) -> list[str]:
         """Return one line for each thing."""
@@ -108,9 +112,8 @@ class _Stream:
         self._median_ns = 0.0
         self._long = 0
         self._longest_ns, self._longest_row = 0, 0
-        self._begin_ns: int | None = None
-        self._end_ns = 0
-        self._covered_ns = 0
+        self.covered = Coverage()
+        self.end_ns: int | None = None  # of the last interval
         self._loose, self._lost_ns = 0, 0
 
     def add(self, t_ns: IntArray) -> None:
@@ -128,23 +131,12 @@ class _Stream:
 
     def cover(self, ends_ns: IntArray, dt_ns: IntArray) -> None:
         """Look at the intervals of the rows; each should begin where the one before ends."""
-        if self._begin_ns is None:
-            self._begin_ns = int(ends_ns[0] - dt_ns[0])
-            self._end_ns = self._begin_ns
-        steps = np.diff(ends_ns, prepend=self._end_ns)
-        loose = steps - dt_ns
+        begin_ns = ends_ns[0] - dt_ns[0] if self.end_ns is None else self.end_ns
+        loose = np.diff(ends_ns, prepend=begin_ns) - dt_ns
         self._loose += int(np.count_nonzero(loose > 0))
         self._lost_ns += int(loose[loose > 0].sum())
-        self._covered_ns += int(dt_ns.sum())
-        self._end_ns = int(ends_ns[-1])
-
-    @property
-    def coverage(self) -> float | None:
-        """The sum of the intervals over the time from the first to the last."""
-        if self._begin_ns is None:
-            return None
-        span_ns = self._end_ns - self._begin_ns
-        return self._covered_ns / span_ns if span_ns > 0 else 0.0
+        self.covered.add(ends_ns, dt_ns)
+        self.end_ns = int(ends_ns[-1])
 
     def lines(self) -> list[str]:
         """Return one line for each kind of gap."""

@@ -119,6 +119,7 @@ class SeriesReader:
         self._fifo = FifoReader()
         self._magnetic: dict[Topic, bool] = {}
         self._unplaced: dict[str, list[BoolArray]] = {}
+        self._combined: dict[str, NDArray[np.void]] = {}
 
     def block(self, rows: Mapping[Topic, NDArray[np.void]]) -> Recording:
         """Read the rows that a block has of each topic.
@@ -128,6 +129,7 @@ class SeriesReader:
         FormatError
             A field that is needed is not there or of another kind, or a time is impossible.
         """
+        self._combined = {}
         with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, doubles
             sound = {topic: self._sound(topic, found) for topic, found in rows.items()}
             read = {_name(topic): self._series(topic, sound) for topic in sorted(sound)}
@@ -138,6 +140,7 @@ class SeriesReader:
             imu=imu,
             trajectories={k: each for k, each in read.items() if isinstance(each, Trajectory)},
             increments={k: each for k, each in read.items() if isinstance(each, Increments)},
+            sensor_combined=self._combined,
         )
 
     def _series(
@@ -239,6 +242,7 @@ class SeriesReader:
         ends_ns = records["timestamp"].astype(np.int64) * NS_PER_US
         dt_ns = records["gyro_integral_dt"].astype(np.int64) * NS_PER_US
         self._streams.see(_name(topic), series, records, (ends_ns, dt_ns))
+        self._combined[_name(topic)] = records
         return self._with_magnetometer(topic, series, rows)
 
     def _readings(self, name: str, records: NDArray[np.void], absent: tuple[str, ...]) -> ImuSeries:

@@ -3,7 +3,7 @@
 Types and topics are those of :mod:`strapdown.formats.mcap_writer`, in their ROS 1 form; headers
 count from 0 on each topic. Increments are ``px4_msgs/VehicleImu`` with its definition, so that
 tools which read definitions read it, although ROS 1 has no such package. A bag has no place for
-more than messages: what these cannot hold is named as lost.
+more than messages: samples that these cannot hold are named as lost, names and devices in notes.
 
 References
 ----------
@@ -20,7 +20,7 @@ import numpy as np
 
 from strapdown.formats._mcap_parts import in_turn, parts_of
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import topics
+from strapdown.formats._tables import Unheld, topics
 from strapdown.formats.recording import WriteReport
 from strapdown.messages.cdr import Batch
 from strapdown.messages.conversion import losses
@@ -58,7 +58,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
     """
     with bag_writer(path, force=force) as blocks:
         blocks.write(recording)
-    return WriteReport("rosbag1", blocks.messages, tuple(blocks.lost))
+    return WriteReport("rosbag1", blocks.messages, tuple(blocks.lost), tuple(blocks.notes))
 
 
 @contextmanager
@@ -96,7 +96,7 @@ class BagBlocks:
         self._connections: dict[tuple[str, str], Connection] = {}
         self._own: dict[str, set[str]] = {}
         self._counts: Counter[int] = Counter()
-        self._lost: dict[str, None] = {}
+        self._unheld = Unheld()
 
     @property
     def messages(self) -> int:
@@ -105,8 +105,13 @@ class BagBlocks:
 
     @property
     def lost(self) -> list[str]:
-        """What messages cannot hold, one line a topic."""
-        return list(self._lost)
+        """Samples that messages cannot hold, one line a topic."""
+        return list(self._unheld.lost)
+
+    @property
+    def notes(self) -> list[str]:
+        """What else they cannot hold, one line each."""
+        return list(self._unheld.notes)
 
     def write(self, block: Recording) -> None:
         """Append the messages of a block.
@@ -123,8 +128,7 @@ class BagBlocks:
             own, _, _ = parts_of(topic, series, others)
             self._own[topic] = {part.topic for part in own}
             parts += own
-            if unheld := _unheld(topic, series):
-                self._lost[f"{topic}: {', '.join(unheld)}"] = None
+            self._unheld.add(topic, _unheld(topic, series))
         connections = [self._connection(part.topic, part.kind) for part in parts]
         for rows, turns in in_turn(parts):
             waiting = []

@@ -37,6 +37,11 @@ class BlockWriter(Protocol):
         """What the blocks held and the file cannot, one line each."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What else a user should know, one line each."""
+        ...
+
     def write(self, block: Recording) -> None:
         """Append the rows of a block; topics keep their columns and frames."""
         ...

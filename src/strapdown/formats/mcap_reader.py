@@ -93,4 +93,4 @@ def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording
         damage=tuple(topics.damage),
         coverage=topics.coverage,
     )
-    return Recording(path, report, *content)
+    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)

@@ -103,6 +103,7 @@ class McapBlocks:
     """Takes a recording block by block."""
 
     def __init__(self, writer: McapWriter) -> None:
+        self.notes: tuple[str, ...] = ()
         self._writer = writer
         self._lost: dict[str, None] = {}
 

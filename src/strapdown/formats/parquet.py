@@ -105,6 +105,7 @@ class ParquetWriter:
     def __init__(self, path: Path) -> None:
         self.messages = 0
         self.lost: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self._path = path
         self._file: Any = None
         self._said: dict[str, dict[str, Any]] = {}

@@ -7,8 +7,8 @@ What PX4 logs of one IMU comes in several stages, and the earliest that is whole
 2. ``sensor_gyro`` and ``sensor_accel``, where they are logged at their full rate.
 3. ``sensor_combined``, then ``vehicle_imu``: windows already, which keep their lengths.
 
-Series of other files are samples at instants, unless they are said to be means; the increments
-of other files are windows already.
+Series of other files are samples at instants, unless they are said or known to be means;
+``sensor_combined`` messages and the increments of other files are windows already.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from strapdown._version import __version__
 from strapdown.errors import FormatError
 from strapdown.formats import write
 from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
+from strapdown.formats._mean_rates import with_kinds
 from strapdown.formats._px4_raw import imu_pairs, parameters_of, release_of, thermal_of
 from strapdown.formats.recording import Recording, WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
@@ -51,7 +52,7 @@ from strapdown.px4.vehicle_imu import (
     vehicle_imu_from_sensors,
     vehicle_imu_from_series,
 )
-from strapdown.units import NS_PER_S
+from strapdown.units import NS_PER_S, NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,6 +101,18 @@ class MadeImu:
     result: PipelineResult | None
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+
+    def shifted(self, shift_ns: int) -> MadeImu:
+        """Return the same with another time for all stamps, of whole microseconds."""
+        result = self.result
+        if result is not None:
+            result = replace(result, status=_shifted(result.status, shift_ns))
+        return replace(
+            self,
+            vehicle_imu=_shifted(self.vehicle_imu, shift_ns),
+            increments=self.increments.replace(t_ns=self.increments.t_ns + shift_ns),
+            result=result,
+        )
 
 
 def vehicle_imu_from_recording(
@@ -152,7 +165,7 @@ def vehicle_imu_from_recording(
 
 
 def write_vehicle_imu(
-    path: Path, made: Mapping[str, MadeImu], *, force: bool = False
+    path: Path, made: Mapping[str, MadeImu], *, shift_ns: int = 0, force: bool = False
 ) -> WriteReport:
     """Write ``vehicle_imu``; a ULog also gets ``vehicle_imu_status``.
 
@@ -162,6 +175,8 @@ def write_vehicle_imu(
         Its ending names the format.
     made : mapping of str to MadeImu
         As :func:`vehicle_imu_from_recording` gives them.
+    shift_ns : int
+        What is added to all stamps, such as the ``clock_offset_ns`` of the recording [ns].
     force : bool
         Replace a file that exists.
 
@@ -174,6 +189,8 @@ def write_vehicle_imu(
     FileExistsError, UnknownNameError, ValueRangeError
         As :func:`strapdown.formats.write`.
     """
+    if shift_ns:
+        made = {name: imu.shifted(shift_ns) for name, imu in made.items()}
     if path.suffix.lower() != ".ulg":
         increments = {name: imu.increments for name, imu in made.items()}
         return write(path, Recording(increments=increments), force=force)
@@ -194,9 +211,9 @@ def _from_topic(
 ) -> MadeImu:
     """Integrate the samples of one topic, or take its windows over."""
     name = topic or _longest(recording)
-    logged = {} if recording.log is None else _windows(recording.log)
-    if name in logged or name in recording.increments:
-        made = _taken(name, logged[name] if name in logged else recording.increments[name])
+    windows = _windows_of(recording, name)
+    if windows is not None:
+        made = _taken(name, windows)
         if not anyway:
             _refuse_uncovered(name, _share(made.increments), recording)
         return made
@@ -209,8 +226,18 @@ def _from_topic(
         )
     if not anyway:
         _refuse_uncovered(name, recording.report.coverage.get(name, 1.0), recording)
-    result = vehicle_imu_from_series(series, settings)
-    return _made(name, result)
+    settings, notes = with_kinds(settings, recording, name, anyway=anyway)
+    return replace(_made(name, vehicle_imu_from_series(series, settings)), notes=notes)
+
+
+def _windows_of(recording: Recording, name: str) -> NDArray[np.void] | Increments | None:
+    """Return the windows that a topic holds, if it holds any."""
+    logged = {} if recording.log is None else _windows(recording.log)
+    if name in logged:
+        return logged[name]
+    if name in recording.sensor_combined:
+        return vehicle_imu_from_sensor_combined(recording.sensor_combined[name])
+    return recording.increments.get(name)
 
 
 def _longest(recording: Recording) -> str:
@@ -241,6 +268,13 @@ def _refuse_uncovered(name: str, share: float, recording: Recording) -> None:
             path=recording.path,
             topic=name,
         )
+
+
+def _shifted(records: NDArray[np.void], shift_ns: int) -> NDArray[np.void]:
+    shifted = records.copy()
+    for name in {"timestamp", "timestamp_sample"}.intersection(records.dtype.names or ()):
+        shifted[name] += np.uint64(shift_ns // NS_PER_US)
+    return shifted
 
 
 def _share(increments: Increments) -> float:

@@ -1,43 +1,46 @@
 """Recordings in which every IMU is a series of rates, as ROS and tables of samples want it.
 
-Increments become mean rates over their intervals, stamped at the middle; an attitude can stand
-beside them, the clock can be that of the world, white noise can become covariances. A long
-recording goes through block by block.
+Increments become mean rates over their intervals, stamped at the middle, as the rates of
+``sensor_combined`` are; an attitude can stand beside them, the clock can be that of the world,
+white noise can become covariances. A long recording goes through block by block.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import numpy as np
 
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
-from strapdown.formats.px4_log import load
+from strapdown.formats._log_beside import LogBeside, latest
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.messages.conversion import fifo_delays_ns, join_attitude, series_from_increments
-from strapdown.messages.px4 import VehicleAttitude, VehicleImuStatus
+from strapdown.messages.conversion import (
+    fifo_delays_ns,
+    join_attitude,
+    series_from_increments,
+    white_noise_covariance,
+)
+from strapdown.messages.conversion_px4 import Stamp
+from strapdown.messages.px4 import VehicleAttitude
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_S, NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Mapping
 
     from strapdown._typing import IntArray
-    from strapdown.formats.px4_log import Px4Log
-    from strapdown.messages.conversion_px4 import Stamp
-    from strapdown.messages.uorb import UorbMessage
 
     Held = TypeVar("Held", ImuSeries, Increments, Trajectory)
+    Entry = TypeVar("Entry")
 
-__all__ = ["AUTO", "RateOptions", "RateReport", "RateStream"]
+__all__ = ["AUTO", "SINCE_BOOT", "RateOptions", "RateReport", "RateStream"]
 
 AUTO: Final = "auto"
 """Stands for the attitude that the vehicle estimated of itself."""
+SINCE_BOOT: Final = "stamps count from the start of the autopilot; the log has no other clock"
 _PATIENCE_NS: Final = 2 * NS_PER_S
 """Rows that are farther than this behind the last attitude go on without one."""
 _KEPT: Final = 64
@@ -47,12 +50,12 @@ _REMEDY: Final = "log or send vehicle_imu or sensor_combined at its full rate"
 
 @dataclass(frozen=True)
 class RateOptions:
-    """What becomes of increments, attitude and stamps.
+    """What becomes of increments, mean rates with known intervals, attitude and stamps.
 
     Parameters
     ----------
     rates : bool
-        Whether increments become rates.
+        Whether increments become rates. Means are rates already.
     stamp : {"middle", "end"}
         Which time of an interval stamps its rate.
     fifo_delay : bool
@@ -85,7 +88,7 @@ class RateReport:
     rows, clipped, joined : dict of str to int
         Rows of an IMU; of them with a saturated axis, and with an attitude that was joined.
     coverage : dict of str to Coverage
-        Of increments.
+        Of the intervals of mean rates.
     delayed : dict of str to bool
         Whether the delay of a FIFO is known, where it is asked for.
     shifted_ns : int, optional
@@ -102,31 +105,36 @@ class RateReport:
     shifted_ns: int | None = None
     since_boot: bool = False
 
-    def lines(self) -> list[str]:
-        """Return one line for each thing that a user should know."""
-        lines = [
-            f"{topic}: mean rates over intervals; that of the accelerometer may have ended up to "
-            "half a sample of it earlier or later"
-            for topic in self.coverage
-        ]
-        for topic, coverage in self.coverage.items():
-            lines += coverage.shortfall(topic, _REMEDY)
+    def lines(self, topic: str | None = None) -> list[str]:
+        """Return one line for each thing that a user should know, of one topic or of all."""
+
+        def of(entries: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
+            return ((name, entry) for name, entry in entries.items() if topic in {None, name})
+
+        lines = []
+        if means := [name for name, _ in of(self.coverage)]:
+            lines.append(
+                f"{', '.join(means)}: mean rates over intervals; that of the accelerometer may "
+                "have ended up to half a sample of it earlier or later"
+            )
+        for name, coverage in of(self.coverage):
+            lines += coverage.shortfall(name, _REMEDY)
         lines += [
-            f"{topic}: {count} of {self.rows[topic]} rows are saturated, kept as they are"
-            for topic, count in self.clipped.items()
+            f"{name}: {count} of {self.rows[name]} rows are saturated, kept as they are"
+            for name, count in of(self.clipped)
             if count
         ]
         lines += [
-            f"{topic}: {count} of {self.rows[topic]} rows have the joined attitude"
-            for topic, count in self.joined.items()
+            f"{name}: {count} of {self.rows[name]} rows have the joined attitude"
+            for name, count in of(self.joined)
         ]
         lines += [
-            f"{topic}: no delay is taken off, the recording has no vehicle_imu_status of it"
-            for topic, known in self.delayed.items()
+            f"{name}: no delay is taken off, the recording has no vehicle_imu_status of it"
+            for name, known in of(self.delayed)
             if not known
         ]
         if self.since_boot:
-            lines.append("stamps count from the start of the autopilot; the log has no other clock")
+            lines.append(SINCE_BOOT)
         return lines
 
 
@@ -137,6 +145,11 @@ class RateStream:
     ----------
     options : RateOptions
         What to do.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such stamp.
 
     Attributes
     ----------
@@ -156,12 +169,14 @@ class RateStream:
     """
 
     def __init__(self, options: RateOptions) -> None:
+        if options.stamp not in get_args(Stamp):
+            raise UnknownNameError("stamp", options.stamp, get_args(Stamp))
         self.options = options
         self.report = RateReport()
         self._attitude: Trajectory | None = None
         self._resets: tuple[IntArray, IntArray] | None = None
         self._delays: dict[str, tuple[IntArray, IntArray]] = {}
-        self._log: Px4Log | None = None
+        self._log = LogBeside()
         self._topic: str | None = None
         self._tracks: dict[str, None] = {}
         self._held: dict[str, ImuSeries] = {}
@@ -171,12 +186,12 @@ class RateStream:
 
         Raises
         ------
-        UnknownNameError
-            There is no such stamp.
         ValueRangeError
             A noise density is negative or not finite.
         """
         imu = dict(block.imu)
+        for topic in block.sensor_combined:
+            imu[topic] = self._means(topic, imu[topic], block)
         increments = dict(block.increments)
         if self.options.rates:
             imu |= {topic: self._rates(topic, each, block) for topic, each in increments.items()}
@@ -188,13 +203,14 @@ class RateStream:
             imu = self._join(imu)
         if self.options.epoch:
             self.report.shifted_ns = block.clock_offset_ns
-            self.report.since_boot = block.report.format == "ulog" and block.clock_offset_ns is None
+            self.report.since_boot = not block.knows_1970
         return replace(
             block,
             clock_offset_ns=0 if self.report.shifted_ns is not None else block.clock_offset_ns,
             imu=self._shifted(imu),
             trajectories=self._shifted(block.trajectories),
             increments=self._shifted(increments),
+            sensor_combined={},
         )
 
     def finish(self) -> Recording:
@@ -223,30 +239,39 @@ class RateStream:
         )
         return series.replace(world=WorldFrame.NED) if series.body == BodyFrame.FRD else series
 
+    def _means(self, topic: str, series: ImuSeries, block: Recording) -> ImuSeries:
+        """Return rates that are means already as the options want them."""
+        options, records = self.options, block.sensor_combined[topic]
+        gyro_dt_ns, accel_dt_ns = (
+            records[f"{sensor}_integral_dt"].astype(np.int64) * NS_PER_US
+            for sensor in ("gyro", "accelerometer")
+        )
+        half_ns = gyro_dt_ns // 2
+        ends_ns = series.t_ns + half_ns
+        self.report.coverage.setdefault(topic, Coverage()).add(ends_ns, gyro_dt_ns)
+        delay_ns = self._delay_ns(topic, ends_ns, block)
+        series = series.replace(
+            t_ns=ends_ns - delay_ns - (half_ns if options.stamp == "middle" else 0)
+        )
+        if (gyro := options.gyro_noise_density) is not None:
+            covariance = white_noise_covariance(gyro, gyro_dt_ns)
+            series = series.replace(angular_velocity_covariance=covariance)
+        if (accel := options.accel_noise_density) is not None:
+            covariance = white_noise_covariance(accel, accel_dt_ns)
+            series = series.replace(specific_force_covariance=covariance)
+        return series
+
     def _delay_ns(self, topic: str, t_ns: IntArray, block: Recording) -> int | IntArray:
         """Return the delay of each row, as the latest status before it tells."""
         if not self.options.fifo_delay:
             return 0
         if topic not in self._delays:
-            instance = f"{VehicleImuStatus.topic}.{_instance(topic)}"
-            records = self._logged(block, VehicleImuStatus, instance)
+            records = self._log.status(block, topic)
             stamps = records["timestamp"].astype(np.int64) * NS_PER_US
             self._delays[topic] = stamps, fifo_delays_ns(records)
             self.report.delayed[topic] = len(stamps) > 0
         stamps, delays = self._delays[topic]
-        row = np.searchsorted(stamps, t_ns, side="right") - 1
-        return delays[np.maximum(row, 0)] if len(stamps) else 0
-
-    def _logged(self, block: Recording, kind: type[UorbMessage], topic: str) -> NDArray[np.void]:
-        """Return the messages of a log that a series came from; none where there are none."""
-        place = topic.partition(".")[0], _instance(topic)
-        if self._log is None:
-            self._log = block.log
-        if self._log is None and block.report.format == "ulog":
-            self._log = load(block.path, salvage=True)
-        if self._log is None or place not in self._log.topics:
-            return np.zeros(0, kind.dtype)
-        return self._log.records(kind, place[1], topic=place[0]).records
+        return delays[latest(stamps, t_ns)] if len(stamps) else 0
 
     def _take_attitude(self, block: Recording) -> None:
         """Add the attitudes of a block to those that are in use."""
@@ -260,7 +285,7 @@ class RateStream:
         known = [track] if self._attitude is None else [self._attitude, track]
         self._attitude = Trajectory.concatenate(known)
         if self._resets is None:
-            records = self._logged(block, VehicleAttitude, str(self._topic))
+            records = self._log.records(block, VehicleAttitude, str(self._topic))
             stamps = records["timestamp_sample"].astype(np.int64) * NS_PER_US
             self._resets = stamps, records["quat_reset_counter"].astype(np.int64)
 
@@ -302,8 +327,7 @@ class RateStream:
         """Return the count of resets at each attitude, where a log says it."""
         if self._attitude is None or self._resets is None or not len(self._resets[0]):
             return None
-        row = np.searchsorted(self._resets[0], self._attitude.t_ns, side="right") - 1
-        return self._resets[1][np.maximum(row, 0)]
+        return self._resets[1][latest(self._resets[0], self._attitude.t_ns)]
 
     def _forget(self) -> None:
         """Let go of attitudes that no row to come can need."""
@@ -334,9 +358,3 @@ def _choose(wanted: str, tracks: Mapping[str, Trajectory]) -> str | None:
         return wanted if wanted in tracks else None
     own = [name for name in tracks if not any(word in name.lower() for word in REFERENCE_WORDS)]
     return max(own, key=lambda name: len(tracks[name]), default=None)
-
-
-def _instance(topic: str) -> int:
-    """Return the number behind the name of a topic of a log."""
-    number = topic.rpartition(".")[2]
-    return int(number) if number.isdecimal() else 0

@@ -16,6 +16,8 @@ from strapdown.series import ImuSeries, Increments, Trajectory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
 
+    from numpy.typing import NDArray
+
     from strapdown.formats.px4_log import Px4Log
 
     Held = TypeVar("Held")
@@ -107,6 +109,9 @@ class Recording:
         The whole log, where the file is one of PX4. Not compared.
     clock_offset_ns : int, optional
         Added to the stamps it gives nanoseconds since 1970; None where that is not known.
+    sensor_combined : mapping of str to array of SensorCombined.dtype
+        Of IMU topics whose rows are mean rates over intervals: the messages that they came from,
+        row by row, with the intervals. Not compared.
     """
 
     path: Path = Path()
@@ -116,6 +121,14 @@ class Recording:
     increments: Mapping[str, Increments] = field(default_factory=dict)
     log: Px4Log | None = field(default=None, compare=False, repr=False)
     clock_offset_ns: int | None = None
+    sensor_combined: Mapping[str, NDArray[np.void]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def knows_1970(self) -> bool:
+        """Whether stamps count from 1970, or can; those of a log of PX4 may count from its boot."""
+        return self.clock_offset_ns is not None or self.report.format != "ulog"
 
     def imu_series(self, topic: str | None = None) -> ImuSeries:
         """Return the samples of one IMU.

@@ -114,7 +114,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
         damage=tuple(topics.damage),
         coverage=topics.coverage,
     )
-    return Recording(path, report, *content)
+    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
 
 
 def _is_ros1(path: Path) -> bool:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._version import __version__
-from strapdown.formats._tables import topics
+from strapdown.formats._tables import Unheld, topics
 from strapdown.formats.recording import REFERENCE_WORDS, WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 from strapdown.geometry.frames import BodyFrame
@@ -117,7 +117,7 @@ class UlogBlockWriter:
         writer.add_info("ver_sw", __version__)
         self._writer = writer
         self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
-        self._lost: dict[str, None] = {}
+        self._unheld = Unheld()
 
     @property
     def messages(self) -> int:
@@ -126,14 +126,14 @@ class UlogBlockWriter:
 
     @property
     def lost(self) -> list[str]:
-        """What the messages of PX4 cannot hold, one line a topic."""
+        """Samples that the messages of PX4 cannot hold, one line a topic."""
         late = self._writer.late_rows
-        return [*self._lost, *([f"{late} rows whose stamps go back"] if late else [])]
+        return [*self._unheld.lost, *([f"{late} rows whose stamps go back"] if late else [])]
 
     @property
     def notes(self) -> list[str]:
-        """Which topics got other names, one line each."""
-        lines = []
+        """What else they cannot hold, and which topics got other names, one line each."""
+        lines = list(self._unheld.notes)
         for (source, names), number in self._numbers.items():
             if source not in (*names, *(f"{name}.{number}" for name in names)):
                 written = " and ".join(f"{name}.{number}" for name in names)
@@ -151,9 +151,9 @@ class UlogBlockWriter:
         found = []
         for _, source, series in topics(block):
             found += [(source, rows) for rows in _messages(source, series) if rows]
-            unheld = _unheld(source, series)
-            if unheld:
-                self._lost[f"{source}: {', '.join(unheld)}"] = None
+            self._unheld.add(source, _unheld(source, series))
+            if source.partition(".")[0] == _MEANS:
+                self._unheld.notes[f"left out of the file: that {source} holds means"] = None
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
         self._writer.write_many(
             LoggedRows(_KINDS[topic], self._number(source, tuple(rows)), records, topic)
@@ -253,6 +253,4 @@ def _unheld(source: str, series: Series) -> list[str]:
         unheld.append("t_ns below one microsecond")
     if series.sensor.name:
         unheld.append("sensor.name")
-    if source.partition(".")[0] == _MEANS:
-        unheld.append("that its rows are means over intervals")
     return unheld

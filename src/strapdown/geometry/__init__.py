@@ -1,6 +1,6 @@
 """Rotations, named Euler conventions, frames and gravity."""
 
-from strapdown.geometry import euler, frames, gravity, quaternion
+from strapdown.geometry import euler, frames, gravity, quaternion, rotations
 from strapdown.geometry.euler import EulerConvention
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 
@@ -12,4 +12,5 @@ __all__ = [
     "frames",
     "gravity",
     "quaternion",
+    "rotations",
 ]

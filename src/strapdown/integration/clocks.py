@@ -8,7 +8,7 @@ at its stamps.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from strapdown.integration.increments import Integration
     from strapdown.series import ImuSeries
 
-__all__ = ["integrate_pair", "on_gyro_clock"]
+__all__ = ["SAME_CLOCK", "integrate_pair", "on_gyro_clock"]
 
-_SAME = 0.005
+SAME_CLOCK: Final = 0.005
 """Stamps of one clock differ by no more of the sampling interval than this."""
 
 
@@ -176,7 +176,7 @@ def _is_same_clock(gyro_ns: IntArray, accel_ns: IntArray) -> bool:
     if len(gyro_ns) != len(accel_ns) or len(gyro_ns) < 2:
         return False
     interval = np.median(np.diff(gyro_ns))
-    return bool((np.abs(gyro_ns - accel_ns) <= _SAME * interval).all())
+    return bool((np.abs(gyro_ns - accel_ns) <= SAME_CLOCK * interval).all())
 
 
 def _joined(

@@ -208,9 +208,8 @@ def integrate(
     if isinstance(window, WindowRule):
         rule = rule_of(gyro, accel, window, max_gap_ns)
         is_last = np.zeros(len(series), np.bool_)
-        most = len(series) // (
-            1 if window.interval_min_ns < kernels.UNBOUNDED else window.samples_min
-        )
+        by_time = window.interval_min_ns < kernels.UNBOUNDED
+        most = len(series) // (1 if by_time else window.samples_min)
     else:
         rule = rule_of(gyro, accel, _UNENDING, max_gap_ns)
         is_last = _last_members(series.t_ns, window)
@@ -233,22 +232,19 @@ def integrate(
     out = _taken(out, slice(rows))
     if not isinstance(window, WindowRule):
         out = _taken(out, out.t_ns > window[0])
-    return Integration(
-        Increments(
-            out.t_ns,
-            out.delta_angle if gyro else np.full_like(out.delta_angle, np.nan),
-            out.delta_velocity if accel else np.full_like(out.delta_velocity, np.nan),
-            out.dt_ns if gyro else np.zeros_like(out.dt_ns),
-            out.dt_ns if accel else np.zeros_like(out.dt_ns),
-            gyro_clipping=out.gyro_clipping,
-            accel_clipping=out.accel_clipping,
-            body=series.body,
-            sensor=series.sensor,
-        ),
-        out.coning,
-        out.sculling,
-        report_of(state, tally.tolist(), len(out.t_ns)),
+    increments = Increments(
+        out.t_ns,
+        out.delta_angle if gyro else np.full_like(out.delta_angle, np.nan),
+        out.delta_velocity if accel else np.full_like(out.delta_velocity, np.nan),
+        out.dt_ns if gyro else np.zeros_like(out.dt_ns),
+        out.dt_ns if accel else np.zeros_like(out.dt_ns),
+        gyro_clipping=out.gyro_clipping,
+        accel_clipping=out.accel_clipping,
+        body=series.body,
+        sensor=series.sensor,
     )
+    report = report_of(state, tally.tolist(), len(increments))
+    return Integration(increments, out.coning, out.sculling, report)
 
 
 def increments_from_rates(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from strapdown.errors import ShapeError
+from strapdown._checks import as_three
 from strapdown.integration import _kernels as kernels
 from strapdown.integration.increments import (
     FRESH,
@@ -139,8 +139,8 @@ class IncrementIntegrator:
         state, event = kernels.advance(
             self.state,
             int(t_ns),
-            _three(angular_velocity, "angular_velocity") if self._gyro else kernels.ZERO,
-            _three(specific_force, "specific_force") if self._accel else kernels.ZERO,
+            as_three(angular_velocity, "angular_velocity") if self._gyro else kernels.ZERO,
+            as_three(specific_force, "specific_force") if self._accel else kernels.ZERO,
             gyro_clipping,
             accel_clipping,
             self._rule,
@@ -166,11 +166,3 @@ class IncrementIntegrator:
     def report(self) -> IntegrationReport:
         """What became of the samples so far."""
         return report_of(self.state, self._tally, self._increments)
-
-
-def _three(vector: Sequence[float], name: str) -> kernels.Vector:
-    try:
-        x, y, z = vector
-    except ValueError:
-        raise ShapeError(f"expected {name} of 3 components, got {len(vector)}") from None
-    return float(x), float(y), float(z)

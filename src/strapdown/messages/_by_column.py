@@ -15,13 +15,15 @@ from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
 from strapdown.messages.imu import Imu
 from strapdown.messages.ros import RosImu
 from strapdown.series import ImuSeries
+from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown.messages.uorb import UorbMessage
 
 __all__ = [
     "HORUS",
@@ -31,11 +33,15 @@ __all__ = [
     "as_batch",
     "as_float32",
     "as_records",
+    "axes_from_bits",
+    "bits_from_axes",
     "block",
     "common_id",
     "imu_records",
     "imu_series",
     "normalise",
+    "sampled_ns",
+    "stamped",
     "stamps_from_unsigned",
     "unsigned_from_stamps",
 ]
@@ -49,6 +55,8 @@ HORUS: Final[AbsentForms] = {
     "linear_acceleration_covariance": ROS_ABSENT,
 }
 ROS: Final[AbsentForms] = dict.fromkeys(HORUS, ROS_ABSENT)
+
+_MEASURED: Final = ("angular_velocity", "linear_acceleration")
 
 Messages: TypeAlias = "Record | Iterable[Record] | NDArray[np.void]"
 """One message, many, or a structured array of their ``dtype``."""
@@ -119,6 +127,10 @@ def imu_records(series: ImuSeries, forms: AbsentForms) -> NDArray[np.void]:
     ):
         if covariance is not None:
             records[field] = normal_form(covariance.reshape(-1, 9), forms[field])
+    for quantity in _MEASURED:
+        unmeasured = np.isnan(records[quantity]).all(axis=1)
+        if unmeasured.any():
+            records[f"{quantity}_covariance"][unmeasured] = forms[f"{quantity}_covariance"]
     absent: slice | BoolArray = slice(None)
     if series.q_world_from_body is not None:
         unknown = np.isnan(series.q_world_from_body).any(axis=1)
@@ -134,6 +146,10 @@ def imu_series(records: NDArray[np.void], t_ns: IntArray) -> ImuSeries:
     columns: dict[str, FloatArray | None] = {}
     for field in ROS:
         blocks = records[field]
+        quantity = field.removesuffix("_covariance")
+        if quantity in _MEASURED:  # NaN says already that it is absent
+            unmeasured = np.isnan(records[quantity]).all(axis=1) & (blocks[:, 0] < 0.0)
+            blocks = np.where(unmeasured[:, None], 0.0, blocks) if unmeasured.any() else blocks
         if blocks.any():
             columns[field] = normal_form(blocks, ROS_ABSENT).reshape(-1, 3, 3)
     absent = ~(records["orientation_covariance"][:, :1] >= 0.0)
@@ -149,6 +165,19 @@ def imu_series(records: NDArray[np.void], t_ns: IntArray) -> ImuSeries:
 def common_id(ids: NDArray[np.uint32]) -> int:
     """Return the one value of a column of device ids, or 0."""
     return int(ids[0]) if ids.size and np.all(ids == ids[0]) else 0
+
+
+def bits_from_axes(clipped: BoolArray) -> ByteArray:
+    """Return the bits X=1, Y=2, Z=4 of the axes that are clipped, (N, 3) to (N,)."""
+    x, y, z = clipped.view(np.uint8).T
+    bits: ByteArray = x | y << 1 | z << 2
+    return bits
+
+
+def axes_from_bits(bits: ByteArray) -> ByteArray:
+    """Return 1 for each axis whose bit is set and 0 for others, (N,) to (N, 3)."""
+    axes: ByteArray = bits[:, None] >> np.arange(3, dtype=np.uint8) & np.uint8(1)
+    return axes
 
 
 def as_float32(values: FloatArray, name: str) -> NDArray[np.float32]:
@@ -198,3 +227,28 @@ def unsigned_from_stamps(
     if bad.size:
         raise ValueRangeError(f"expected {name} of 0 to {limit * scale} ns, got {t_ns[bad[0]]}")
     return rounded.astype(dtype)
+
+
+def sampled_ns(records: NDArray[np.void]) -> IntArray:
+    """Return ``timestamp_sample`` of PX4 messages as int64 nanoseconds.
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp reaches 2^63 ns.
+    """
+    return stamps_from_unsigned(records["timestamp_sample"], "timestamp_sample", NS_PER_US)
+
+
+def stamped(kind: type[UorbMessage], t_ns: IntArray) -> NDArray[np.void]:
+    """Return PX4 messages that hold times as both stamps, rounded to microseconds, and zeros.
+
+    Raises
+    ------
+    ValueRangeError
+        A time is negative.
+    """
+    records = np.zeros(len(t_ns), kind.dtype)
+    stamps = unsigned_from_stamps(t_ns, "t_ns", np.uint64, NS_PER_US)
+    records["timestamp"] = records["timestamp_sample"] = stamps
+    return records

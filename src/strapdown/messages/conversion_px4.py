@@ -11,12 +11,15 @@ from strapdown.geometry.frames import BodyFrame
 from strapdown.messages._by_column import (
     as_float32,
     as_records,
+    bits_from_axes,
     common_id,
+    sampled_ns,
+    stamped,
     stamps_from_unsigned,
     unsigned_from_stamps,
 )
 from strapdown.messages.conversion_horus import imu_from_series, series_from_imu
-from strapdown.messages.conversion_px4_rates import clipped_axes, white_noise_covariance
+from strapdown.messages.conversion_px4_rates import white_noise_covariance
 from strapdown.messages.imu import Imu
 from strapdown.messages.losses import refuse_losses
 from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu
@@ -71,9 +74,8 @@ def increments_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> 
     records = as_records(messages, VehicleImu)
     if strict:
         refuse_losses(records, Increments)
-    stamps = records["timestamp_sample"]
     return Increments(
-        stamps_from_unsigned(stamps, "timestamp_sample", NS_PER_US),
+        sampled_ns(records),
         records["delta_angle"],
         records["delta_velocity"],
         stamps_from_unsigned(records["delta_angle_dt"], "delta_angle_dt", NS_PER_US),
@@ -118,9 +120,7 @@ def vehicle_imu_from_increments(
     if strict:
         refuse_losses(increments, VehicleImu)
     increments = increments.in_frames(body=BodyFrame.FRD)
-    records = np.zeros(len(increments), VehicleImu.dtype)
-    stamps = unsigned_from_stamps(increments.t_ns, "t_ns", np.uint64, NS_PER_US)
-    records["timestamp"] = records["timestamp_sample"] = stamps
+    records = stamped(VehicleImu, increments.t_ns)
     for field, interval in (
         ("delta_angle_dt", increments.delta_angle_dt_ns),
         ("delta_velocity_dt", increments.delta_velocity_dt_ns),
@@ -349,4 +349,4 @@ def _or_zero(bits: ByteArray | None) -> ByteArray:
 
 
 def _saturated(values: FloatArray, full_scale: float) -> ByteArray:
-    return clipped_axes(np.abs(values) >= SATURATED * full_scale)
+    return bits_from_axes(np.abs(values) >= SATURATED * full_scale)

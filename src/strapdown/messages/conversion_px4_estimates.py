@@ -16,13 +16,12 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._by_column import (
     as_float32,
     as_records,
-    stamps_from_unsigned,
-    unsigned_from_stamps,
+    sampled_ns,
+    stamped,
 )
 from strapdown.messages.losses import refuse_losses
 from strapdown.messages.px4 import VehicleAttitude, VehicleOdometry
 from strapdown.series import ImuSeries, Trajectory
-from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +156,7 @@ def vehicle_attitude_from_trajectory(
     """
     if strict:
         refuse_losses(trajectory, VehicleAttitude)
-    records = _stamped(trajectory, VehicleAttitude.dtype)
+    records = stamped(VehicleAttitude, trajectory.t_ns)
     records["q"] = quaternion.to_wxyz(_in_px4_frames(trajectory).q_world_from_body)
     records["delta_q_reset"] = quaternion.to_wxyz(quaternion.IDENTITY)
     return records
@@ -238,7 +237,7 @@ def vehicle_odometry_from_trajectory(
     """
     if strict:
         refuse_losses(trajectory, VehicleOdometry)
-    records = _stamped(trajectory, VehicleOdometry.dtype)
+    records = stamped(VehicleOdometry, trajectory.t_ns)
     trajectory = _in_px4_frames(trajectory)
     for field in VehicleOdometry.fields:
         if field.times:
@@ -284,16 +283,7 @@ def orientation_covariance_from_vehicle_odometry(messages: Messages) -> FloatArr
 
 
 def _trajectory(records: NDArray[np.void], q: FloatArray, name: str) -> Trajectory:
-    stamps = stamps_from_unsigned(records["timestamp_sample"], "timestamp_sample", NS_PER_US)
-    return Trajectory(stamps, q, world=WorldFrame.NED, body=BodyFrame.FRD, name=name)
-
-
-def _stamped(trajectory: Trajectory, dtype: np.dtype[np.void]) -> NDArray[np.void]:
-    """Return empty messages with the stamps of a trajectory."""
-    records = np.zeros(len(trajectory), dtype)
-    stamps = unsigned_from_stamps(trajectory.t_ns, "t_ns", np.uint64, NS_PER_US)
-    records["timestamp"] = records["timestamp_sample"] = stamps
-    return records
+    return Trajectory(sampled_ns(records), q, world=WorldFrame.NED, body=BodyFrame.FRD, name=name)
 
 
 def _in_px4_frames(trajectory: Trajectory) -> Trajectory:

@@ -8,7 +8,13 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.messages._by_column import as_records, common_id, stamps_from_unsigned
+from strapdown.messages._by_column import (
+    as_records,
+    bits_from_axes,
+    common_id,
+    sampled_ns,
+    stamps_from_unsigned,
+)
 from strapdown.messages.losses import refuse_losses
 from strapdown.messages.px4 import (
     SensorAccel,
@@ -27,11 +33,10 @@ from strapdown.units import NS_PER_S, NS_PER_US
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown._typing import FloatArray, IntArray
     from strapdown.messages._by_column import Messages
 
 __all__ = [
-    "clipped_axes",
     "fifo_delays_ns",
     "sensor_combined_from_vehicle_imu",
     "series_from_sensor_accel",
@@ -222,7 +227,7 @@ def series_from_sensor_gyro(messages: Messages) -> ImuSeries:
     records = as_records(messages, SensorGyro)
     device = SensorIdentity(gyro_device_id=common_id(records["device_id"]))
     series = _readings(records, ("x", "y", "z"), gyro=True)
-    return series.replace(sensor=device, gyro_clipping=clipped_axes(records["clip_counter"] > 0))
+    return series.replace(sensor=device, gyro_clipping=bits_from_axes(records["clip_counter"] > 0))
 
 
 def series_from_sensor_accel(messages: Messages) -> ImuSeries:
@@ -248,7 +253,7 @@ def series_from_sensor_accel(messages: Messages) -> ImuSeries:
     records = as_records(messages, SensorAccel)
     device = SensorIdentity(accel_device_id=common_id(records["device_id"]))
     series = _readings(records, ("x", "y", "z"), gyro=False)
-    return series.replace(sensor=device, accel_clipping=clipped_axes(records["clip_counter"] > 0))
+    return series.replace(sensor=device, accel_clipping=bits_from_axes(records["clip_counter"] > 0))
 
 
 def series_from_vehicle_angular_velocity(messages: Messages) -> ImuSeries:
@@ -354,11 +359,6 @@ def fifo_delays_ns(messages: Messages) -> IntArray:
     return np.rint(np.minimum(delays, NS_PER_S)).astype(np.int64)
 
 
-def clipped_axes(clipped: BoolArray) -> ByteArray:
-    """Return the bits X=1, Y=2, Z=4 of the axes that are clipped, (N, 3) to (N,)."""
-    return np.packbits(clipped, axis=1, bitorder="little")[:, 0]
-
-
 def _readings(
     records: NDArray[np.void], axes: tuple[str, ...] = ("xyz",), *, gyro: bool
 ) -> ImuSeries:
@@ -366,7 +366,7 @@ def _readings(
     values = np.column_stack([records[axis] for axis in axes])
     unknown = np.full(values.shape, np.nan)
     return ImuSeries(
-        stamps_from_unsigned(records["timestamp_sample"], "timestamp_sample", NS_PER_US),
+        sampled_ns(records),
         values if gyro else unknown,
         unknown if gyro else values,
         body=BodyFrame.FRD,

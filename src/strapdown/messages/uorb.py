@@ -84,8 +84,7 @@ class Field(NamedTuple):
 
     @property
     def ulog(self) -> str:
-        kind = {"float32": "float", "float64": "double"}.get(self.kind, self.kind)
-        kind = f"{kind}_t" if "int" in kind else kind
+        kind = "float" if self.kind == "float32" else f"{self.kind}_t"
         return f"{kind}[{self.times}]" if self.times else kind
 
 

@@ -61,7 +61,7 @@ def plot_vibration(metrics: list[Metric], *, title: str = "vibration") -> Figure
         for axis, values in ((accel, of_accel), (gyro, of_gyro)):
             t_s = (t_ns - start_ns) / NS_PER_S
             axis.plot(t_s, values, color=colour, linestyle=dashes, linewidth=1.0, label=name)
-    for limit, colour, text in ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "bad")):
+    for limit, colour, text in ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical")):
         accel.axhline(limit, color=colour, linewidth=0.8, label=f"{text} from {limit} m/s$^2$")
     accel.set_yscale("log")  # good values are far below the limits
     label(accel, "vibration [m/s$^2$]", "accelerometer")

@@ -11,7 +11,8 @@ module              what is there
 ``device_id``       device ids, apart and together: :class:`DeviceId`, :class:`BusType`
 ``rotations``       how a chip is mounted: :func:`rotation_matrix`, :func:`rotate`
 ``calibration``     offsets and scales from parameters, their counts: :class:`CalibrationTracker`,
-                    :class:`SensorCalibration`, and ``apply`` and ``correct``
+                    :class:`SensorCalibration`, and ``apply`` and ``correct``; and in
+                    ``calibration_history`` through a log: :class:`LogParameters`
 ``driver``          what drivers publish: :class:`DriverChannel`, :func:`messages_from_fifo`
 ``chips``           and what they would publish of a series: :func:`fifo_from_series`,
                     :func:`sensor_messages_from_series`
@@ -24,11 +25,11 @@ module              what is there
 ``verification``    and compared with it: :func:`verify`
 ``vibration``       the metrics of ``vehicle_imu_status``: :func:`vibration_metrics`
 ``health``          and what they mean: :func:`vibration_report`, :func:`clipping_report`
-``self_test``       what an integrator leaves of coning and sculling: ``self_test``
+``drift``           what an integrator leaves of coning and sculling: :func:`self_test`
 ==================  ==========================================================================
 
 A batch of messages is an array of their ``dtype`` everywhere. The names of ``__all__`` load on
-first use, but for ``self_test``, which is called as its module is.
+first use.
 """
 
 from importlib import import_module
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from strapdown.px4.chips import ChannelSpec, fifo_from_series, sensor_messages_from_series
     from strapdown.px4.device_id import BusType, DeviceId
     from strapdown.px4.down_sampler import EstimatorDownSampler, down_sampled
+    from strapdown.px4.drift import SelfTest, SelfTestRow, self_test
     from strapdown.px4.driver import DriverChannel, messages_from_fifo
     from strapdown.px4.fifo import FifoReport, Unrolled, repack, unroll
     from strapdown.px4.health import (
@@ -91,6 +93,8 @@ _HOME = {
     "PipelineState": "vehicle_imu",
     "Recalibration": "vehicle_imu",
     "ScheduledVehicleImu": "vehicle_imu",
+    "SelfTest": "drift",
+    "SelfTestRow": "drift",
     "SensorCalibration": "calibration",
     "Unrolled": "fifo",
     "VehicleImuIntegrator": "vehicle_imu",
@@ -108,6 +112,7 @@ _HOME = {
     "rotate": "rotations",
     "rotate_counts": "rotations",
     "rotation_matrix": "rotations",
+    "self_test": "drift",
     "sensor_messages_from_series": "chips",
     "thermal_offset": "calibration",
     "unroll": "fifo",
@@ -137,6 +142,8 @@ __all__ = [
     "PipelineState",
     "Recalibration",
     "ScheduledVehicleImu",
+    "SelfTest",
+    "SelfTestRow",
     "SensorCalibration",
     "Unrolled",
     "VehicleImuIntegrator",
@@ -154,6 +161,7 @@ __all__ = [
     "rotate",
     "rotate_counts",
     "rotation_matrix",
+    "self_test",
     "sensor_messages_from_series",
     "thermal_offset",
     "unroll",

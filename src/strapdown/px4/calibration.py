@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import ArrayLike, FloatArray
 
+    Floats = TypeVar("Floats", NDArray[np.float32], FloatArray)
     Parameters: TypeAlias = Mapping[str, float]
 
 __all__ = [
@@ -130,8 +131,7 @@ def apply(calibration: SensorCalibration, raw: ArrayLike) -> NDArray[np.float32]
     ndarray of float32, shape (..., 3)
         [rad/s or m/s^2, body FRD].
     """
-    values = as_floats(raw, "raw", (3,)).astype(np.float32)
-    values = (values - calibration.thermal_offset - calibration.offset) * calibration.scale
+    values = _scaled(calibration, as_floats(raw, "raw", (3,)).astype(np.float32))
     return matrix_product(calibration.rotation, values).astype(np.float32, copy=False)
 
 
@@ -150,9 +150,12 @@ def correct(calibration: SensorCalibration, raw: ArrayLike) -> FloatArray:
     ndarray, shape (..., 3)
         [rad/s or m/s^2, body FRD].
     """
-    values = as_floats(raw, "raw", (3,))
-    values = (values - calibration.thermal_offset - calibration.offset) * calibration.scale
+    values = _scaled(calibration, as_floats(raw, "raw", (3,)))
     return values @ calibration.rotation.T.astype(np.float64)
+
+
+def _scaled(calibration: SensorCalibration, raw: Floats) -> Floats:
+    return (raw - calibration.thermal_offset - calibration.offset) * calibration.scale
 
 
 def calibration_from_parameters(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from strapdown.px4.calibration import LEAST_CHANGE, CalibrationTracker
+import numpy as np
+
+from strapdown.px4.calibration import LEAST_CHANGE, CalibrationTracker, thermal_offset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from strapdown.px4.calibration import Sensor, SensorCalibration
@@ -52,7 +53,8 @@ def calibration_history(
     parameters : LogParameters
         With the calibrations. Parameters that change at the same time change together.
     correction : structured array, optional
-        Messages ``sensor_correction``: offsets by temperature, 0 before the first.
+        Messages ``sensor_correction``: offsets by temperature, 0 before the first. One whose
+        offset for the device is not finite leaves the offset as it was.
     least_change : float
         As of :class:`~strapdown.px4.calibration.CalibrationTracker`.
 
@@ -75,11 +77,12 @@ def calibration_history(
     events: list[tuple[int, dict[str, float] | np.void]] = [*changed.items()]
     if correction is not None:
         events += zip(correction["timestamp"].tolist(), correction, strict=True)
+    calibration = tracker.calibration
     for t_us, event in sorted(events, key=itemgetter(0)):
         if isinstance(event, dict):
             now.update(event)
             calibration = tracker.update(now)
-        else:
+        elif np.isfinite(thermal_offset(event, sensor, device_id)).all():
             calibration = tracker.update_thermal(event)
         if calibration != history[-1][1]:
             history.append((t_us, calibration))

@@ -8,17 +8,17 @@ PX4-Autopilot, simulator interface.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import BodyFrame
-from strapdown.messages._by_column import unsigned_from_stamps
+from strapdown.messages._by_column import axes_from_bits, stamped, unsigned_from_stamps
 from strapdown.messages.px4 import SensorAccel, SensorAccelFifo, SensorGyro, SensorGyroFifo
 from strapdown.px4._packets import AXES, CAPACITY
-from strapdown.px4._rounding import round_half_away
+from strapdown.px4._rounding import as_int16, round_half_away
 from strapdown.px4.driver import RANGES, DriverChannel, messages_from_fifo, single_messages
 from strapdown.units import NS_PER_US
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries
 
 __all__ = ["ChannelSpec", "fifo_from_series", "sensor_messages_from_series"]
-
-_INT16: Final = np.iinfo(np.int16)
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class ChannelSpec:
         with np.errstate(over="ignore"):
             quotient = as_finite(values, "values", (3,)).astype(np.float32) / scale
         whole = np.trunc(quotient) if self.truncate else round_half_away(quotient)
-        return np.clip(whole, _INT16.min, _INT16.max).astype(np.int16)
+        return as_int16(whole)
 
 
 def fifo_from_series(
@@ -146,7 +144,7 @@ def sensor_messages_from_series(
     starts = np.arange(0, len(series), samples)
     for records, bits in zip(messages, (series.gyro_clipping, series.accel_clipping), strict=True):
         if bits is not None:
-            marked = np.add.reduceat(bits[:, None] >> np.arange(3) & 1, starts)
+            marked = np.add.reduceat(axes_from_bits(bits), starts)
             records["clip_counter"] = np.maximum(records["clip_counter"], marked)
     return messages
 
@@ -170,9 +168,7 @@ def _packets(
     rows = np.arange(len(t_ns))
     ends = np.minimum(rows[::samples] + samples, len(t_ns)) - 1
     fifo = SensorGyroFifo if kind is SensorGyro else SensorAccelFifo
-    records = np.zeros(len(ends), fifo.dtype)
-    stamps = unsigned_from_stamps(t_ns[ends], "t_ns", np.uint64, NS_PER_US)
-    records["timestamp"] = records["timestamp_sample"] = stamps
+    records = stamped(fifo, t_ns[ends])
     records["device_id"] = spec.device_id
     scale = np.float32(spec.scale or RANGES[kind] / np.float32(32768.0))
     records["scale"] = scale

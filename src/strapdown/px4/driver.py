@@ -33,8 +33,8 @@ from strapdown.px4._packets import (
     rotated,
     usable,
 )
-from strapdown.px4._rounding import round_half_away
-from strapdown.px4.rotations import rotate
+from strapdown.px4._rounding import as_int16, round_half_away
+from strapdown.px4.rotations import rotate, rotation_matrix
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ RANGES: Final[dict[Kind, np.float32]] = {
 """Where a sensor saturates unless its driver says otherwise [rad/s], [m/s^2]."""
 _SAME_SCALE: Final = np.finfo(np.float32).eps
 _CLIP_SHARE: Final = np.float32(0.999)
-_INT16: Final = np.iinfo(np.int16)
 
 
 class DriverChannel:
@@ -113,7 +112,7 @@ class DriverChannel:
         self._scale = np.float32(1.0)
         self._range = RANGES[kind]
         self._clip_limit = self._range  # without the margin until range or scale is set
-        rotate(rotation, np.zeros(3))
+        rotation_matrix(rotation)  # raises where there is none
         self.scale = scale
         if sensor_range is not None:
             self.sensor_range = sensor_range
@@ -302,4 +301,4 @@ def _rescaled(
     """Convert raw samples to another scale, rounding half away from zero and saturating."""
     with np.errstate(over="ignore", invalid="ignore"):
         product = np.nan_to_num(last.astype(np.float32) * ratio)
-    return np.clip(round_half_away(product), _INT16.min, _INT16.max).astype(np.int16)
+    return as_int16(round_half_away(product))

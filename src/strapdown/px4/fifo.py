@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_arg
 import numpy as np
 
 from strapdown.errors import ShapeError, UnknownNameError
-from strapdown.messages._by_column import stamps_from_unsigned
+from strapdown.messages._by_column import bits_from_axes, sampled_ns
 from strapdown.px4._packets import AXES, copied, filled, is_clipped, usable
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
@@ -141,7 +141,7 @@ def unroll(
     good = usable(fifo_records)
     packets = fifo_records if good.all() else fifo_records[good]
     sizes = packets["samples"].astype(np.int64)
-    ends_ns = stamps_from_unsigned(packets["timestamp_sample"], "timestamp_sample", NS_PER_US)
+    ends_ns = sampled_ns(packets)
     steps = _steps(packets["dt"], ends_ns, sizes, previous_us)
     if spacing == "smooth":
         ends_ns, spacings_ns = _smooth(ends_ns, sizes, steps)
@@ -153,8 +153,7 @@ def unroll(
     for column, axis in enumerate(AXES):
         table[..., column] = packets[axis][:, :width]
     counts = _in_a_row(table, valid)
-    x, y, z = is_clipped(counts).view(np.uint8).T
-    clipping = x | y << 1 | z << 2
+    clipping = bits_from_axes(is_clipped(counts))
     since_end_ns = np.arange(width) - (sizes[:, None] - 1.0)
     np.minimum(since_end_ns, 0.0, out=since_end_ns)
     since_end_ns *= spacings_ns[:, None]

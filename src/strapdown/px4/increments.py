@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._compile import compiled
-from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.errors import ShapeError
+from strapdown.integration.increments import require_positive
 from strapdown.px4 import _kernels as kernels
+from strapdown.px4._rounding import nearest_us
 from strapdown.series import Increments
 from strapdown.units import NS_PER_US
 
@@ -38,7 +40,7 @@ def dt_max_s(px4_version: tuple[int, int]) -> np.float32:
     numpy.float32
     """
     bits = 32 if tuple(px4_version) >= (1, 16) else 16
-    return np.float32(2**bits - 1) * np.float32(1e-6)
+    return np.float32(2**bits - 1) * kernels.MICRO_F
 
 
 def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
@@ -88,8 +90,7 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
         ``samples_per_window`` is less than 1.
     """
     samples = _NEVER if samples_per_window is None else samples_per_window
-    if samples < 1:
-        raise ValueRangeError(f"expected samples_per_window of 1 or more, got {samples}")
+    require_positive("samples_per_window", samples)
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(values, np.float32)
     count = len(t_us)
@@ -132,7 +133,7 @@ def px4_increments(series: ImuSeries, samples_per_window: int) -> Increments:
     ValueRangeError
         ``samples_per_window`` is less than 1.
     """
-    t_us = (series.t_ns + NS_PER_US // 2) // NS_PER_US
+    t_us = nearest_us(series.t_ns)
     first = int(t_us[0]) if len(t_us) else 0
     ends, lengths, angles = integrate_float32(
         t_us, series.angular_velocity,

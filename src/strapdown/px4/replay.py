@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from strapdown.messages.cdr import rows_by_key
 from strapdown.messages.px4 import VehicleImu
+from strapdown.px4._kernels import MICRO_F, ONE_F
 from strapdown.px4._packets import usable
 from strapdown.px4.calibration import apply
 from strapdown.px4.driver import messages_from_fifo
@@ -155,14 +157,11 @@ def _calibrated(
     windows: _Windows, calibrations: Sequence[SensorCalibration]
 ) -> NDArray[np.float32]:
     """Return deltas of calibrated readings: PX4 calibrates the mean over a window."""
-    seconds = np.float32(1e-6) * windows.lengths_us.astype(np.float32)[:, None]
+    seconds = MICRO_F * windows.lengths_us.astype(np.float32)[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        means = windows.deltas * (np.float32(1.0) / seconds)
+        means = windows.deltas * (ONE_F / seconds)
     means[windows.lengths_us == 0] = 0.0
-    numbers = {id(one): one for one in calibrations}
-    of_row = np.array([id(one) for one in calibrations])
-    for number, calibration in numbers.items():
-        rows = of_row == number
-        means[rows] = apply(calibration, means[rows])
+    for rows in rows_by_key(np.array([id(one) for one in calibrations], np.uint64)):
+        means[rows] = apply(calibrations[rows[0]], means[rows])
     calibrated: NDArray[np.float32] = means * seconds
     return calibrated

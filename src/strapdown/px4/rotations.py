@@ -18,7 +18,7 @@ import numpy as np
 
 from strapdown._checks import as_floats
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.px4._rounding import round_half_away
+from strapdown.px4._rounding import INT16, as_int16, round_half_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,6 @@ ROTATIONS: Final[tuple[tuple[int, int, int], ...]] = (
 # fmt: on
 
 _NOISE: Final = 1e-15  # what is left of the cosine of a right angle
-_INT16: Final = np.iinfo(np.int16)
 
 
 def rotation_matrix(rotation: int) -> FloatArray:
@@ -176,10 +175,10 @@ def rotate_counts(rotation: int, counts: NDArray[np.int16]) -> NDArray[np.int16]
     exact = permutation(rotation)
     if exact is None:
         turned = matrix_product(matrix_float32(_degrees(rotation)), counts.astype(np.float32))
-        return np.clip(round_half_away(turned), _INT16.min, _INT16.max).astype(np.int16)
+        return as_int16(round_half_away(turned))
     index, sign = exact
     picked = counts[..., index]
-    saturated = (picked == _INT16.max) | (picked == _INT16.min)
+    saturated = (picked == INT16.max) | (picked == INT16.min)
     return np.where(sign > 0, picked, np.where(saturated, ~picked, -picked))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.errors import ShapeError
+from strapdown.messages._by_column import as_records
 from strapdown.messages.conversion_px4_rates import sensor_combined_from_vehicle_imu
 from strapdown.messages.px4 import SensorCombined, SensorGyro
 from strapdown.px4.calibration_history import calibration_history
@@ -127,8 +127,7 @@ def verify(  # noqa: PLR0913 (every part of a log that matters)
     ShapeError
         ``combined`` is of another type.
     """
-    if combined.dtype != SensorCombined.dtype:
-        raise ShapeError(f"expected an array of SensorCombined.dtype, got {combined.dtype}")
+    combined = as_records(combined, SensorCombined)
     combined = combined[np.argsort(combined["timestamp"], kind="stable")]
     ends_us = combined["timestamp"].astype(np.int64)
     gyro, accel = list(gyro), list(accel)

@@ -171,7 +171,7 @@ def record(  # noqa: PLR0913 (as simulate)
         dropped=tally["dropped"],
         clipped={triad: tally[triad] for triad in ("gyro", "accel")},
         missing=spec.missing(),
-        notes=tuple(dict.fromkeys(_notes(places))),
+        notes=tuple(dict.fromkeys(_notes(places, writers))),
         lost=tuple(line for writer in writers.values() for line in writer.lost),
     )
 
@@ -192,13 +192,16 @@ def _places(
     return places
 
 
-def _notes(places: Mapping[str, Path]) -> Iterator[str]:
+def _notes(places: Mapping[str, Path], writers: Mapping[Path, BlockWriter]) -> Iterator[str]:
     for topic, at in places.items():
         ending = at.suffix.lower()
         if ending == ".csv" and topic != TRUTH:
             yield "CSV has no place for covariances"
         if ending == ".tum":
             yield "TUM has no place for velocities"
+    for at, writer in writers.items():
+        if at.suffix.lower() not in {".csv", ".tum"}:  # of which each topic has a file
+            yield from writer.notes
 
 
 def _write(

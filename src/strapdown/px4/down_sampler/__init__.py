@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._compile import compiled
-from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.errors import ValueRangeError
+from strapdown.messages._by_column import as_records
 from strapdown.messages.px4 import VehicleImu
+from strapdown.px4._kernels import MICRO_F
 from strapdown.px4._packets import copied
 from strapdown.px4.down_sampler import _kernels as kernels
 
@@ -106,8 +108,7 @@ def down_sampled(windows: NDArray[np.void], *, target_us: int = 10_000) -> NDArr
     ValueRangeError
         A window has no length.
     """
-    if windows.dtype != VehicleImu.dtype or windows.ndim != 1:
-        raise ShapeError(f"expected a row of VehicleImu.dtype, got {windows.dtype}")
+    windows = as_records(windows, VehicleImu)
     total = kernels.begin(target_us, kernels.FIRST_DT_F)
     _, records, ends = _run(compiled(kernels.run), total, target_us, windows)
     starts = np.append(0, ends + 1)
@@ -137,7 +138,7 @@ def _run(
             total,
             target_us,
             np.column_stack([windows["delta_angle"], windows["delta_velocity"]]),
-            lengths_us.astype(np.float32) * np.float32(1e-6),
+            lengths_us.astype(np.float32) * MICRO_F,
             is_end,
             sums,
             lengths,

@@ -1,7 +1,6 @@
 """PX4's ``vehicle_imu``: from the messages of two sensors to increments, and their status."""
 
 from strapdown.px4.vehicle_imu.batch import (
-    SIMULATED_DEVICE_ID,
     vehicle_imu_from_fifo,
     vehicle_imu_from_sensors,
     vehicle_imu_from_series,
@@ -17,7 +16,6 @@ from strapdown.px4.vehicle_imu.settings import (
 from strapdown.px4.vehicle_imu.stream import PipelineState, VehicleImuIntegrator
 
 __all__ = [
-    "SIMULATED_DEVICE_ID",
     "Mode",
     "PipelineReport",
     "PipelineResult",

@@ -13,7 +13,13 @@ from strapdown.messages.conversion_px4 import (
     increments_from_vehicle_imu,
     vehicle_imu_from_increments,
 )
-from strapdown.messages.px4 import SensorAccel, SensorAccelFifo, SensorGyro, SensorGyroFifo
+from strapdown.messages.px4 import (
+    SIMULATED_DEVICE_ID,
+    SensorAccel,
+    SensorAccelFifo,
+    SensorGyro,
+    SensorGyroFifo,
+)
 from strapdown.px4.channels import _kernels as kernels
 from strapdown.px4.scheduling import _kernels as scheduling
 from strapdown.px4.vehicle_imu.samples import (
@@ -30,7 +36,7 @@ from strapdown.px4.vehicle_imu.settings import (
     Recalibration,
 )
 from strapdown.px4.vehicle_imu.values import (
-    as_float32,
+    float32_again,
     room_for,
     status_records,
     vehicle_imu_records,
@@ -45,17 +51,9 @@ if TYPE_CHECKING:
     from strapdown.integration import Integration
     from strapdown.px4.vehicle_imu.samples import Samples
     from strapdown.px4.vehicle_imu.savage import Readings
-    from strapdown.series import ImuSeries
+    from strapdown.series import ImuSeries, Increments
 
-__all__ = [
-    "SIMULATED_DEVICE_ID",
-    "vehicle_imu_from_fifo",
-    "vehicle_imu_from_sensors",
-    "vehicle_imu_from_series",
-]
-
-SIMULATED_DEVICE_ID: Final = 0x14010C
-"""Of the first simulated IMU of PX4; used where a source names none."""
+__all__ = ["vehicle_imu_from_fifo", "vehicle_imu_from_sensors", "vehicle_imu_from_series"]
 
 _ROOM: Final = 1 << 16
 
@@ -197,33 +195,17 @@ def _make(
     ends_ns = gyro.t_ns[out.windows[:, 1] - 1]
     integration: Integration | None = None
     if settings.mode is Mode.SAVAGE and len(ends_ns):
-        rates, forces = readings or (gyro.readings, accel.readings)
-        # The last window of each phase; without any, that of the phase before.
-        last = np.searchsorted(phase, np.arange(len(phases) - 1), "right") - 1
-        until_ns = np.where(last >= 0, ends_ns[last], rates.t_ns[0] - 1)
-        integration = integrate_readings(
-            calibrated(rates, [each.gyro for each in phases], until_ns),
-            calibrated(forces, [each.accel for each in phases], until_ns),
-            settings,
-            np.append(rates.t_ns[:1], ends_ns),
-        )
+        readings = readings or (gyro.readings, accel.readings)
+        integration = _integrated(readings, settings, phases, phase, ends_ns)
         published &= np.isin(ends_ns, integration.increments.t_ns)
     rows = out._replace(windows=out.windows[published], deltas=out.deltas[published])
-    records = vehicle_imu_records(rows, settings, ids)
-    for name in ("gyro", "accel"):
-        counts = np.array([getattr(each, name).count for each in phases], np.uint8)
-        records[f"{name}_calibration_count"] = counts[phase[published]]
+    counts = np.array([(each.gyro.count, each.accel.count) for each in phases], np.uint8)
+    gyro_counts, accel_counts = counts[phase[published]].T
+    records = vehicle_imu_records(rows, ids, (gyro_counts, accel_counts))
     increments = increments_from_vehicle_imu(records)
     if integration is not None:
         better = integration.increments
-        better = better[np.isin(better.t_ns, ends_ns[published])]
-        increments = increments.replace(
-            t_ns=better.t_ns,
-            delta_angle=better.delta_angle,
-            delta_velocity=better.delta_velocity,
-            delta_angle_dt_ns=better.delta_angle_dt_ns,
-            delta_velocity_dt_ns=better.delta_velocity_dt_ns,
-        )
+        increments = _refined(increments, better[np.isin(better.t_ns, ends_ns[published])])
         records = vehicle_imu_from_increments(increments)
     report = PipelineReport(
         gyro_messages=gyro.came,
@@ -237,6 +219,37 @@ def _make(
         integration=None if integration is None else integration.report,
     )
     return PipelineResult(records, status_records(out, ids), increments, report)
+
+
+def _integrated(
+    readings: tuple[Readings, Readings],
+    settings: PipelineSettings,
+    phases: Sequence[Recalibration],
+    phase: IntArray,
+    ends_ns: IntArray,
+) -> Integration:
+    """Integrate readings between the ends of windows, each in the calibration of its phase."""
+    rates, forces = readings
+    # The last window of each phase; without any, that of the phase before.
+    last = np.searchsorted(phase, np.arange(len(phases) - 1), "right") - 1
+    until_ns = np.where(last >= 0, ends_ns[last], rates.t_ns[0] - 1)
+    return integrate_readings(
+        calibrated(rates, [each.gyro for each in phases], until_ns),
+        calibrated(forces, [each.accel for each in phases], until_ns),
+        settings,
+        np.append(rates.t_ns[:1], ends_ns),
+    )
+
+
+def _refined(increments: Increments, better: Increments) -> Increments:
+    """Return increments with the stamps and deltas of others."""
+    return increments.replace(
+        t_ns=better.t_ns,
+        delta_angle=better.delta_angle,
+        delta_velocity=better.delta_velocity,
+        delta_angle_dt_ns=better.delta_angle_dt_ns,
+        delta_velocity_dt_ns=better.delta_velocity_dt_ns,
+    )
 
 
 def _run(
@@ -255,7 +268,7 @@ def _run(
         while True:
             out = room_for(min(len(come[0].whole) - i + 2, _ROOM))
             machine, (i, j, windows, statuses) = compiled(scheduling.run)(
-                as_float32(machine), rules, come[0], come[1], after_us, (i, j, 0, 0), out
+                float32_again(machine), rules, come[0], come[1], after_us, (i, j, 0, 0), out
             )
             parts.append((out.windows[:windows], out.deltas[:windows],
                           out.statuses[:statuses], out.numbers[:statuses]))  # fmt: skip

@@ -199,6 +199,8 @@ class ScheduledVehicleImu:
             self.status = VehicleImuStatus.from_record(status_records(out, ids)[0])
             self.status.timestamp = now_us
         scheduling.write_window(out, 0, self._machine, window)
-        message = VehicleImu.from_record(vehicle_imu_records(out, self._settings, ids)[0])
+        message = VehicleImu.from_record(
+            vehicle_imu_records(out, ids, self._settings.calibration_counts)[0]
+        )
         message.timestamp = now_us
         return message

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.errors import ShapeError
 from strapdown.integration import SampleKind
-from strapdown.messages._by_column import stamps_from_unsigned
+from strapdown.messages._by_column import as_records, axes_from_bits, sampled_ns
 from strapdown.messages.px4 import SensorGyro
 from strapdown.px4._packets import usable
+from strapdown.px4._rounding import nearest_us
 from strapdown.px4.driver import messages_from_fifo
 from strapdown.px4.fifo import unroll
 from strapdown.px4.scheduling._kernels import Inputs
 from strapdown.px4.vehicle_imu.savage import Readings
-from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +61,8 @@ class Samples:
         """The same as the kernel takes it, in float32 and microseconds."""
         with np.errstate(over="ignore"):
             values = self.values.astype(np.float32)
-        t_us = (self.t_ns + NS_PER_US // 2) // NS_PER_US
         return Inputs(
-            np.ascontiguousarray(np.column_stack([t_us, self.whole])),
+            np.ascontiguousarray(np.column_stack([nearest_us(self.t_ns), self.whole])),
             np.ascontiguousarray(np.column_stack([values, self.temperature])),
         )
 
@@ -97,10 +95,9 @@ def samples_from_records(records: NDArray[np.void], kind: type[UorbMessage]) -> 
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
-    if records.dtype != kind.dtype or records.ndim != 1:
-        raise ShapeError(f"expected a row of {kind.__name__}.dtype, got {records.dtype}")
+    records = as_records(records, kind)
     return _in_order(
-        stamps_from_unsigned(records["timestamp_sample"], "timestamp_sample", NS_PER_US),
+        sampled_ns(records),
         np.column_stack([records[axis].astype(np.float64) for axis in "xyz"]),
         records["temperature"],
         np.column_stack(
@@ -136,8 +133,7 @@ def samples_from_fifo(
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
-    if packets.dtype != kind.dtype or packets.ndim != 1:
-        raise ShapeError(f"expected a row of {kind.__name__}.dtype, got {packets.dtype}")
+    packets = as_records(packets, kind)
     came = len(packets)
     packets = packets[usable(packets)]
     packets = packets[np.argsort(packets["timestamp_sample"], kind="stable")]
@@ -170,7 +166,7 @@ def samples_from_readings(
     whole = np.zeros((len(t_ns), 5), np.int64)
     whole[:, 0] = 1
     if clipping is not None:
-        whole[:, 2:] = clipping[:, None] >> np.arange(3) & 1
+        whole[:, 2:] = axes_from_bits(clipping)
     return _in_order(t_ns, values, np.full(len(t_ns), np.nan, np.float32), whole, device_id)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from strapdown.geometry.frames import BodyFrame
 from strapdown.integration import SampleKind, integrate_pair
+from strapdown.integration.clocks import SAME_CLOCK
 from strapdown.px4.calibration import correct
 from strapdown.series import ImuSeries
 
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 _HISTORY: Final = 8  # samples before a window: a quadrature of four, and the step before it
-_SLACK: Final = 0.005  # of a sampling interval, by which stamps of one clock may differ
 
 
 class Readings(NamedTuple):
@@ -108,7 +108,7 @@ def calibrated(
 def slack_ns(readings: tuple[Reading, ...]) -> float:
     """Return by how much stamps of one clock may differ [ns]."""
     steps = max(len(readings) - 1, 1)
-    return _SLACK * (readings[-1].t_ns - readings[0].t_ns) / steps if readings else 0.0
+    return SAME_CLOCK * (readings[-1].t_ns - readings[0].t_ns) / steps if readings else 0.0
 
 
 def without_old(readings: tuple[Reading, ...], end_ns: int) -> tuple[Reading, ...]:
@@ -138,7 +138,7 @@ def integrate_recent(
         beside = accel[: sum(reading.t_ns < end_ns for reading in accel) + 1]
     if not beside:
         return None
-    stamps_ns = np.array([start_ns, end_ns])
+    stamps_ns = np.array([start_ns, end_ns], np.int64)
     none: IntArray = np.empty(0, np.int64)
     increments = integrate_readings(
         calibrated(_by_column(gyro), [settings.gyro_calibration], none),

@@ -95,6 +95,11 @@ class PipelineSettings:
         return int(1e6 / min(max(self.rate_hz, 50.0), 1000.0))
 
     @property
+    def calibration_counts(self) -> tuple[int, int]:
+        """How often the calibrations of gyroscope and accelerometer changed."""
+        return self.gyro_calibration.count, self.accel_calibration.count
+
+    @property
     def rules(self) -> Rules:
         """The same as the kernels take it."""
         return Rules(

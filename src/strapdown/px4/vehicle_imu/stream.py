@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import ShapeError
-from strapdown.messages.px4 import VehicleImu, VehicleImuStatus
+from strapdown._checks import as_three
+from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu, VehicleImuStatus
+from strapdown.px4._rounding import nearest_us
 from strapdown.px4.channels import _kernels as kernels
 from strapdown.px4.scheduling import _kernels as scheduling
-from strapdown.px4.vehicle_imu.batch import SIMULATED_DEVICE_ID
 from strapdown.px4.vehicle_imu.savage import Reading, integrate_recent, slack_ns, without_old
 from strapdown.px4.vehicle_imu.settings import Mode, PipelineReport, PipelineSettings
 from strapdown.px4.vehicle_imu.values import room_for, status_records, vehicle_imu_records
@@ -163,7 +163,8 @@ class VehicleImuIntegrator:
         ShapeError
             A vector has not three components.
         """
-        rate, force = _three(angular_velocity), _three(specific_force)
+        rate = as_three(angular_velocity, "angular_velocity")
+        force = as_three(specific_force, "specific_force")
         self._add_gyro(Reading(t_ns, rate, 1), _message(t_ns, rate), SIMULATED_DEVICE_ID)
         self._add_accel(Reading(t_ns, force, 1), _message(t_ns, force), SIMULATED_DEVICE_ID)
         return self._next_window(scheduling.UNKNOWN)
@@ -234,7 +235,7 @@ class VehicleImuIntegrator:
         self._counts["finished"] = machine.gyro.messages
         self._counts["left_out"] += not window.published
         end_ns = next(
-            (r.t_ns for r in state.gyro.recent if _microseconds(r.t_ns) == end_us),
+            (r.t_ns for r in state.gyro.recent if nearest_us(r.t_ns) == end_us),
             end_us * NS_PER_US,
         )
         held = state.held
@@ -244,7 +245,7 @@ class VehicleImuIntegrator:
                 machine = kernels.after_status(machine, end_us)
                 self.status = VehicleImuStatus.from_record(status_records(out, ids)[0])
             scheduling.write_window(out, 0, machine, window)
-            record = vehicle_imu_records(out, self._settings, ids)
+            record = vehicle_imu_records(out, ids, self._settings.calibration_counts)
             held = (*held, Held(state.start_ns, end_ns, record.tobytes()))
         self.state = state._replace(machine=machine, start_ns=end_ns, held=held)
 
@@ -278,8 +279,8 @@ class VehicleImuIntegrator:
 def _refine(message: VehicleImu, row: Increments) -> None:
     """Put the increments of savage mode into a window."""
     message.delta_angle, message.delta_velocity = row.delta_angle[0], row.delta_velocity[0]
-    message.delta_angle_dt = _microseconds(int(row.delta_angle_dt_ns[0]))
-    message.delta_velocity_dt = _microseconds(int(row.delta_velocity_dt_ns[0]))
+    message.delta_angle_dt = nearest_us(int(row.delta_angle_dt_ns[0]))
+    message.delta_velocity_dt = nearest_us(int(row.delta_velocity_dt_ns[0]))
 
 
 def _stamps(waiting: tuple[kernels.Message, ...], after_us: int) -> tuple[int, int]:
@@ -312,16 +313,4 @@ def as_kernel_message(message: SensorGyro | SensorAccel) -> kernels.Message:
 
 def _message(t_ns: int, value: tuple[float, float, float]) -> kernels.Message:
     x, y, z = map(np.float32, value)
-    return kernels.Message(_microseconds(t_ns), (x, y, z), _NO_TEMPERATURE, 0, (0, 0, 0), 1)
-
-
-def _microseconds(t_ns: int) -> int:
-    return (t_ns + NS_PER_US // 2) // NS_PER_US
-
-
-def _three(vector: Sequence[float]) -> tuple[float, float, float]:
-    try:
-        x, y, z = vector
-    except ValueError:
-        raise ShapeError(f"expected vectors of 3 components, got {len(vector)}") from None
-    return float(x), float(y), float(z)
+    return kernels.Message(nearest_us(t_ns), (x, y, z), _NO_TEMPERATURE, 0, (0, 0, 0), 1)

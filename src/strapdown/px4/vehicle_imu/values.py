@@ -13,13 +13,13 @@ from strapdown.px4.scheduling._kernels import Outputs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from strapdown._typing import ByteArray
     from strapdown.px4._kernels import Vector
     from strapdown.px4.calibration import SensorCalibration
-    from strapdown.px4.vehicle_imu.settings import PipelineSettings
 
     Value = TypeVar("Value")
 
-__all__ = ["as_correction", "as_float32", "room_for", "status_records", "vehicle_imu_records"]
+__all__ = ["as_correction", "float32_again", "room_for", "status_records", "vehicle_imu_records"]
 
 STATUS_NUMBERS: Final = (
     ("accel_rate_hz", 1), ("gyro_rate_hz", 1), ("accel_raw_rate_hz", 1), ("gyro_raw_rate_hz", 1),
@@ -41,7 +41,7 @@ def as_correction(calibration: SensorCalibration) -> Correction:
     )
 
 
-def as_float32(value: Value) -> Value:
+def float32_again(value: Value) -> Value:
     """Return a kernel's value with each fraction as float32 again.
 
     Compiled code hands float32 out as Python floats, which would spoil the next operation.
@@ -49,7 +49,7 @@ def as_float32(value: Value) -> Value:
     if isinstance(value, float):
         return cast("Value", np.float32(value))
     if isinstance(value, tuple):
-        parts = [as_float32(part) for part in value]
+        parts = [float32_again(part) for part in value]
         make = getattr(type(value), "_make", tuple)
         return cast("Value", make(parts))
     return value
@@ -66,7 +66,9 @@ def room_for(rows: int) -> Outputs:
 
 
 def vehicle_imu_records(
-    out: Outputs, settings: PipelineSettings, device_ids: tuple[int, int]
+    out: Outputs,
+    device_ids: tuple[int, int],
+    counts: tuple[int, int] | tuple[ByteArray, ByteArray],
 ) -> NDArray[np.void]:
     """Return windows as messages.
 
@@ -74,10 +76,10 @@ def vehicle_imu_records(
     ----------
     out : Outputs
         Rows of the kernel.
-    settings : PipelineSettings
-        With the counts of the calibrations.
     device_ids : tuple of 2 int
         Of gyroscope and accelerometer.
+    counts : tuple of 2 int or of 2 (N,) uint8
+        How often their calibrations changed.
 
     Returns
     -------
@@ -94,8 +96,7 @@ def vehicle_imu_records(
         records[name] = out.windows[:, column]
     records["delta_angle"] = out.deltas[:, :3]
     records["delta_velocity"] = out.deltas[:, 3:]
-    records["gyro_calibration_count"] = settings.gyro_calibration.count
-    records["accel_calibration_count"] = settings.accel_calibration.count
+    records["gyro_calibration_count"], records["accel_calibration_count"] = counts
     records["gyro_device_id"], records["accel_device_id"] = device_ids
     return records
 
@@ -116,10 +117,8 @@ def status_records(out: Outputs, device_ids: tuple[int, int]) -> NDArray[np.void
     """
     records = np.zeros(len(out.statuses), VehicleImuStatus.dtype)
     records["timestamp"] = out.statuses[:, 0]
-    records["accel_clipping"], records["gyro_clipping"] = (
-        out.statuses[:, 1:4],
-        out.statuses[:, 4:7],
-    )
+    records["accel_clipping"] = out.statuses[:, 1:4]
+    records["gyro_clipping"] = out.statuses[:, 4:7]
     records["accel_error_count"], records["gyro_error_count"] = out.statuses[:, 7:9].T
     column = 0
     for name, width in STATUS_NUMBERS:

@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from strapdown.errors import UnknownNameError
+from strapdown._checks import as_member
 from strapdown.integration import SampleKind, WindowRule, integrate
 from strapdown.integration.self_test import CASES, Case, Coning, delay_s, drift
 from strapdown.px4.increments import px4_increments
+from strapdown.px4.vehicle_imu.settings import Mode
 
 if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments
 
 __all__ = ["SelfTest", "SelfTestRow", "self_test"]
 
-_MODES: Final = ("savage", "px4")
 _PACKET: Final = 10
 """Readings of the packets whose delay is measured; chips of 8 kHz are read 800 times a second."""
 
@@ -62,7 +62,7 @@ class SelfTest:
 
     Parameters
     ----------
-    mode : {"savage", "px4"}
+    mode : Mode
         What is tested.
     rows : tuple of SelfTestRow
         One a vibration.
@@ -73,7 +73,7 @@ class SelfTest:
         Time between two packets [s].
     """
 
-    mode: str
+    mode: Mode
     rows: tuple[SelfTestRow, ...]
     packet_delay_s: float
     px4_packet_delay_s: float
@@ -81,13 +81,16 @@ class SelfTest:
 
 
 def self_test(
-    mode: str = "savage", *, rate_hz: float | None = None, samples_per_window: int | None = None
+    mode: Mode | str = Mode.SAVAGE,
+    *,
+    rate_hz: float | None = None,
+    samples_per_window: int | None = None,
 ) -> SelfTest:
     """Measure how fast a mode drifts under coning and sculling, and by how much it lags.
 
     Parameters
     ----------
-    mode : {"savage", "px4"}, optional
+    mode : Mode or name, optional
         What to test.
     rate_hz : float, optional
         Samples a second [Hz]; by default 200 to 1000, as suits each vibration.
@@ -105,8 +108,7 @@ def self_test(
     ValueRangeError
         ``rate_hz`` or ``samples_per_window`` is less than 1.
     """
-    if mode not in _MODES:
-        raise UnknownNameError("mode of integration", mode, _MODES)
+    mode = as_member(Mode, mode, "mode of integration")
     rows = dict.fromkeys(
         Case(
             case.motion,
@@ -120,13 +122,13 @@ def self_test(
     return SelfTest(
         mode,
         tuple(_row(mode, case) for case in rows),
-        packet_delay_s=px4_delay_s if mode == "px4" else delay_s(_savage_means, packets),
+        packet_delay_s=px4_delay_s if mode is Mode.PX4 else delay_s(_savage_means, packets),
         px4_packet_delay_s=px4_delay_s,
         packet_interval_s=1.0 / packets.rate_hz,
     )
 
 
-def _row(mode: str, case: Case) -> SelfTestRow:
+def _row(mode: Mode, case: Case) -> SelfTestRow:
     coning = isinstance(case.motion, Coning)
     scale = math.degrees(3600.0) if coning else 1.0
     px4 = drift(px4_increments, case)
@@ -139,7 +141,7 @@ def _row(mode: str, case: Case) -> SelfTestRow:
         unit="deg/h" if coning else "m/s^2",
         uncorrected=scale * case.uncorrected,
         px4=scale * px4,
-        drift=scale * (px4 if mode == "px4" else drift(_savage, case)),
+        drift=scale * (px4 if mode is Mode.PX4 else drift(_savage, case)),
     )
 
 

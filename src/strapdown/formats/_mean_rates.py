@@ -1,0 +1,60 @@
+"""IMU topics whose rows are means over intervals, told by what is known of them or their names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from strapdown.errors import FormatError
+from strapdown.integration import SampleKind
+
+if TYPE_CHECKING:
+    from strapdown.formats.recording import Recording
+    from strapdown.px4.vehicle_imu import PipelineSettings
+
+__all__ = ["with_kinds"]
+
+_AT_THEIR_END: Final = re.compile(r"(^|/)highres_imu(/id\d+)?$")
+_IN_THEIR_MIDDLE: Final = re.compile(r"(^|/)(sensor_combined|vehicle_imu)(\.\d+)?$")
+
+
+def with_kinds(
+    settings: PipelineSettings, recording: Recording, topic: str, *, anyway: bool
+) -> tuple[PipelineSettings, tuple[str, ...]]:
+    """Choose what the samples of a topic are, unless the settings say it.
+
+    Returns
+    -------
+    PipelineSettings
+        With both kinds as means, where the rows are known to be such.
+    tuple of str
+        A line that says so.
+
+    Raises
+    ------
+    FormatError
+        The rows are means that stand in the middle of intervals which the file does not have;
+        not ``anyway``.
+    """
+    chosen = {
+        name: SampleKind.MEAN
+        for name in ("gyro_kind", "accel_kind")
+        if getattr(settings, name) is None
+    }
+    is_inside = _IN_THEIR_MIDDLE.search(topic) is not None
+    is_mean = is_inside or _AT_THEIR_END.search(topic) or topic in recording.report.coverage
+    if not (chosen and is_mean):
+        return settings, ()
+    if is_inside and not anyway:
+        raise FormatError(
+            f"expected samples, got mean rates in {topic} without their intervals; integrate the "
+            "recording that they come from, or say what they are (--kind)",
+            path=recording.path,
+            topic=topic,
+        )
+    note = (
+        f"{topic} holds means: each is taken to go from the sample before to its own stamp, which "
+        "needs every window; --kind says otherwise"
+    )
+    return replace(settings, **chosen), (note,)
