@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from strapdown import plots
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats.px4_health import Metric
+from strapdown.px4 import Level
 from strapdown.series import ImuSeries
 
 RATE_HZ = 1000.0
@@ -97,6 +99,31 @@ def test_vibration_is_drawn_by_imu_over_the_limits_of_reviewers():
     assert line(accel, "IMU 0")[1].tolist() == [3.0] * 10
     assert line(gyro, "IMU 0")[1].tolist() == [0.1] * 10
     assert line(accel, "warning from 4.905 m/s$^2$")[1].tolist() == [4.905, 4.905]
+
+
+def test_levels_have_the_names_that_reports_give_them():
+    names = {f"{Level.WARNING} from 4.905 m/s$^2$", f"{Level.CRITICAL} from 9.81 m/s$^2$"}
+    t_ns = np.arange(10) * 100_000_000
+    metrics = [Metric("IMU 0", t_ns, np.full(10, 3.0), np.full(10, 0.1))]
+    accel, _ = plots.plot_vibration(metrics).axes
+    assert names == {each.get_label() for each in accel.get_lines()} - {"IMU 0"}
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_the_legend_of_several_imus_is_one_row_and_each_has_its_own_line(count):
+    t_ns = np.arange(10) * 100_000_000
+    metrics = [
+        Metric(f"IMU {number}", t_ns, np.full(10, 3.0), np.full(10, 0.1)) for number in range(count)
+    ]
+    figure = plots.plot_vibration(metrics)
+    FigureCanvasAgg(figure).draw()
+    accel, _ = figure.axes
+    legend = accel.get_legend()
+    heights = [text.get_window_extent().y0 for text in legend.get_texts()]
+    assert len(heights) == count + 2
+    assert max(heights) - min(heights) < 5.0  # pixels; an exponent is some higher
+    styles = {(line.get_color(), str(line.get_linestyle())) for line in accel.get_lines()[:count]}
+    assert len(styles) == count
 
 
 def test_no_metric_gives_no_picture():

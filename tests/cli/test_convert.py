@@ -69,15 +69,6 @@ def test_increments_of_a_log_become_imu_messages_in_flu(log, logged, tmp_path):
     assert any("vehicle_imu.1" in note and "too little" in note for note in report["notes"])
 
 
-def test_what_a_log_has_lost_is_said(log, tmp_path):
-    notes = convert_json(log, tmp_path / "a.mcap")["notes"]
-    assert "dropouts: 1, together 30 ms" in notes
-    throttled = log.with_name("sample_logging_tagged_and_default_params.ulg")
-    notes = convert_json(throttled, tmp_path / "b.mcap")["notes"]
-    assert any("sensor_combined: 665 of 2027 steps are longer" in note for note in notes)
-    assert any("sensor_combined: the intervals cover 7" in note for note in notes)
-
-
 def test_increments_stay_increments_on_request(log, logged, tmp_path):
     convert(log, tmp_path / "a.mcap", "--increments", "--clock", "boot")
     back = strapdown.open(tmp_path / "a.mcap").increments["vehicle_imu.1"]
@@ -110,6 +101,27 @@ def test_attitude_and_noise_are_put_beside_the_rates(log, tmp_path):
     source = strapdown.open(log).increments["vehicle_imu.0"]
     variance = series.angular_velocity_covariance[:, 1, 1]
     assert np.allclose(variance * source.delta_angle_dt_ns, 10.0, rtol=1e-12)  # N^2 in rad^2 ns/s^2
+
+
+def test_noise_and_stamps_act_on_the_only_stream_of_a_log_that_is_whole(log, tmp_path):
+    columns = ULog(str(log), ["sensor_combined"]).get_dataset("sensor_combined").data
+    options = ("--topic", "sensor_combined", "--clock", "boot", "--stamp", "end", "--noise")
+    report = convert_json(log, tmp_path / "a.mcap", *options, 1e-4, 2e-3)
+    (series,) = strapdown.open(tmp_path / "a.mcap").imu.values()
+    assert series.t_ns.tolist() == (columns["timestamp"].astype(np.int64) * 1000).tolist()
+    for found, density, dt_us in (
+        (series.angular_velocity_covariance, 1e-4, columns["gyro_integral_dt"]),
+        (series.specific_force_covariance, 2e-3, columns["accelerometer_integral_dt"]),
+    ):
+        np.testing.assert_allclose(found[:, 2, 2], density**2 / (dt_us * 1e-6), rtol=1e-12)
+    assert not any(note.startswith("vehicle_imu") for note in report["notes"])
+
+
+def test_that_rates_are_means_is_said_in_one_line(log, tmp_path):
+    notes = convert_json(log, tmp_path / "a.mcap")["notes"]
+    (line,) = (note for note in notes if "mean rates over intervals" in note)
+    topics = ["sensor_combined", "vehicle_imu.0", "vehicle_imu.1", "vehicle_imu.2"]
+    assert sorted(line.partition(": ")[0].split(", ")) == topics
 
 
 @pytest.mark.parametrize("ending", [".mcap", ".bag", ".csv", ".tum", ".npz", ".parquet", ".ulg"])

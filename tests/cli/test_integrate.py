@@ -115,6 +115,38 @@ def test_the_kind_of_samples_can_be_said(tmp_path):
     assert angle == pytest.approx(2 * (end_s - length_s / 2 + 0.0005) * 5, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("ending", "options", "since_1970"),
+    [
+        (".mcap", (), True),
+        (".bag", (), True),
+        (".csv", (), True),
+        (".ulg", (), False),
+        (".npz", (), False),
+        (".mcap", ("--clock", "boot"), False),
+        (".ulg", ("--clock", "epoch"), True),
+    ],
+)
+def test_stamps_count_as_those_that_convert_writes(data_dir, tmp_path, ending, options, since_1970):
+    log = data_dir / "px4" / "ulog" / "sample_log_small.ulg"
+    if not log.is_file():
+        pytest.skip(f"no log at {log}")
+    offset_ns = strapdown.open(log).clock_offset_ns
+    ends_us = ULog(str(log), ["sensor_combined"]).get_dataset("sensor_combined").data["timestamp"]
+    run(log, tmp_path / f"a{ending}", "--anyway", *options)
+    (found,) = strapdown.open(tmp_path / f"a{ending}").increments.values()
+    expected = ends_us.astype(np.int64) * 1000 + offset_ns * since_1970
+    assert found.t_ns.tolist() == expected.tolist()
+
+
+def test_a_log_without_a_clock_says_from_when_its_stamps_count(whole_log, tmp_path):
+    words = "stamps count from the start of the autopilot"
+    report, _ = run_json(whole_log, tmp_path / "a.mcap")
+    assert [words in note for note in report["notes"]] == [True]
+    report, _ = run_json(whole_log, tmp_path / "b.mcap", "--clock", "boot")
+    assert report["notes"] == []
+
+
 # Verification
 
 
@@ -125,7 +157,14 @@ def test_a_log_that_is_made_again_is_accepted(flight_log):
     assert report["gyro_period_mismatches"] == report["accel_period_mismatches"] == 0
     assert report["max_gyro_residual"] <= 6e-8
     assert report["max_accel_residual"] <= 4e-6
-    assert "the log is made again" in run(flight_log, "--verify").stdout
+    lines = run(flight_log, "--verify").stdout.splitlines()
+    assert lines[-1] == "the samples give the logged windows"
+    rows, packets = report["skipped_rows"], report["skipped_packets"]
+    assert (rows > 0, packets > 0) == (True, True)
+    assert lines[0] == f"{report['windows']} windows compared"
+    assert lines[1].startswith(f"{rows} rows left out: the first, and those at gaps in the log")
+    assert lines[1].endswith("changes of sensor or calibration")
+    assert lines[2] == f"{packets} rows left out: packets of them are missing"
 
 
 def test_a_log_that_is_not_made_again_has_exit_code_3_and_1_if_strict(px4, flight, tmp_path):
@@ -133,6 +172,7 @@ def test_a_log_that_is_not_made_again_has_exit_code_3_and_1_if_strict(px4, fligh
     report, done = run_json(log, "--verify")
     assert (done.exit_code, report["accepted"]) == (3, False)
     assert report["max_accel_residual"] == pytest.approx(0.09 * 1.02, rel=0.01)
+    assert "lost: the samples do NOT give the logged windows" in run(log, "--verify").stderr
     assert run(log, "--verify", "--strict").exit_code == 1
 
 

@@ -285,10 +285,30 @@ def test_a_warning_is_one_line_of_the_view_and_of_json():
 @pytest.mark.usefixtures("quickly")
 def test_what_a_file_cannot_hold_is_a_loss_with_exit_code_3():
     report, done = run_json(
-        "--motion", "coning", "--duration", 1, "--sampling", "integral", "--output", "a.csv"
+        "--motion", "spin", "--sensor", "ADIS16495-1", "--duration", 1, "--output", "a.bag"
     )
     assert done.exit_code == report["exit"] == 3
-    assert report["lost"] == ["imu/increments: 200 rows of Increments"]
+    assert report["lost"] == ["imu/data: gyro_clipping"]  # 360 deg/s at a range of 125 deg/s
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize(
+    ("output", "sampling", "names"),
+    [
+        ("a.ulg", "point", "angular_velocity_covariance, specific_force_covariance, sensor.name, "),
+        ("a.ulg", "integral", "sensor.name, "),
+        ("a.bag", "point", ""),
+        ("a.bag", "integral", "sensor.name, "),
+    ],
+)
+def test_names_and_covariances_that_a_file_cannot_hold_are_notes(output, sampling, names):
+    report, done = run_json(
+        "--motion", "wander", "--sensor", "ADIS16470", "--duration", 1, "--sampling", sampling,
+        "--output", output,
+    )  # fmt: skip
+    assert (done.exit_code, report["lost"]) == (0, []), done.output
+    found = [note.removeprefix("left out of the file: ") for note in report["notes"]]
+    assert {*f"{names}trajectory.name".split(", ")} == {*found[0].split(", ")}
 
 
 @pytest.mark.parametrize(
@@ -306,7 +326,10 @@ def test_what_a_file_cannot_hold_is_a_loss_with_exit_code_3():
         (["--seed", "99999999999999999999999"], "a seed from 0 to 2**64 - 1"),
         (["--wgs84", "91", "0", "0"], "a latitude from -90 to 90 deg, got 91"),
         (["--poses", "smooth"], "no poses with a motion by name"),
-        (["--truth", "truth.png"], "expected an ending of .mcap, .bag, .ulg, .csv, .npz, .parquet, .tum"),
+        (
+            ["--truth", "truth.png"],
+            "expected an ending of .mcap, .bag, .ulg, .csv, .npz, .parquet, .tum",
+        ),
         (["--picture", "picture.doc"], "expected an ending of .png, .svg, .pdf, got '.doc'"),
     ],
 )

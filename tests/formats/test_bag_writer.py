@@ -199,21 +199,37 @@ def test_blocks_read_back_as_the_whole_and_go_on_counting(tmp_path, size):
     ("whole", "lost"),
     [
         (Recording(imu={"a": imu(gyro_clipping=np.ones(ROWS, np.uint8))}), "a: gyro_clipping"),
-        (
-            Recording(imu={"a": imu(sensor=SensorIdentity("x", 0, 7))}),
-            "a: sensor.gyro_device_id",
-        ),
-        (Recording(trajectories={"a": pose().replace(name="b")}), "a: name"),
         (Recording(trajectories={"a": pose().replace(moving=np.ones(ROWS, bool))}), "a: moving"),
     ],
 )
-def test_what_messages_cannot_hold_is_named(tmp_path, whole, lost):
-    assert files.write(tmp_path / "a.bag", whole).lost == (lost,)
+def test_samples_that_messages_cannot_hold_are_lost(tmp_path, whole, lost):
+    report = files.write(tmp_path / "a.bag", whole)
+    assert (report.lost, report.notes) == ((lost,), ())
 
 
-def test_a_name_that_is_that_of_the_topic_is_not_lost(tmp_path):
+@pytest.mark.parametrize(
+    ("whole", "what"),
+    [
+        (
+            Recording(imu={"a": imu(sensor=SensorIdentity("x", 5, 7))}),
+            "sensor.accel_device_id, sensor.gyro_device_id",
+        ),
+        (Recording(trajectories={"a": pose().replace(name="b")}), "trajectory.name"),
+    ],
+)
+def test_names_and_devices_without_a_place_are_no_loss_but_noted(tmp_path, whole, what):
+    report = files.write(tmp_path / "a.bag", whole)
+    assert (report.lost, report.notes) == ((), (f"left out of the file: {what}",))
+    with block_writer(tmp_path / "b.bag") as blocks:
+        blocks.write(whole)
+        blocks.write(whole)
+    assert list(blocks.notes) == [f"left out of the file: {what}"]
+
+
+def test_a_name_that_is_that_of_the_topic_is_not_left_out(tmp_path):
     whole = Recording(trajectories={"truth": pose().replace(name="truth")})
-    assert files.write(tmp_path / "a.bag", whole).lost == ()
+    report = files.write(tmp_path / "a.bag", whole)
+    assert (report.lost, report.notes) == ((), ())
 
 
 def test_a_bag_that_exists_is_replaced_only_by_force(tmp_path):

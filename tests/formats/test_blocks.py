@@ -149,3 +149,12 @@ def test_an_unknown_ending_names_the_known_ones(tmp_path):
         block_writer(tmp_path / "a.npy"),
     ):
         pass
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".bag", ".ulg", ".csv", ".tum", ".npz", ".parquet"])
+def test_every_writer_gives_an_account_of_what_it_wrote(tmp_path, ending):
+    track = Trajectory(imu(3).t_ns, np.tile([0, 0, 0, 1.0], (3, 1)), name="pose")
+    with block_writer(tmp_path / f"a{ending}") as writer:
+        writer.write(Recording(trajectories={"pose": track}))
+    renamed = ["pose: written as vehicle_attitude.0"] if ending == ".ulg" else []
+    assert (writer.messages, list(writer.notes)) == (3, renamed)

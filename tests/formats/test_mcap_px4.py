@@ -9,6 +9,8 @@ from rosbags.rosbag2 import Writer as BagWriter
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import strapdown.formats as files
+from strapdown.errors import FormatError
+from strapdown.formats.px4_integration import vehicle_imu_from_recording
 from strapdown.messages.ros_types import ROS_TYPES
 
 ROWS = 50
@@ -105,6 +107,26 @@ def test_sensor_combined_is_mean_rates_at_the_middle_of_their_intervals(recordin
     assert series.specific_force[4:].tolist() == VALUES[4:, 1:].tolist()
     assert series.accel_clipping.tolist() == [row % 8 for row in range(ROWS)]
     assert (series.body, series.world) == ("FRD", "NED")
+
+
+def test_sensor_combined_of_a_bridge_is_taken_as_the_windows_that_it_holds(recording):
+    topic = "/fmu/out/sensorcombined_v1"
+    (found,) = vehicle_imu_from_recording(recording, topic=topic).values()
+    assert found.result is None
+    assert "windows already" in found.notes[0]
+    assert found.vehicle_imu["timestamp_sample"].tolist() == T_US.tolist()
+    assert set(found.vehicle_imu["delta_angle_dt"].tolist()) == {DT_US}
+    angles = VALUES[:, :3].astype(np.float64) * (DT_US * 1e-6)
+    np.testing.assert_allclose(found.vehicle_imu["delta_angle"], angles, rtol=1e-6)
+    assert found.vehicle_imu["delta_velocity_dt"][3] == 0
+
+
+def test_a_bridge_that_sends_every_second_window_is_refused(store, tmp_path):
+    write(tmp_path / "a.mcap", store, every=2, kinds=["SensorCombined"])
+    thin = files.open(tmp_path / "a.mcap")
+    with pytest.raises(FormatError, match=r"got 51\.\d%"):
+        vehicle_imu_from_recording(thin)
+    assert vehicle_imu_from_recording(thin, anyway=True)
 
 
 def test_one_sensor_leaves_the_other_unknown(recording):

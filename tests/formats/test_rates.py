@@ -14,7 +14,8 @@ from strapdown.errors import UnknownNameError
 from strapdown.formats import ReadReport, Recording
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.messages import VehicleImuStatus
-from strapdown.messages.px4 import VehicleAttitude
+from strapdown.messages.conversion import series_from_sensor_combined
+from strapdown.messages.px4 import SensorCombined, SensorSelection, VehicleAttitude
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 MS = 1_000_000
@@ -51,18 +52,49 @@ def joined(parts, topic=TOPIC):
     return ImuSeries.concatenate([part.imu[topic] for part in parts if topic in part.imu])
 
 
-def log_of(kind, multi_id, **columns):
-    """Stands for the log of PX4 with one topic."""
+def records_of(kind, **columns):
     records = np.zeros(len(columns["timestamp"]), kind.dtype)
     for name, values in columns.items():
         records[name] = values
-    key = (kind.topic, multi_id)
+    return records
+
+
+def log_with(*parts):
+    """Stands for the log of PX4 with some topics: kind, instance and records of each."""
+    held = {(kind.topic, number): (kind, records) for kind, number, records in parts}
 
     def read(wanted, multi_id=0, *, topic=None):
-        assert (wanted, topic, multi_id) == (kind, *key)
-        return SimpleNamespace(records=records, absent=())
+        kind, records = held[topic, multi_id]
+        assert wanted == kind
+        return SimpleNamespace(records=records.copy(), absent=())
 
-    return SimpleNamespace(topics={key: None}, records=read)
+    return SimpleNamespace(topics=dict.fromkeys(held), records=read)
+
+
+def log_of(kind, multi_id, **columns):
+    return log_with((kind, multi_id, records_of(kind, **columns)))
+
+
+MEANS = "sensor_combined"
+
+
+def means(rows=400, dt_us=5000):
+    """Rows of sensor_combined, one after the other, of lengths that differ."""
+    lengths = dt_us + np.arange(rows) % 3
+    return records_of(
+        SensorCombined,
+        timestamp=1_000_000 + np.cumsum(lengths),
+        gyro_rad=np.random.default_rng(4).normal(size=(rows, 3)),
+        accelerometer_m_s2=np.random.default_rng(5).normal(size=(rows, 3)),
+        gyro_integral_dt=lengths,
+        accelerometer_integral_dt=lengths - 20,
+    )
+
+
+def of_means(records, **others):
+    """The recording of these rows."""
+    series = series_from_sensor_combined(records)
+    return Recording(imu={MEANS: series}, sensor_combined={MEANS: records}, **others)
 
 
 def test_increments_become_mean_rates_at_the_middle_of_their_windows():
@@ -196,6 +228,82 @@ def test_rows_do_not_wait_for_an_attitude_that_has_stopped():
     assert len(joined([first, stream.finish()])) == 2000
 
 
+def test_white_noise_of_means_goes_over_the_intervals_that_are_known():
+    records = means()
+    (block, _), report = at_once(
+        of_means(records), gyro_noise_density=1e-4, accel_noise_density=2e-3
+    )
+    series = block.imu[MEANS]
+    for field, density, found in (
+        ("gyro", 1e-4, series.angular_velocity_covariance),
+        ("accelerometer", 2e-3, series.specific_force_covariance),
+    ):
+        seconds = records[f"{field}_integral_dt"] * 1e-6
+        expected = np.eye(3) * (density**2 / seconds)[:, None, None]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert report.coverage[MEANS].share == 1.0
+    assert series.angular_velocity.tolist() == records["gyro_rad"].tolist()
+    (plain, _), _ = at_once(of_means(records), gyro_noise_density=1e-4)
+    assert plain.imu[MEANS].specific_force_covariance is None
+
+
+def test_the_end_of_the_interval_can_stamp_a_mean():
+    records = means()
+    ends_ns = records["timestamp"].astype(np.int64) * 1000
+    half_ns = records["gyro_integral_dt"].astype(np.int64) * 500
+    for stamp, expected in (("end", ends_ns), ("middle", ends_ns - half_ns)):
+        (block, _), _ = at_once(of_means(records), stamp=stamp)
+        assert block.imu[MEANS].t_ns.tolist() == expected.tolist()
+        assert not block.sensor_combined
+    with pytest.raises(UnknownNameError, match="middle"):
+        RateStream(RateOptions(stamp="begin"))
+
+
+def test_half_a_packet_is_taken_off_means_of_the_imu_in_use():
+    records = means()
+    half_us = records["gyro_integral_dt"].astype(np.int64) / 2
+    ends_us = records["timestamp"].astype(np.int64)
+    packets = {11: (800, 8000), 12: (1000, 1000)}  # rate, raw rate: 625 us late, and not
+    parts = [
+        (
+            VehicleImuStatus, number, records_of(
+                VehicleImuStatus, timestamp=[900_000, 1_900_000, 2_900_000],
+                gyro_device_id=[device] * 3, gyro_rate_hz=[rate] * 3, gyro_raw_rate_hz=[raw] * 3,
+            ),
+        )
+        for number, (device, (rate, raw)) in enumerate(packets.items())
+    ]  # fmt: skip
+    switched = records_of(SensorSelection, timestamp=[500_000, 2_000_000], gyro_device_id=[12, 11])
+    chosen = (SensorSelection, 0, switched)
+    for log, late_us in (
+        (log_with(*parts, chosen), np.where(ends_us < 2_000_000, 0, 625)),
+        (log_with(parts[0]), 625),
+        (log_with(*parts), 0),  # nobody says which of the two it is
+    ):
+        (block, _), report = at_once(of_means(records, log=log), fifo_delay=True)
+        expected = (ends_us - half_us - late_us) * 1000
+        assert block.imu[MEANS].t_ns.tolist() == expected.tolist()
+        unknown = [line for line in report.lines() if "vehicle_imu_status" in line]
+        assert len(unknown) == (log.topics.keys() == {*log_with(*parts).topics})
+
+
+def test_means_that_leave_time_out_are_said_to():
+    _, report = at_once(of_means(means()[::2]))
+    (line,) = (line for line in report.lines() if "too little to integrate" in line)
+    assert line.startswith("sensor_combined: its intervals cover 50.")
+
+
+def test_lines_are_of_the_topic_that_is_written_and_that_of_means_is_one():
+    sources = Recording(increments={f"vehicle_imu.{number}": flight() for number in range(3)})
+    _, report = at_once(sources, attitude="auto", fifo_delay=True)
+    (of_all,) = (line for line in report.lines() if "mean rates" in line)
+    assert of_all.startswith("vehicle_imu.0, vehicle_imu.1, vehicle_imu.2: ")
+    assert len(report.lines("vehicle_imu.1")) == len(report.lines()) // 3 + 1 > 3
+    for line in report.lines("vehicle_imu.1"):
+        assert line.startswith("vehicle_imu.1: ")
+    assert report.lines("vehicle_attitude") == []
+
+
 def test_without_attitude_every_block_still_has_the_column():
     source = flight()
     stream = RateStream(RateOptions(attitude="auto"))
@@ -257,3 +365,19 @@ def test_a_log_without_a_clock_says_so():
     assert any("start of the autopilot" in line for line in report.lines())
     _, report = at_once(Recording(increments={TOPIC: flight()}))
     assert not any("start of the autopilot" in line for line in report.lines())
+
+
+@pytest.mark.parametrize("epoch", [False, True])
+def test_a_row_whose_interval_is_longer_than_the_clock_runs_is_left_out_and_counted(epoch):
+    dt_ns = np.full(400, 5 * MS)
+    dt_ns[7] = (2**32 - 1) * 1000
+    whole = flight().replace(delta_angle_dt_ns=dt_ns)
+    clock_ns = 10**18
+    parts, report = at_once(
+        Recording(increments={TOPIC: whole}, clock_offset_ns=clock_ns), epoch=epoch
+    )
+    stamps = whole.t_ns - dt_ns // 2 + (clock_ns if epoch else 0)
+    assert joined(parts).t_ns.tolist() == stamps[stamps >= 0].tolist()
+    assert len(joined(parts)) == 399 + epoch
+    lost = [f"{TOPIC}: 1 rows whose interval would begin before the clock"]
+    assert report.lost == ([] if epoch else lost)

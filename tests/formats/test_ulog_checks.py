@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 
 import pytest
 
@@ -291,3 +292,15 @@ def test_a_text_that_swallowed_other_records_is_damage(head, log):
     read = px4_log.load(path, salvage=True)
     assert [line.text.rstrip("\0") for line in read.texts] == ["good", "good"]
     assert 2_000_002 in read.rows("t")["timestamp"]
+
+
+def test_a_small_file_with_wide_formats_costs_no_memory(log):
+    wide = [record("F", b"w%d:uint64_t timestamp;uint8_t[65000] x;" % k) for k in range(15)]
+    topics = [record("A", struct.pack("<BH", 0, k) + b"w%d" % k) for k in range(15)]
+    path = log(*wide, *topics)
+    px4_log.load(path)  # what is imported later does not count
+    tracemalloc.start()
+    px4_log.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**23

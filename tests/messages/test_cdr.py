@@ -315,7 +315,7 @@ def test_rows_are_the_messages_one_by_one(wire):
     rng = np.random.default_rng(4)
     stamps = rng.integers(0, 2**31 * 10**9, 20)
     batch = Batch(stamps, rng.normal(size=(20, 37)), ("imu_link",) * 20, np.arange(20))
-    rows = encode_rows(batch, wire)
+    rows = encode_rows(batch, wire).rows()
     assert [row.tobytes() for row in rows] == [encode(message, wire) for message in batch]
 
 

@@ -57,6 +57,19 @@ def test_offsets_by_temperature_and_parameters_keep_each_other():
     assert warm == [(0, 0.0, 0.5), (5, 0.25, 0.5), (7, 0.25, 0.75), (9, 0.125, 0.75)]
 
 
+def test_an_offset_that_is_no_number_leaves_the_one_before_in_force():
+    kinds = [("timestamp", "u8"), ("gyro_device_ids", "u4", 4), ("gyro_offset_2", "f4", 3)]
+    correction = np.zeros(3, kinds)
+    correction["timestamp"], correction["gyro_device_ids"][:, 2] = (5, 6, 7), DEVICE
+    correction["gyro_offset_2"] = [[0.25, 0, 0], [0.5, np.nan, 0], [0.125, 0, 0]]
+    found = history((), correction)
+    assert [(t_us, float(each.thermal_offset[0])) for t_us, each in found] == [
+        (0, 0.0), (5, 0.25), (7, 0.125)
+    ]  # fmt: skip
+    correction["gyro_offset_2"] = np.inf
+    assert offsets(history((), correction)) == [(0, 0.5, 1)]
+
+
 @pytest.mark.parametrize("mode", ["px4", "savage"])
 @pytest.mark.parametrize("rows", [[], [100], [101, 103, 250, 251]])
 def test_a_batch_changes_its_calibration_as_a_stream_does(mode, rows):

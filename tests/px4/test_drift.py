@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.integration import SampleKind, WindowRule, integrate
 from strapdown.integration.self_test import Case, Coning, drift, packet_means
-from strapdown.px4.increments import px4_increments
 from strapdown.px4 import self_test
+from strapdown.px4.increments import px4_increments
 from strapdown.series import ImuSeries
 
 DEG_PER_HOUR = math.degrees(3600.0)

@@ -112,7 +112,7 @@ def convert(
         "messages": writer.messages,
         "notes": notes,
     }
-    lost = [*read_losses(blocks.report), *writer.lost]
+    lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
     return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
 
 

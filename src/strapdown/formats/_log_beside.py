@@ -52,7 +52,7 @@ class LogBeside:
             found = offered
         elif len(selection):
             found += [_while_in_use(status, selection) for status in offered]
-        whole = np.concatenate(found)
+        whole = np.concatenate(found).astype(VehicleImuStatus.dtype)  # which is aligned again
         return whole[np.argsort(whole["timestamp"], kind="stable")]
 
     def _log_of(self, block: Recording) -> Px4Log | None:
@@ -74,7 +74,10 @@ def _while_in_use(status: NDArray[np.void], selection: NDArray[np.void]) -> NDAr
     t_us = np.union1d(status["timestamp"], begins)
     rows = status[latest(status["timestamp"], t_us)]
     rows["timestamp"] = t_us
-    return rows[rows["gyro_device_id"] == selection["gyro_device_id"][latest(begins, t_us)]]
+    used: NDArray[np.void] = rows[
+        rows["gyro_device_id"] == selection["gyro_device_id"][latest(begins, t_us)]
+    ]
+    return used
 
 
 def _instance(topic: str) -> int:

@@ -46,9 +46,10 @@ if TYPE_CHECKING:
     from mcap.records import McapRecord
     from numpy.typing import NDArray
 
-    from strapdown._typing import ByteArray, IntArray
+    from strapdown._typing import IntArray
+    from strapdown.messages._payloads import Payloads
 
-__all__ = ["HEAD", "McapFile", "Rows"]
+__all__ = ["McapFile", "Rows"]
 
 _CHUNK: Final = 256 * 2**10
 """A chunk ends with the message that makes it longer than this."""
@@ -65,14 +66,13 @@ _EFFORT: Final = zstandard.ZstdCompressionParameters(
     target_length=0,
 )
 """For rows of float64 as small as the default of the library, in little more than half the time."""
-HEAD: Final = np.dtype(
+_HEAD: Final = np.dtype(
     [
         ("opcode", "u1"),
         ("length", "<u8"),
         ("channel", "<u2"),
         ("sequence", "<u4"),
-        ("log_time", "<u8"),
-        ("publish_time", "<u8"),
+        ("log_and_publish_time", "<u8", (2,)),
     ]
 )
 """What stands before a message."""
@@ -92,8 +92,7 @@ class Rows(NamedTuple):
     """Number of the channel."""
     t_ns: IntArray
     """Log time and publish time, (N,) int64 [ns]."""
-    records: ByteArray
-    """One message a row behind the bytes of ``HEAD``, which are filled in here, (N, size) uint8."""
+    payloads: Payloads
 
 
 @dataclass
@@ -305,31 +304,23 @@ def _bytes(record: McapRecord) -> bytes:
     return bytes(builder.end())  # type: ignore[no-untyped-call]
 
 
-def _framed(part: Rows) -> NDArray[np.void]:
+def _framed(part: Rows) -> Payloads:
     """Return whole message records."""
-    heads = part.records[:, : HEAD.itemsize].view(HEAD)[:, 0]
-    size = part.records.shape[1]
-    heads["opcode"] = Opcode.MESSAGE
-    heads["length"] = size - _BEFORE_CONTENT
-    heads["channel"] = part.channel
-    heads["sequence"] = 0
-    heads["log_time"] = heads["publish_time"] = part.t_ns
-    return part.records.view(f"V{size}")[:, 0]
+    length = _HEAD.itemsize - _BEFORE_CONTENT + part.payloads.bare.itemsize
+    head = np.array((Opcode.MESSAGE, length, part.channel, 0, (0, 0)), _HEAD)
+    times = np.repeat(part.t_ns, 2).reshape(-1, 2)
+    return part.payloads.behind(head, {"log_and_publish_time": times})
 
 
 def _in_order(
-    parts: Sequence[NDArray[np.void]], rows_of: Sequence[IntArray]
+    parts: Sequence[Payloads], rows_of: Sequence[IntArray]
 ) -> tuple[IntArray, memoryview]:
     """Return where each record begins and the last ends, and all of them as bytes."""
-    starts = np.zeros(sum(map(len, parts)) + 1, np.int64)
+    starts = np.zeros(sum(map(len, rows_of)) + 1, np.int64)
     for part, rows in zip(parts, rows_of, strict=True):
-        starts[rows + 1] = part.itemsize
+        starts[rows + 1] = part.bare.itemsize
     np.cumsum(starts, out=starts)
-    if len(parts) == 1:
-        return starts, memoryview(parts[0].view(np.uint8))  # type: ignore[arg-type]
     content = np.empty(starts[-1], np.uint8)
     for part, rows in zip(parts, rows_of, strict=True):
-        # every place where a record of this size could begin, as one item of an array
-        places = np.ndarray((len(content) - part.itemsize + 1,), part.dtype, content, strides=(1,))
-        places[starts[rows]] = part
+        part.scatter(content, starts[rows])
     return starts, memoryview(content)  # type: ignore[arg-type]

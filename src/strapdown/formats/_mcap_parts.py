@@ -9,14 +9,15 @@ import numpy as np
 
 from strapdown.formats._description import describe
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.messages._payloads import Payloads
 from strapdown.messages.cdr import Batch, encode_rows
 from strapdown.messages.conversion import (
     losses,
     ros_from_magnetic_field,
-    ros_from_series,
     ros_from_trajectory,
     vehicle_imu_from_increments,
 )
+from strapdown.messages.conversion_ros import ros_payloads_from_series
 from strapdown.messages.px4 import VehicleImu
 from strapdown.messages.ros_types import (
     IMU,
@@ -32,7 +33,7 @@ from strapdown.series import ImuSeries, Increments, Trajectory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.formats._tables import Series
     from strapdown.messages.ros_types import RosType
 
@@ -55,13 +56,13 @@ class Part:
     topic: str
     kind: RosType
     series: Any
-    encode: Callable[[Any, int], ByteArray]
-    """From rows of the series, and room to leave in front, to payloads, (N, room + size) uint8."""
+    encode: Callable[[Any], Payloads]
+    """From rows of the series, at least one, to their payloads."""
 
 
 def in_turn(
-    parts: Sequence[Part], *, room: int = 0
-) -> Iterator[tuple[list[tuple[int, IntArray, ByteArray]], IntArray]]:
+    parts: Sequence[Part],
+) -> Iterator[tuple[list[tuple[int, IntArray, Payloads]], IntArray]]:
     """Take the rows of all parts in the order of their stamps, some thousand at a time.
 
     A stamp that goes back follows the row before it, as each part keeps its order.
@@ -70,12 +71,10 @@ def in_turn(
     ----------
     parts : sequence of Part
         All of them.
-    room : int
-        Bytes to leave in front of each payload.
 
     Yields
     ------
-    rows : list of (int, (N,) int64, (N, room + size) uint8)
+    rows : list of (int, (N,) int64, Payloads)
         Number of a part, stamps of its next rows, and their payloads.
     turns : (M,) int64
         Which entry of the list gives each message.
@@ -92,7 +91,7 @@ def in_turn(
         for number in np.flatnonzero(counts).tolist():
             part, first = parts[number], done[number]
             these = part.series[first : first + counts[number]]
-            rows.append((number, these.t_ns, part.encode(these, room)))
+            rows.append((number, these.t_ns, part.encode(these)))
         done += counts
         yield rows, (np.cumsum(counts > 0) - 1)[numbers]
 
@@ -113,7 +112,7 @@ def parts_of(
             parts.append(Part(topic + "/velocity", VECTOR3_STAMPED, series, _encode_velocity))
         return parts, said, unsaid
     unsaid += [name for name in losses(series, Batch) if name not in _HELD]
-    parts = [Part(topic, IMU, series, _encode_imu)]
+    parts = [Part(topic, IMU, series, ros_payloads_from_series)]
     said["magnetic_field"] = ""
     if series.magnetic_field is not None:
         parent, _, last = topic.rpartition("/")
@@ -132,26 +131,21 @@ def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
     return np.ones_like(known)
 
 
-def _encode_imu(series: ImuSeries, room: int) -> ByteArray:
-    return encode_rows(ros_from_series(series), room=room)
+def _encode_field(series: ImuSeries) -> Payloads:
+    return encode_rows(ros_from_magnetic_field(series))
 
 
-def _encode_field(series: ImuSeries, room: int) -> ByteArray:
-    return encode_rows(ros_from_magnetic_field(series), room=room)
+def _encode_trajectory(trajectory: Trajectory) -> Payloads:
+    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD))
 
 
-def _encode_trajectory(trajectory: Trajectory, room: int) -> ByteArray:
-    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD), room=room)
-
-
-def _encode_velocity(trajectory: Trajectory, room: int) -> ByteArray:
+def _encode_velocity(trajectory: Trajectory) -> Payloads:
     velocity = np.asarray(trajectory.velocity_world)
     rows = len(trajectory)
-    batch = Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows))
-    return encode_rows(batch, room=room)
+    return encode_rows(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
 
 
-def _encode_increments(increments: Increments, room: int) -> ByteArray:
-    samples = encode_batch(VehicleImu, vehicle_imu_from_increments(increments))
-    payloads = np.frombuffer(b"".join(samples), np.uint8).reshape(len(samples), -1)
-    return np.pad(payloads, ((0, 0), (room, 0)))
+def _encode_increments(increments: Increments) -> Payloads:
+    encoded = encode_batch(VehicleImu, vehicle_imu_from_increments(increments))
+    samples = np.frombuffer(b"".join(encoded), f"V{len(encoded[0])}")
+    return Payloads(np.zeros((), [("sample", samples.dtype)]), {"sample": samples})

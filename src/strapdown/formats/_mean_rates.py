@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import FormatError
 from strapdown.integration import SampleKind
+from strapdown.px4.vehicle_imu import Mode
 
 if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
@@ -27,7 +28,7 @@ def with_kinds(
     Returns
     -------
     PipelineSettings
-        With both kinds as means, where the rows are known to be such.
+        With both kinds as means, where the rows are known to be such and the mode asks for kinds.
     tuple of str
         A line that says so.
 
@@ -37,14 +38,10 @@ def with_kinds(
         The rows are means that stand in the middle of intervals which the file does not have;
         not ``anyway``.
     """
-    chosen = {
-        name: SampleKind.MEAN
-        for name in ("gyro_kind", "accel_kind")
-        if getattr(settings, name) is None
-    }
+    is_said = settings.gyro_kind is not None and settings.accel_kind is not None
     is_inside = _IN_THEIR_MIDDLE.search(topic) is not None
     is_mean = is_inside or _AT_THEIR_END.search(topic) or topic in recording.report.coverage
-    if not (chosen and is_mean):
+    if is_said or not is_mean:
         return settings, ()
     if is_inside and not anyway:
         raise FormatError(
@@ -53,8 +50,12 @@ def with_kinds(
             path=recording.path,
             topic=topic,
         )
+    if settings.mode is Mode.PX4:  # which takes all samples in the one way that the autopilot has
+        return settings, ()
     note = (
         f"{topic} holds means: each is taken to go from the sample before to its own stamp, which "
         "needs every window; --kind says otherwise"
     )
-    return replace(settings, **chosen), (note,)
+    mean = SampleKind.MEAN
+    kinds = settings.gyro_kind or mean, settings.accel_kind or mean
+    return replace(settings, gyro_kind=kinds[0], accel_kind=kinds[1]), (note,)

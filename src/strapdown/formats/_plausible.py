@@ -97,7 +97,7 @@ def _of_rates(angular_velocity: FloatArray, specific_force: FloatArray) -> dict[
     unknown = [~np.isfinite(triad) for triad in triads]
     measured = [rows for rows in unknown if not rows.all()] or unknown
     return {
-        "a value that is not finite": _any(np.hstack(measured)),
+        "a value that is not finite": np.logical_or.reduce([_any(rows) for rows in measured]),
         f"an axis above {_FASTEST:g} rad/s": _any(np.abs(angular_velocity) > _FASTEST),
         f"an axis above {_STRONGEST:g} m/s^2": _any(np.abs(specific_force) > _STRONGEST),
     }

@@ -26,30 +26,41 @@ HOLDS: Final[dict[str, type[Series]]] = {
     "increments": Increments,
 }
 """Groups of a recording, and what each topic in them is."""
-_ABOUT: Final = {"name", "sensor.name", "sensor.accel_device_id", "sensor.gyro_device_id"}
+_NAMED: Final = {
+    "name": "trajectory.name",
+    "sensor.name": "sensor.name",
+    "sensor.accel_device_id": "sensor.accel_device_id",
+    "sensor.gyro_device_id": "sensor.gyro_device_id",
+}
+"""What names a series or a device, and is no sample."""
 
 
 @dataclass
 class Unheld:
-    """What messages cannot hold of series, in the order in which it was found.
+    """What messages cannot hold of series.
 
     Attributes
     ----------
     lost : dict of str to None
         Samples, one line a topic.
-    notes : dict of str to None
-        What is said about samples: names, devices, covariances; one line each.
+    about : dict of str to None
+        What is said about samples: names, devices, covariances.
     """
 
     lost: dict[str, None] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
+    about: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """The line about what is no sample, if there is any such."""
+        return [f"left out of the file: {', '.join(self.about)}"] if self.about else []
 
     def add(self, topic: str, names: Iterable[str]) -> None:
         """Take the names of fields of one topic."""
         samples = []
         for name in names:
-            if name in _ABOUT or name.endswith("_covariance"):
-                self.notes[f"left out of the file: {name}"] = None
+            if name in _NAMED or name.endswith("_covariance"):
+                self.about[_NAMED.get(name, name)] = None
             else:
                 samples.append(name)
         if samples:

@@ -35,7 +35,8 @@ __all__ = ["second_opinion"]
 _LARGEST: Final = 2**28
 """pyulog holds everything in memory; larger files are not asked about [bytes]."""
 _LARGEST_FORMATS: Final = 2**20
-"""It makes objects of every field of every topic [bytes]."""
+"""It makes objects of every field of every topic, with or without rows [bytes]; a small file must
+not ask for more than it is long."""
 
 
 def second_opinion(
@@ -65,7 +66,7 @@ def second_opinion(
         It disagrees, or fails.
     """
     formats = sum(records.formats.size(topic.name) for topic in records.topics)
-    if len(data) > _LARGEST or formats > _LARGEST_FORMATS or records.skipped:
+    if len(data) > _LARGEST or formats > min(_LARGEST_FORMATS, len(data)) or records.skipped:
         return []  # a record of unknown type can make it seek in circles
     from pyulog import ULog  # noqa: PLC0415 (a slow import that only logs need)
 

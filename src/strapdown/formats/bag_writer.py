@@ -110,8 +110,8 @@ class BagBlocks:
 
     @property
     def notes(self) -> list[str]:
-        """What else they cannot hold, one line each."""
-        return list(self._unheld.notes)
+        """What else they cannot hold, in one line."""
+        return self._unheld.notes
 
     def write(self, block: Recording) -> None:
         """Append the messages of a block.
@@ -135,8 +135,8 @@ class BagBlocks:
             for number, t_ns, payloads in rows:
                 connection = connections[number]
                 first = self._counts[connection.id]
-                self._counts[connection.id] += len(payloads)
-                data = _ros1(payloads, parts[number].kind, first)
+                self._counts[connection.id] += len(t_ns)
+                data = _ros1(payloads.rows(), parts[number].kind, first)
                 waiting.append(zip([connection] * len(data), t_ns.tolist(), data, strict=True))
             for turn in turns.tolist():
                 self._writer.write(*next(waiting[turn]))

@@ -283,7 +283,7 @@ class McapWriter:
             A stamp is negative, or another number does not fit its field; nothing of the
             block of rows that holds it is written. Or a topic goes on in other frames.
         """
-        from strapdown.formats._mcap_bulk import HEAD, Rows  # noqa: PLC0415 (it needs mcap)
+        from strapdown.formats._mcap_bulk import Rows  # noqa: PLC0415 (it needs mcap)
 
         self._check_open()
         groups: dict[str, Mapping[str, Series]] = {
@@ -303,7 +303,7 @@ class McapWriter:
                 if unsaid:
                     lost.append(f"{topic}: {', '.join(unsaid)}")
         channels = [self._channel(part.topic, part.kind.name) for part in parts]
-        for rows, turns in in_turn(parts, room=HEAD.itemsize):
+        for rows, turns in in_turn(parts):
             parts_now = [Rows(channels[number], t_ns, data) for number, t_ns, data in rows]
             self._file.add(parts_now, turns)
             self.messages += len(turns)

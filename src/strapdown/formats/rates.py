@@ -45,7 +45,7 @@ _PATIENCE_NS: Final = 2 * NS_PER_S
 """Rows that are farther than this behind the last attitude go on without one."""
 _KEPT: Final = 64
 """Attitudes before the first row that waits, from which their period is taken."""
-_REMEDY: Final = "log or send vehicle_imu or sensor_combined at its full rate"
+_REMEDY: Final = "windows are missing, or it was not logged or sent at its full rate"
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ class RateReport:
     ----------
     rows, clipped, joined : dict of str to int
         Rows of an IMU; of them with a saturated axis, and with an attitude that was joined.
+    early : dict of str to int
+        Rows that were left out, because their interval is longer than the clock runs.
     coverage : dict of str to Coverage
         Of the intervals of mean rates.
     delayed : dict of str to bool
@@ -100,10 +102,19 @@ class RateReport:
     rows: dict[str, int] = field(default_factory=dict)
     clipped: dict[str, int] = field(default_factory=dict)
     joined: dict[str, int] = field(default_factory=dict)
+    early: dict[str, int] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     delayed: dict[str, bool] = field(default_factory=dict)
     shifted_ns: int | None = None
     since_boot: bool = False
+
+    @property
+    def lost(self) -> list[str]:
+        """What was left out, one line a topic."""
+        return [
+            f"{name}: {count} rows whose interval would begin before the clock"
+            for name, count in self.early.items()
+        ]
 
     def lines(self, topic: str | None = None) -> list[str]:
         """Return one line for each thing that a user should know, of one topic or of all."""
@@ -190,14 +201,15 @@ class RateStream:
             A noise density is negative or not finite.
         """
         imu = dict(block.imu)
-        for topic in block.sensor_combined:
+        for topic in filter(imu.__contains__, block.sensor_combined):
             imu[topic] = self._means(topic, imu[topic], block)
         increments = dict(block.increments)
         if self.options.rates:
             imu |= {topic: self._rates(topic, each, block) for topic, each in increments.items()}
             increments = {}
         for topic, series in imu.items():
-            self._count(topic, series)
+            imu[topic] = self._after_start(topic, series, block)
+            self._count(topic, imu[topic])
         if self.options.attitude is not None:
             self._take_attitude(block)
             imu = self._join(imu)
@@ -260,6 +272,15 @@ class RateStream:
             covariance = white_noise_covariance(accel, accel_dt_ns)
             series = series.replace(specific_force_covariance=covariance)
         return series
+
+    def _after_start(self, topic: str, series: ImuSeries, block: Recording) -> ImuSeries:
+        """Leave out means over intervals so long that their stamps are before all time."""
+        offset_ns = (block.clock_offset_ns or 0) if self.options.epoch else 0
+        early = series.t_ns < -offset_ns
+        if topic not in self.report.coverage or not early.any():
+            return series
+        self.report.early[topic] = self.report.early.get(topic, 0) + int(np.count_nonzero(early))
+        return series[~early]
 
     def _delay_ns(self, topic: str, t_ns: IntArray, block: Recording) -> int | IntArray:
         """Return the delay of each row, as the latest status before it tells."""

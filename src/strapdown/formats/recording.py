@@ -225,6 +225,7 @@ class Recording:
             imu=_only(self.imu, topic),
             trajectories=_only(self.trajectories, topic),
             increments=_only(self.increments, topic),
+            sensor_combined=_only(self.sensor_combined, topic),
         )
         if not (kept.imu or kept.trajectories or kept.increments):
             known = {*self.imu, *self.trajectories, *self.increments}

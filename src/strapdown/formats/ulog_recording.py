@@ -133,7 +133,7 @@ class UlogBlockWriter:
     @property
     def notes(self) -> list[str]:
         """What else they cannot hold, and which topics got other names, one line each."""
-        lines = list(self._unheld.notes)
+        lines = self._unheld.notes
         for (source, names), number in self._numbers.items():
             if source not in (*names, *(f"{name}.{number}" for name in names)):
                 written = " and ".join(f"{name}.{number}" for name in names)
@@ -153,7 +153,7 @@ class UlogBlockWriter:
             found += [(source, rows) for rows in _messages(source, series) if rows]
             self._unheld.add(source, _unheld(source, series))
             if source.partition(".")[0] == _MEANS:
-                self._unheld.notes[f"left out of the file: that {source} holds means"] = None
+                self._unheld.about[f"that {source} holds means"] = None
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
         self._writer.write_many(
             LoggedRows(_KINDS[topic], self._number(source, tuple(rows)), records, topic)

@@ -9,6 +9,7 @@ import numpy as np
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.geometry.quaternion import IDENTITY
+from strapdown.messages._payloads import Payloads
 from strapdown.messages._record import Record
 from strapdown.messages.cdr import Batch
 from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown._typing import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
     from strapdown.messages.uorb import UorbMessage
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "bits_from_axes",
     "block",
     "common_id",
+    "imu_payloads",
     "imu_records",
     "imu_series",
     "normalise",
@@ -62,6 +64,9 @@ Messages: TypeAlias = "Record | Iterable[Record] | NDArray[np.void]"
 """One message, many, or a structured array of their ``dtype``."""
 RosMessages: TypeAlias = "Batch | RosImu | Iterable[RosImu]"
 """One message, many, or many by column."""
+
+_NUMBERS: Final = np.dtype(Imu.dtype.descr[:-1])
+"""An IMU message without its stamp."""
 
 
 def as_records(messages: Messages, kind: type[Record]) -> NDArray[np.void]:
@@ -114,30 +119,41 @@ def normalise(records: NDArray[np.void], forms: AbsentForms) -> None:
         records[field] = normal_form(records[field], absent)
 
 
+def imu_payloads(series: ImuSeries, forms: AbsentForms) -> Payloads:
+    """Return the 37 numbers of each message of a series in FLU and ENU."""
+    series = series.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
+    bare = np.zeros((), _NUMBERS)
+    bare["orientation"] = IDENTITY
+    bare["orientation_covariance"] = forms["orientation_covariance"]
+    columns: dict[str, AnyArray] = {
+        "angular_velocity": series.angular_velocity,
+        "linear_acceleration": series.specific_force,
+    }
+    covariances = series.angular_velocity_covariance, series.specific_force_covariance
+    for quantity, covariance in zip(_MEASURED, covariances, strict=True):
+        field = f"{quantity}_covariance"
+        if covariance is not None:
+            columns[field] = normal_form(covariance.reshape(-1, 9), forms[field])
+        x, y, z = np.isnan(columns[quantity]).T
+        unmeasured = (x & y & z)[:, None]
+        if unmeasured.any():
+            columns[field] = np.where(unmeasured, forms[field], columns.get(field, np.zeros(9)))
+    if series.q_world_from_body is not None:
+        known = ~np.isnan(series.q_world_from_body).any(axis=1, keepdims=True)
+        stated = np.zeros((1, 9))
+        if series.orientation_covariance is not None:
+            stated = series.orientation_covariance.reshape(-1, 9)
+            stated = normal_form(stated, forms["orientation_covariance"])
+            known &= stated[:, :1] >= 0.0
+        columns["orientation"] = np.where(known, series.q_world_from_body, bare["orientation"])
+        columns["orientation_covariance"] = np.where(known, stated, bare["orientation_covariance"])
+    return Payloads(bare, columns)
+
+
 def imu_records(series: ImuSeries, forms: AbsentForms) -> NDArray[np.void]:
     """Return a series as records of ``Imu.dtype`` in FLU and ENU, without stamps."""
-    series = series.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     records = np.zeros(len(series), Imu.dtype)
-    records["angular_velocity"] = series.angular_velocity
-    records["linear_acceleration"] = series.specific_force
-    for field, covariance in (
-        ("orientation_covariance", series.orientation_covariance),
-        ("angular_velocity_covariance", series.angular_velocity_covariance),
-        ("linear_acceleration_covariance", series.specific_force_covariance),
-    ):
-        if covariance is not None:
-            records[field] = normal_form(covariance.reshape(-1, 9), forms[field])
-    for quantity in _MEASURED:
-        unmeasured = np.isnan(records[quantity]).all(axis=1)
-        if unmeasured.any():
-            records[f"{quantity}_covariance"][unmeasured] = forms[f"{quantity}_covariance"]
-    absent: slice | BoolArray = slice(None)
-    if series.q_world_from_body is not None:
-        unknown = np.isnan(series.q_world_from_body).any(axis=1)
-        absent = unknown | (records["orientation_covariance"][:, 0] < 0.0)
-        records["orientation"] = series.q_world_from_body
-    records["orientation"][absent] = IDENTITY
-    records["orientation_covariance"][absent] = forms["orientation_covariance"]
+    block(records)[:] = imu_payloads(series, forms).rows().view(np.float64)
     return records
 
 

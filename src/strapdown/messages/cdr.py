@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError, ValueRangeError
+from strapdown.messages._payloads import Payloads
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "Payload",
     "Stamped",
     "Wire",
+    "behind_headers",
     "decode",
     "decode_batch",
     "encode",
@@ -179,12 +181,12 @@ def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
     """
     if len(set(batch.frame_ids)) != 1:
         return [encode(message, wire) for message in batch]
-    rows = encode_rows(batch, wire)
+    rows = encode_rows(batch, wire).rows()
     joined, size = rows.tobytes(), rows.shape[1]
     return [joined[at : at + size] for at in range(0, len(joined), size)]
 
 
-def encode_rows(batch: Batch, wire: Wire = Wire.CDR, *, room: int = 0) -> ByteArray:
+def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> Payloads:
     """Serialise many messages that all name the same frame.
 
     Parameters
@@ -193,13 +195,11 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR, *, room: int = 0) -> ByteAr
         Headers and numbers, at least one.
     wire : Wire
         ROS 2 CDR or ROS 1.
-    room : int
-        Bytes to leave in front of each payload, for what a container puts there.
 
     Returns
     -------
-    (N, room + size) uint8
-        One payload a row, behind bytes of any value.
+    Payloads
+        One payload a message.
 
     Raises
     ------
@@ -212,20 +212,48 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR, *, room: int = 0) -> ByteAr
         raise ValueRangeError(
             f"expected messages with one frame_id, got {len(names)}; use encode_batch"
         )
-    frame = _frame_bytes(names.pop(), wire)
-    dtype = _record_dtype("<", wire, len(frame), batch.values.shape[1])
-    rows = np.empty((len(batch), room + dtype.itemsize), np.uint8)
-    records = rows[:, room:].view(dtype)[:, 0]
-    records["first"] = _CDR_LITTLE_ENDIAN
-    if wire is Wire.ROS1:
-        _check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
-        records["first"] = batch.seq
-    _check_stamps(batch.stamps_ns.min(), batch.stamps_ns.max(), wire)
-    records["sec"] = seconds = batch.stamps_ns // NS_PER_S
-    records["nanosec"] = batch.stamps_ns - seconds * NS_PER_S
-    records["frame"] = np.void(frame)
-    records["values"] = batch.values
-    return rows
+    bare = np.zeros((), [("values", "<f8", batch.values.shape[1:])])
+    numbers = Payloads(bare, {"values": batch.values})
+    if wire is Wire.CDR:
+        return behind_headers(numbers, batch.stamps_ns, names.pop())
+    _check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
+    rows = behind_headers(numbers, batch.stamps_ns, names.pop(), wire)
+    return Payloads(rows.bare, {**rows.columns, "first": batch.seq})
+
+
+def behind_headers(
+    numbers: Payloads, stamps_ns: IntArray, frame_id: str, wire: Wire = Wire.CDR
+) -> Payloads:
+    """Put headers before the numbers of many messages.
+
+    Parameters
+    ----------
+    numbers : Payloads
+        The float64 of N messages, at least one.
+    stamps_ns : (N,) int64
+        Times in the headers [ns].
+    frame_id : str
+        Frame that all headers name.
+    wire : Wire
+        ROS 2 CDR, or ROS 1 with sequence numbers of 0.
+
+    Returns
+    -------
+    Payloads
+        One payload a message.
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp or the frame name does not fit its field.
+    """
+    _check_stamps(stamps_ns.min(), stamps_ns.max(), wire)
+    frame = _frame_bytes(frame_id, wire)
+    first = 0 if wire is Wire.ROS1 else _CDR_LITTLE_ENDIAN
+    layout = [("first", "<u4"), ("stamp", "<u4", (2,)), ("frame", f"V{len(frame)}")]
+    seconds = stamps_ns // NS_PER_S
+    stamps = np.column_stack([seconds, stamps_ns - seconds * NS_PER_S])
+    return numbers.behind(np.array((first, (0, 0), frame), layout), {"stamp": stamps})
 
 
 def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:

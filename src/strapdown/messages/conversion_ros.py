@@ -13,11 +13,11 @@ from strapdown.messages._by_column import (
     ROS,
     as_batch,
     block,
-    imu_records,
+    imu_payloads,
     imu_series,
     normalise,
 )
-from strapdown.messages.cdr import Batch
+from strapdown.messages.cdr import Batch, behind_headers
 from strapdown.messages.imu import Imu
 from strapdown.messages.losses import refuse_losses
 from strapdown.messages.ros import RosImu
@@ -27,6 +27,7 @@ from strapdown.series import ImuSeries, SensorIdentity, Trajectory
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.messages._by_column import RosMessages
+    from strapdown.messages._payloads import Payloads
 
 __all__ = [
     "imu_from_ros",
@@ -34,6 +35,7 @@ __all__ = [
     "ros_from_magnetic_field",
     "ros_from_series",
     "ros_from_trajectory",
+    "ros_payloads_from_series",
     "series_from_ros",
     "trajectory_from_ros",
 ]
@@ -149,7 +151,30 @@ def ros_from_series(series: ImuSeries, *, strict: bool = False) -> Batch:
     """
     if strict:
         refuse_losses(series, Batch)
-    return _batch(series, block(imu_records(series, ROS)), series.sensor.name)
+    values = imu_payloads(series, ROS).rows().view(np.float64)
+    return _batch(series, values, series.sensor.name)
+
+
+def ros_payloads_from_series(series: ImuSeries) -> Payloads:
+    """Convert a series to ``sensor_msgs/Imu`` in CDR.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        N rows, in any frames, at least one.
+
+    Returns
+    -------
+    Payloads
+        As :func:`~strapdown.messages.cdr.encode_rows` of :func:`ros_from_series`, without a
+        table of all numbers between.
+
+    Raises
+    ------
+    ValueRangeError
+        A stamp or the name of the sensor does not fit its field.
+    """
+    return behind_headers(imu_payloads(series, ROS), series.t_ns, series.sensor.name)
 
 
 def ros_from_magnetic_field(series: ImuSeries) -> Batch:

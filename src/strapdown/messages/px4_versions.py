@@ -134,9 +134,12 @@ def upgrade(rows: NDArray[np.void], kind: type[UorbMessage]) -> Upgraded:
     """
     if rows.dtype == kind.dtype:
         return Upgraded(rows.copy(), ())
-    if rows.dtype == kind.logged_dtype:
-        return Upgraded(rows.astype(kind.dtype), ())
     records = np.zeros(len(rows), kind.dtype)
+    if rows.dtype == kind.logged_dtype:  # the same but for padding at the end
+        size = rows.itemsize
+        padded = [("row", f"V{size}"), ("padding", f"V{records.itemsize - size}")]
+        records.view(padded)["row"] = np.ascontiguousarray(rows).view(f"V{size}")
+        return Upgraded(records, ())
     names, absent = rows.dtype.names or (), []
     for field in kind.fields:
         values = _column(rows, field.name)

@@ -26,6 +26,7 @@ __all__ = [
     "GREY",
     "ORANGE",
     "PICTURES",
+    "PURPLE",
     "STYLES",
     "draw",
     "label",
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 # Okabe and Ito's palette: safe for colour-blind readers.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9A9A9A"
+BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#9A9A9A", "#CC79A7"
 STYLES = ((BLUE, "solid"), (ORANGE, (0, (5, 1))), (GREEN, (0, (2, 1))))
 COLUMNS = 1_000  # time bins of the envelope: about one per pixel column
 PICTURES = (".png", ".svg", ".pdf")
@@ -105,13 +106,13 @@ def draw(  # noqa: PLR0913 (a drawing primitive)
         )
 
 
-def label(axis: Axes, quantity: str, frame: str) -> None:
-    """Name quantity with unit, and frame, and draw the legend."""
+def label(axis: Axes, quantity: str, frame: str, *, columns: int = 4) -> None:
+    """Name quantity with unit, and frame, and draw the legend in so many columns."""
     axis.set_ylabel(quantity)
     axis.set_title(frame, loc="right", fontsize="small", color="#555555")
     axis.grid(alpha=0.3)
     axis.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize="small", frameon=False
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize="small", frameon=False
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from strapdown import timebase
 from strapdown.errors import FormatError
-from strapdown.plots._axes import BLUE, GREY, ORANGE, STYLES, label, panels
+from strapdown.plots._axes import BLUE, GREY, ORANGE, PURPLE, STYLES, label, panels
 from strapdown.px4.health import MEAN_CRITICAL, MEAN_WARNING, clipping_report
 from strapdown.units import NS_PER_MS, NS_PER_S
 
@@ -26,6 +26,8 @@ __all__ = ["plot_clipping", "plot_spectrum", "plot_timing", "plot_vibration"]
 _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
 _BINS: Final = 80
+_LINES: Final = (*STYLES, (PURPLE, "dashdot"))
+_LIMITS: Final = ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical"))
 _TRIADS: Final = (
     ("angular_velocity", "gyro_clipping", "angular velocity", "rad/s"),
     ("specific_force", "accel_clipping", "specific force", "m/s$^2$"),
@@ -57,15 +59,16 @@ def plot_vibration(metrics: list[Metric], *, title: str = "vibration") -> Figure
     figure, (accel, gyro) = panels(2, title)
     start_ns = min(int(metric.t_ns[0]) for metric in metrics if len(metric.t_ns))
     for number, (name, t_ns, of_accel, of_gyro) in enumerate(metrics):
-        colour, dashes = STYLES[number % len(STYLES)]
+        colour, dashes = _LINES[number % len(_LINES)]
         for axis, values in ((accel, of_accel), (gyro, of_gyro)):
             t_s = (t_ns - start_ns) / NS_PER_S
             axis.plot(t_s, values, color=colour, linestyle=dashes, linewidth=1.0, label=name)
-    for limit, colour, text in ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical")):
+    for limit, colour, text in _LIMITS:
         accel.axhline(limit, color=colour, linewidth=0.8, label=f"{text} from {limit} m/s$^2$")
     accel.set_yscale("log")  # good values are far below the limits
-    label(accel, "vibration [m/s$^2$]", "accelerometer")
-    label(gyro, "vibration [rad/s]", "gyroscope")
+    columns = len(_LINES) + len(_LIMITS)
+    label(accel, "vibration [m/s$^2$]", "accelerometer", columns=columns)
+    label(gyro, "vibration [rad/s]", "gyroscope", columns=columns)
     return figure
 
 

@@ -77,13 +77,12 @@ def calibration_history(
     events: list[tuple[int, dict[str, float] | np.void]] = [*changed.items()]
     if correction is not None:
         events += zip(correction["timestamp"].tolist(), correction, strict=True)
-    calibration = tracker.calibration
     for t_us, event in sorted(events, key=itemgetter(0)):
         if isinstance(event, dict):
             now.update(event)
-            calibration = tracker.update(now)
+            tracker.update(now)
         elif np.isfinite(thermal_offset(event, sensor, device_id)).all():
-            calibration = tracker.update_thermal(event)
-        if calibration != history[-1][1]:
-            history.append((t_us, calibration))
+            tracker.update_thermal(event)
+        if tracker.calibration != history[-1][1]:
+            history.append((t_us, tracker.calibration))
     return history

@@ -109,7 +109,7 @@ def record(  # noqa: PLR0913 (as simulate)
     Parameters
     ----------
     path : path-like
-        Ends in .mcap, .npz, .parquet or .csv.
+        Ends in .mcap, .bag, .ulg, .npz, .parquet or .csv.
     motion, sensor, duration_s, rate_hz, sampling, seed, start_ns, **conditions
         As :func:`simulate`.
     sensors : int

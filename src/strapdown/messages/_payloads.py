@@ -1,0 +1,68 @@
+"""Messages of one layout, described by what they share and what differs, and written once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import AnyArray, ByteArray, IntArray
+
+__all__ = ["Payloads"]
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """N messages, not yet in bytes.
+
+    Parameters
+    ----------
+    bare : () structured array
+        The message without what differs; its layout, without gaps, is that of all.
+    columns : mapping of str to (N, ...) array
+        The fields that differ, at least one.
+    """
+
+    bare: NDArray[np.void]
+    columns: Mapping[str, AnyArray]
+
+    def behind(self, head: NDArray[np.void], columns: Mapping[str, AnyArray]) -> Payloads:
+        """Return messages that begin with something else, of which some columns differ."""
+        layout = _joined(head.dtype, self.bare.dtype)
+        bare = np.frombuffer(head.tobytes() + self.bare.tobytes(), layout).reshape(())
+        return Payloads(bare, {**columns, **self.columns})
+
+    def rows(self) -> ByteArray:
+        """Return one message a row, (N, size) uint8."""
+        count, size = len(next(iter(self.columns.values()))), self.bare.itemsize
+        content = np.empty(count * size, np.uint8)
+        self.scatter(content, np.arange(count) * size)
+        return content.reshape(count, size)
+
+    def scatter(self, content: ByteArray, starts: IntArray) -> None:
+        """Write each message to where it begins, (N,), among those of others."""
+        places = max(len(content) - self.bare.itemsize + 1, 0)
+
+        def put(offset: int, values: AnyArray) -> None:
+            # every place where this could stand, as one item of an array
+            items = values.view(f"V{values.nbytes // max(len(values), 1)}")[..., 0]
+            everywhere = np.ndarray((places,), items.dtype, content, offset, (1,))
+            everywhere[starts] = items
+
+        if len(starts):
+            put(0, self.bare.reshape(1, 1))
+            for name, column in self.columns.items():
+                field, offset = (self.bare.dtype.fields or {})[name][:2]
+                put(offset, np.ascontiguousarray(column, field.base).reshape(len(starts), -1))
+
+
+@lru_cache(maxsize=64)
+def _joined(head: np.dtype[np.void], body: np.dtype[np.void]) -> np.dtype[np.void]:
+    return np.dtype([*head.descr, *body.descr])
