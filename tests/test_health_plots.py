@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,9 +13,9 @@ from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats.px4_health import Metric
 from strapdown.px4 import Level
-from strapdown.series import ImuSeries
+from strapdown.series import ImuSeries, Increments
 
-RATE_HZ = 1000.0
+NOTHING = np.full((4000, 3), np.nan)
 
 
 def imu(count=4000, *, hz=120.0, **columns):
@@ -51,7 +53,9 @@ def test_a_spectrum_uses_the_longest_stretch_without_a_gap():
     series = imu()
     holey = series[np.delete(np.arange(4000), slice(1000, 1500))]
     axes = plots.plot_spectrum(Recording(imu={"imu": holey})).axes
-    assert "2500 samples" in axes[0].get_title(loc="right")
+    assert axes[0].get_title(loc="right") == (
+        "imu, longest stretch without a gap: 2500 of 3500 samples, 1000 Hz"
+    )
 
 
 def test_too_few_samples_have_no_spectrum():
@@ -66,8 +70,39 @@ def test_sampling_shows_every_step_and_the_median():
     t_s, steps = line(over_time, "step")
     assert (len(steps), steps.max()) == (3499, 501.0)
     assert t_s[steps.argmax()] == pytest.approx(1.5)
-    assert "1 gaps" in over_time.get_title(loc="right")
+    assert "3500 samples, 1 gap" in over_time.get_title(loc="right")
+    assert "1 gaps" not in over_time.get_title(loc="right")
     assert spread.get_xlabel() == "step beside the median [µs]"
+
+
+def test_bars_of_the_distribution_of_steps_begin_below_one():
+    _, spread = plots.plot_timing(Recording(imu={"imu": imu(667)})).axes  # one bar of 666
+    low, high = spread.get_ylim()
+    assert (spread.get_yscale(), low <= 0.8, high >= 666) == ("log", True, True)
+
+
+def test_titles_name_the_topic_that_was_chosen():
+    bits = np.zeros(4000, np.uint8)
+    long = imu(gyro_clipping=bits)
+    recording = Recording(
+        Path("a.ulg"),
+        imu={"short": long[:100], "long": long, "rates": long.replace(specific_force=NOTHING)},
+    )
+    assert plots.plot_timing(recording).get_suptitle() == "a.ulg: sampling of long"
+    assert plots.plot_clipping(recording).get_suptitle() == "a.ulg: saturated samples of long"
+    asked = plots.plot_timing(recording, topic="short")
+    assert asked.get_suptitle() == "a.ulg: sampling of short"
+
+
+def test_titles_name_increments_that_were_chosen():
+    t_ns, lengths = np.arange(1, 11) * 5_000_000, np.full(10, 5_000_000)
+    windows = Increments(t_ns, np.ones((10, 3)), np.ones((10, 3)), lengths, lengths)
+    recording = Recording(
+        Path("a.ulg"),
+        imu={"few": imu(5)},
+        increments={"vehicle_imu.0": windows[:9], "vehicle_imu.1": windows},
+    )
+    assert plots.plot_timing(recording).get_suptitle() == "a.ulg: sampling of vehicle_imu.1"
 
 
 def test_one_sample_has_no_steps():
@@ -85,6 +120,8 @@ def test_clipping_is_marked_where_it_was():
     assert len(line(gyro, "x")[0]) == 0
     assert gyro.get_title(loc="right") == "5 of 4000 windows clipped"
     assert accel.get_title(loc="right") == "0 of 4000 windows clipped"
+    assert [text.get_text() for text in accel.texts] == ["no sample was saturated"]
+    assert not gyro.texts
 
 
 def test_an_imu_without_clipping_bits_has_no_such_picture():
@@ -99,6 +136,14 @@ def test_vibration_is_drawn_by_imu_over_the_limits_of_reviewers():
     assert line(accel, "IMU 0")[1].tolist() == [3.0] * 10
     assert line(gyro, "IMU 0")[1].tolist() == [0.1] * 10
     assert line(accel, "warning from 4.905 m/s$^2$")[1].tolist() == [4.905, 4.905]
+
+
+def test_vibration_is_drawn_over_the_time_since_the_first_sample():
+    metrics = [Metric("IMU 0", np.array([5, 6]) * 10**9, np.full(2, 3.0), np.full(2, 0.1))]
+    accel, _ = plots.plot_vibration(metrics, start_ns=2 * 10**9).axes
+    assert line(accel, "IMU 0")[0].tolist() == [3.0, 4.0]
+    accel, _ = plots.plot_vibration(metrics).axes
+    assert line(accel, "IMU 0")[0].tolist() == [0.0, 1.0]
 
 
 def test_levels_have_the_names_that_reports_give_them():

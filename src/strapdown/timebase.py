@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from strapdown._columns import Columns, as_stamps, present
+from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.units import NS_PER_MS, NS_PER_S
@@ -83,7 +84,7 @@ class TimeReport:
             f"{self.samples} samples in {_seconds(self.duration_ns)} s, {self.rate_hz:.1f} Hz "
             f"({self.rate_min_hz:.1f}..{self.rate_max_hz:.1f}), "
             f"jitter {self.jitter_ns / NS_PER_MS:.3g} ms, "
-            f"{self.duplicates} duplicates, {self.backward} backward, {self.gaps} gaps "
+            f"{self.duplicates} duplicates, {self.backward} backward, {counted(self.gaps, 'gap')} "
             f"(longest {_seconds(self.longest_gap_ns)} s, lost {_seconds(self.lost_ns)} s)"
         )
 

@@ -232,6 +232,7 @@ def test_the_speed_is_positive(listener, speed):
         {"listen": "65536"},
         {"listen": "host:"},
         {"to": ""},
+        {"to": "a..b:1"},
     ],
 )
 def test_an_address_is_a_port_with_a_host_or_without(ends):
@@ -240,8 +241,16 @@ def test_an_address_is_a_port_with_a_host_or_without(ends):
 
 
 def test_an_address_that_is_taken_is_an_error_of_the_system():
-    with MavlinkLink(listen="0") as link, pytest.raises(OSError, match="in use"):
-        MavlinkLink(listen=f"127.0.0.1:{link.address[1]}")
+    with MavlinkLink(listen="0") as link:
+        address = f"127.0.0.1:{link.address[1]}"
+        with pytest.raises(OSError, match=f"in use: '{address}'"):
+            MavlinkLink(listen=address)
+
+
+def test_a_host_that_is_not_known_is_an_error_of_the_system_that_names_it():
+    with pytest.raises(socket.gaierror) as caught:
+        MavlinkLink(to="no such host:14550")
+    assert caught.value.filename == "no such host:14550"
 
 
 def test_a_simulated_robot_feeds_an_autopilot_in_lockstep(listener):

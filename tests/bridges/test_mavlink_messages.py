@@ -327,8 +327,9 @@ def test_one_message_is_no_interval(count):
 @pytest.mark.parametrize("kind", [Kind.SCALED_IMU, Kind.SCALED_IMU2, Kind.RAW_IMU])
 def test_coarse_messages_are_integrated_only_by_force(kind):
     records = mavlink.records_from_series(kind, level(), scale=ARDUPILOT)
-    with pytest.raises(ValueRangeError, match="force=True"):
+    with pytest.raises(ValueRangeError, match=f"got {kind.name}, .*force=True") as caught:
         mavlink.increments_from_records(kind, records, scale=ARDUPILOT)
+    assert ("thousandths" in str(caught.value)) is (kind is not Kind.RAW_IMU)  # that has no unit
     found = mavlink.increments_from_records(kind, records, scale=ARDUPILOT, force=True)
     assert len(found.increments) == 2
 

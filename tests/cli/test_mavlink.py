@@ -132,9 +132,9 @@ def test_attitude_is_sent_from_the_reference(receiver, tmp_path):
 def test_raw_imu_is_sent_in_the_scale_that_is_given(receiver, series_file):
     end, address = receiver
     arguments = ["send", series_file, "--to", address, "--message", "raw_imu", "--speed", "inf"]
-    report, done = run_json(*arguments)
-    assert done.exit_code == 1
-    assert "scale" in report["error"]
+    refused = runner.invoke(app, ["mavlink", *map(str, arguments)])
+    assert refused.exit_code == 2
+    assert "--raw-scale" in refused.stderr
     assert run_json(*arguments, "--raw-scale", "0.5", "0.1", "1")[1].exit_code == 0
     assert end.recv_match(blocking=True, timeout=5.0).zacc == -19
 
@@ -161,7 +161,7 @@ def test_hearing_nothing_is_an_error_and_leaves_no_file(free_port, tmp_path):
     report, done = run_json("record", out, "--listen", free_port, "--duration", "0.05")
     assert done.exit_code == 1
     assert "expected MAVLink messages about an IMU" in report["error"]
-    assert not out.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_file_is_refused_before_listening(tmp_path):
@@ -170,6 +170,51 @@ def test_an_existing_file_is_refused_before_listening(tmp_path):
     done = runner.invoke(app, ["mavlink", "record", str(out)])  # else it would listen for ever
     assert done.exit_code == 1
     assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("flight.foo", "ending '.foo'"),
+        ("missing/flight.mcap", "No such file or directory"),
+        ("note.txt/flight.mcap", "Not a directory"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_listening(tmp_path, name, text):
+    (tmp_path / "note.txt").touch()
+    out = tmp_path / name
+    done = runner.invoke(app, ["mavlink", "record", str(out), "--listen", "0", "--duration", "0.1"])
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()  # no "listening at"
+    assert text in line
+    assert [each.name for each in tmp_path.iterdir()] == ["note.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_refused_before_listening(tmp_path):
+    tmp_path.chmod(0o500)
+    out = tmp_path / "flight.mcap"
+    done = runner.invoke(app, ["mavlink", "record", str(out), "--listen", "0", "--duration", "0.1"])
+    (line,) = done.stderr.splitlines()
+    assert line == f"strapdown: {out}: Permission denied"
+
+
+@pytest.mark.parametrize("duration", ["-1", "0", "nan"])
+def test_a_duration_is_above_zero(tmp_path, duration):
+    out = str(tmp_path / "flight.mcap")
+    done = runner.invoke(app, ["mavlink", "record", out, "--listen", "0", "--duration", duration])
+    assert done.exit_code == 2
+    assert "--duration" in done.stderr
+
+
+def test_a_host_that_is_not_known_is_named(series_file, tmp_path):
+    for arguments in (
+        ("record", tmp_path / "a.mcap", "--listen", "no such host:14550"),
+        ("send", series_file, "--to", "no such host:14550"),
+    ):
+        report, done = run_json(*arguments)
+        assert done.exit_code == 1
+        assert report["error"].startswith("no such host:14550: ")
 
 
 def test_record_reads_a_telemetry_log_and_says_what_is_missing(tmp_path):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import strapdown
+from strapdown import Increments
 from strapdown.cli._app import app
+from strapdown.formats import Recording
 
 runner = CliRunner()
 
@@ -70,6 +74,39 @@ def test_vibration_shows_every_imu_over_the_limits_of_reviewers(
     assert {line.get_label() for line in gyro.lines} >= {"IMU 0", "IMU 1"}
 
 
+@pytest.mark.parametrize("topic", ["vehicle_imu", "vehicle_imu_status"])
+def test_vibration_shows_the_imu_that_was_asked_for_alone(
+    monkeypatch, flight_log, flight, px4, topic
+):
+    options = ("--preset", "vibration", "--topic", f"{topic}.1")
+    accel, gyro = drawn(monkeypatch, flight_log, *options).axes
+    assert [line.get_label() for line in accel.lines if "from" not in line.get_label()] == ["IMU 1"]
+    (shown,) = gyro.lines
+    status = px4.status_of(flight, 1)
+    assert shown.get_ydata()[0] == status["gyro_vibration_metric"][0]
+    first_us = flight.windows(1)["timestamp_sample"][0]
+    seconds = (int(status["timestamp"][0]) - int(first_us)) * 1e-6
+    assert shown.get_xdata()[0] == pytest.approx(seconds, abs=0.006)  # a window, and its middle
+
+
+def test_vibration_of_a_file_that_is_no_log_is_that_of_the_topic_alone(monkeypatch, tmp_path):
+    t_ns, lengths = np.arange(1, 401) * 5_000_000, np.full(400, 5_000_000)
+    rng = np.random.default_rng(1)
+    one, two = (
+        Increments(t_ns + shift, *rng.normal(size=(2, 400, 3)), lengths, lengths)
+        for shift in (0, 10**9)
+    )
+    strapdown.write(tmp_path / "a.npz", Recording(increments={"one": one, "two": two}))
+    for topic in ("one", "two"):
+        options = ("--preset", "vibration", "--topic", topic)
+        _, gyro = drawn(monkeypatch, tmp_path / "a.npz", *options).axes
+        (shown,) = gyro.lines
+        assert shown.get_label() == topic
+        assert shown.get_xdata()[0] == pytest.approx(300 * 0.005 + 0.0025)  # from the middle
+    _, gyro = drawn(monkeypatch, tmp_path / "a.npz", "--preset", "vibration").axes
+    assert [line.get_xdata()[0] for line in gyro.lines] == pytest.approx([1.5025, 2.5025])
+
+
 def test_clipping_marks_the_axes_that_were_saturated(monkeypatch, flight_log, flight, px4):
     topic = "sensor_accel_fifo.1"
     (axis,) = drawn(monkeypatch, flight_log, "--preset", "clipping", "--topic", topic).axes
@@ -113,6 +150,11 @@ def test_json_names_what_was_drawn(real_log, tmp_path):
     [
         (("--preset", "psd", "--topic", "vehicle_imu.0"), "64 samples in sequence"),
         (("--preset", "vibration", "--topic", "nope"), "'nope'"),
+        (
+            ("--preset", "vibration", "--topic", "vehicle_imu.7"),
+            "metric of the topic 'vehicle_imu.7'",
+        ),
+        (("--preset", "vibration", "--topic", "sensor_gyro_fifo.0"), "'vehicle_imu.0'"),
         (("--preset", "timing", "--topic", "nope"), "'nope'"),
         (("--preset", "clipping", "--output", "a.foo"), ".foo"),
     ],

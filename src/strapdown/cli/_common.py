@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from strapdown.errors import FormatError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -26,6 +28,7 @@ __all__ = [
     "counts_from_1970",
     "frames_of",
     "read_losses",
+    "require_clock",
     "working",
 ]
 
@@ -59,6 +62,16 @@ Output: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The fil
 def counts_from_1970(clock: Since | None, target: Path) -> bool:
     """Return whether the stamps of a file to write are to count from 1970."""
     return target.suffix.lower() in OF_RATES if clock is None else clock is Since.EPOCH
+
+
+def require_clock(clock: Since | None, source: Path, *, known: bool) -> None:
+    """Raise where stamps are told to count from 1970, and the source does not know how."""
+    if clock is Since.EPOCH and not known:
+        raise FormatError(
+            "expected a log that says when its clock began, for --clock epoch; by default stamps "
+            "count from the start of the autopilot",
+            path=source,
+        )
 
 
 def read_losses(report: ReadReport) -> list[str]:

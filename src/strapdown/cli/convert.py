@@ -17,11 +17,15 @@ from strapdown.cli._common import (
     Topic,
     counts_from_1970,
     read_losses,
+    require_clock,
     working,
 )
 from strapdown.cli._outcome import Outcome
-from strapdown.errors import UnknownNameError
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats.px4_log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
+from strapdown.formats.ulog_recording import UlogBlockWriter
+from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +60,10 @@ def convert(
     ] = False,
     attitude: Annotated[
         str | None,
-        typer.Option("--attitude", help="Topic whose attitude is put beside an IMU, or 'auto'."),
+        typer.Option(
+            "--attitude",
+            help="Topic whose attitude is put beside an IMU, or 'auto'; for .mcap, .bag and .csv.",
+        ),
     ] = None,
     noise: Annotated[
         tuple[float, float] | None,
@@ -72,9 +79,9 @@ def convert(
     """Convert a recording; the ending of TARGET names the format.
 
     Frames are converted where a format fixes them (ROS messages: ENU from FLU). For .mcap, .bag
-    and .csv, increments become mean rates at the middle of their intervals. Samples that the
-    target cannot hold are named, with exit code 3; covariances and names of sensors that find no
-    place are noted.
+    and .csv, increments become mean rates at the middle of their intervals. From ULog to ULog go
+    parameters, infos and vehicle_imu_status, too. Samples that the target cannot hold are named,
+    with exit code 3; covariances and names of sensors that find no place are noted.
 
     Examples
     --------
@@ -86,6 +93,11 @@ def convert(
     """
     if target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
+    if attitude is not None and target.suffix.lower() not in OF_RATES:
+        raise typer.BadParameter(
+            f"it works for {', '.join(OF_RATES)}, where every IMU is rates, got {target}",
+            param_hint="'--attitude'",
+        )
     gyro_noise, accel_noise = noise or (None, None)
     stream = RateStream(
         RateOptions(
@@ -103,8 +115,20 @@ def convert(
         files.open_blocks(source, on_error="salvage") as blocks,
         files.block_writer(target, force=force) as writer,
     ):
+        new_log = writer if isinstance(writer, UlogBlockWriter) else None
         for block in _converted(blocks, stream, topic):
+            require_clock(clock, source, known=not stream.report.since_boot)
+            if new_log is not None and blocks.report.format == "ulog":
+                shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
+                new_log.describe(scan_ulog(source, salvage=True), shift_us=shift_us, topic=topic)
+                new_log = None
             writer.write(block)
+        if not writer.messages:
+            raise FormatError(
+                f"expected an IMU or an attitude that {target.suffix} holds, got none; there is "
+                "nothing to write",
+                path=source,
+            )
     notes = [*writer.notes, *stream.report.lines(topic)]
     data = {
         "input": str(source),
@@ -119,7 +143,7 @@ def convert(
 def _converted(
     blocks: Iterable[Recording], stream: RateStream, topic: str | None
 ) -> Iterator[Recording]:
-    """Yield what is to be written, at least one; raise where no block has the topic."""
+    """Yield what is to be written; raise where no block has the topic."""
     missing: UnknownNameError | None = None
     found = False
     for block in _through(blocks, stream):
@@ -133,8 +157,6 @@ def _converted(
             yield chosen
     if missing and not found:
         raise missing
-    if not found:
-        yield files.Recording()
 
 
 def _through(blocks: Iterable[Recording], stream: RateStream) -> Iterator[Recording]:

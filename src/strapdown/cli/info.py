@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
+GAP = "a gap is a step above 5 times the usual one and above 20 ms; notes tell of shorter losses"
 _UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
@@ -30,8 +31,8 @@ IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, p
 def info(file: Input) -> Outcome:
     """Say what a recording holds: topics, counts, rates, gaps, frames and damage.
 
-    Of a PX4 log also how each IMU clipped, vibrated and was calibrated. A damaged file gives what
-    it holds, with exit code 3.
+    Of a PX4 log also how each IMU clipped, vibrated and was calibrated. A gap is a step above 5
+    times the usual one and above 20 ms. A damaged file gives what it holds, with exit code 3.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def info(file: Input) -> Outcome:
     }
     view: list[RenderableType] = [f"{file}: {report.format}, {report.messages} messages"]
     if topics:
-        view.append(_table(topics))
+        view += [_table(topics), GAP]
     view += [line for topic in topics for line in _remarks(topic)]
     if recording.log is not None and (imus := imu_health(recording.log)):
         data["imus"] = [_health_data(imu) for imu in imus]

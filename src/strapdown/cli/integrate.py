@@ -18,11 +18,13 @@ from strapdown.cli._common import (
     Topic,
     counts_from_1970,
     read_losses,
+    require_clock,
     working,
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
+from strapdown.formats._output import check_ending
 from strapdown.formats.px4_integration import (
     MadeImu,
     vehicle_imu_from_recording,
@@ -33,8 +35,11 @@ from strapdown.formats.rates import SINCE_BOOT
 from strapdown.integration import SampleKind
 from strapdown.px4.drift import self_test
 from strapdown.px4.vehicle_imu import Mode, PipelineSettings
+from strapdown.px4.vehicle_imu.settings import FASTEST_HZ, SLOWEST_HZ
 
 COLUMNS = ("motion", "samples", "window", "unit", "uncorrected", "px4", "this mode", "px4 / this")
+ENDINGS = (".ulg", ".mcap", ".csv", ".bag", ".npz", ".parquet")
+"""Of formats that hold increments."""
 _RATE_HZ = 200.0
 _SAMPLES = 4
 
@@ -95,14 +100,25 @@ def integrate(
 
     strapdown integrate --self-test --mode px4 --json
     """
+    if test and source is not None:
+        raise typer.BadParameter(f"it takes no files, got {source}", param_hint="'--self-test'")
     if test:
         return _self_test(mode, rate, samples)
+    if samples is not None:
+        raise typer.BadParameter("it is for --self-test alone", param_hint="'--samples'")
+    if rate is not None and not SLOWEST_HZ <= rate <= FASTEST_HZ:
+        raise typer.BadParameter(
+            f"expected {SLOWEST_HZ:g} to {FASTEST_HZ:g} windows a second, got {rate:g}",
+            param_hint="'--rate'",
+        )
     if source is None or (target is None and not verify):
         raise typer.BadParameter(
             "name a recording and a file to write, or pass --verify or --self-test"
         )
     if target is not None and target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
+    if target is not None:
+        check_ending(target, ENDINGS)
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     if target is None:
@@ -110,6 +126,7 @@ def integrate(
     if rate is None:
         logged = {} if recording.log is None else recording.log.parameters
         rate = float(logged.get("IMU_INTEG_RATE", _RATE_HZ))
+    require_clock(clock, source, known=recording.knows_1970)
     settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=kind, accel_kind=kind)
     with working(f"integrating {source}"):
         made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)

@@ -15,7 +15,6 @@ from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tl
 from strapdown.cli._common import Force, read_losses
 from strapdown.cli._outcome import EXIT_OK, Outcome
 from strapdown.errors import PeerLostError
-from strapdown.formats._output import refuse
 from strapdown.webots.runner import ended_by_signals
 
 if TYPE_CHECKING:
@@ -66,14 +65,18 @@ def record(
 
     strapdown mavlink record flight.mcap --tlog flight.tlog --raw-scale 9.80665e-3 1e-3 1e-7
     """
-    refuse(target, force=force)
+    if duration is not None and not duration > 0.0:
+        raise typer.BadParameter(
+            f"expected seconds above 0, got {duration}", param_hint="'--duration'"
+        )
     scale = None if raw_scale is None else RawScale(*raw_scale)
     code = EXIT_OK
-    if tlog is not None:
-        recording = read_tlog(tlog, on_error="salvage", scale=scale)
-    else:
-        recording, code = _listen(listen, duration, scale)
-    written = files.write(target, recording, force=force)
+    with files.block_writer(target, force=force) as written:  # what it refuses is not heard first
+        if tlog is not None:
+            recording = read_tlog(tlog, on_error="salvage", scale=scale)
+        else:
+            recording, code = _listen(listen, duration, scale)
+        written.write(recording)
     topics = {**recording.imu, **recording.trajectories}
     data = {
         "output": str(target),

@@ -65,6 +65,11 @@ def send(
 
     strapdown mavlink send demo.mcap --topic imu/data --message scaled_imu --speed inf
     """
+    if message is Kind.RAW_IMU and raw_scale is None:
+        raise typer.BadParameter(
+            "raw_imu needs it: only its receiver knows what one count is",
+            param_hint="'--raw-scale'",
+        )
     recording = files.open(source, on_error="salvage")
     scale = None if raw_scale is None else RawScale(*raw_scale)
     records = _records(message, recording, topic, scale)

@@ -11,12 +11,14 @@ import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.errors import UnknownNameError
 from strapdown.formats.px4_health import vibration_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from strapdown.formats import Recording
+    from strapdown.formats.px4_health import Metric
 
 
 class Preset(StrEnum):
@@ -69,8 +71,7 @@ def plot(
 
 def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
     if preset is Preset.VIBRATION:
-        kept = recording if topic is None else recording.only(topic)
-        return plots.plot_vibration(vibration_of(kept), title=f"{recording.path.name}: vibration")
+        return _vibration(recording, topic)
     draw = {
         Preset.IMU: plots.plot_recording,
         Preset.CLIPPING: plots.plot_clipping,
@@ -78,3 +79,28 @@ def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
         Preset.TIMING: plots.plot_timing,
     }[preset]
     return draw(recording, topic=topic)
+
+
+def _vibration(recording: Recording, topic: str | None) -> Figure:
+    """Draw the metric of one IMU or of all, from their first sample on."""
+    metrics, names = vibration_of(recording), [*recording.imu, *recording.increments]
+    if metrics and topic is not None:
+        by_topic = {name: metric for metric in metrics for name in _topics(metric)}
+        if topic not in by_topic:
+            raise UnknownNameError("vibration metric of the topic", topic, by_topic)
+        metrics = [by_topic[topic]]
+        names = [name for name in names if name in _topics(metrics[0])] or names
+    stamps = [recording.imu_series(name).t_ns for name in names]
+    return plots.plot_vibration(
+        metrics,
+        start_ns=min((int(t_ns.min()) for t_ns in stamps if len(t_ns)), default=None),
+        title=f"{recording.path.name}: vibration",
+    )
+
+
+def _topics(metric: Metric) -> tuple[str, ...]:
+    """Return the topics that a metric is of."""
+    kind, _, instance = metric.name.partition(" ")
+    if kind != "IMU":
+        return (metric.name,)
+    return f"vehicle_imu.{instance}", f"vehicle_imu_status.{instance}"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from strapdown._typing import IntArray
 
 __all__ = ["LEAST_COVERAGE", "Coverage"]
@@ -21,6 +23,13 @@ class Coverage:
     covered_ns: int = 0
     begin_ns: int | None = None
     end_ns: int = 0
+
+    @classmethod
+    def of(cls, t_ns: IntArray, dt_ns: IntArray) -> Self:
+        """Return the coverage of intervals that are all there, as :meth:`add` takes them."""
+        coverage = cls()
+        coverage.add(t_ns, dt_ns)
+        return coverage
 
     def add(self, t_ns: IntArray, dt_ns: IntArray) -> None:
         """Take intervals by their ends and lengths, both (N,) int64 [ns]."""

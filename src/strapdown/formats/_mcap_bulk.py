@@ -53,8 +53,8 @@ __all__ = ["McapFile", "Rows"]
 
 _CHUNK: Final = 256 * 2**10
 """A chunk ends with the message that makes it longer than this."""
-_AHEAD: Final = 4
-"""Chunks that may wait for the second thread."""
+_AHEAD: Final = 128
+"""Chunks that may wait for the second thread: it packs them while the first reads on."""
 _COMPRESSION: Final = "zstd"
 _EFFORT: Final = zstandard.ZstdCompressionParameters(
     strategy=zstandard.STRATEGY_FAST,
@@ -80,7 +80,8 @@ _MESSAGE: Final = struct.Struct("<BQHIQQ")
 """The same, of one message."""
 _BEFORE_CONTENT: Final = 9
 """Opcode and length are no part of the length."""
-_PLACE: Final = np.dtype("<u8")
+_PLACE: Final = np.dtype([("channel", "<u2"), ("entry", "<u8", (2,))])
+"""Of a message in a chunk: what its index says is log time and offset."""
 _INDEX_HEAD: Final = struct.Struct("<BQHI")
 _FOOTER: Final = struct.Struct("<BQQQ")
 
@@ -101,8 +102,8 @@ class _Chunk:
 
     pieces: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
-    places: list[NDArray[np.uint64]] = field(default_factory=list)
-    """Channel, log time and offset of each message, (N, 3)."""
+    places: list[NDArray[np.void]] = field(default_factory=list)
+    """Of each message, as ``_PLACE``."""
 
     def append(self, piece: bytes | memoryview) -> None:
         self.pieces.append(piece)
@@ -166,7 +167,7 @@ class McapFile:
     def add_message(self, channel: int, log_ns: int, publish_ns: int, payload: bytes) -> None:
         """Add one message."""
         length = _MESSAGE.size - _BEFORE_CONTENT + len(payload)
-        self._chunk.places.append(np.array([[channel, log_ns, self._chunk.size]], _PLACE))
+        self._chunk.places.append(np.array([(channel, (log_ns, self._chunk.size))], _PLACE))
         head = _MESSAGE.pack(Opcode.MESSAGE, length, channel, 0, log_ns, publish_ns)
         self._chunk.append(head + payload)
         self._close_full()
@@ -183,17 +184,17 @@ class McapFile:
         """
         rows_of = [np.flatnonzero(turns == number) for number in range(len(parts))]
         starts, content = _in_order([_framed(part) for part in parts], rows_of)
-        places = np.empty((len(turns), 3), _PLACE)
+        places = np.empty(len(turns), _PLACE)
         for part, rows in zip(parts, rows_of, strict=True):
-            places[rows, 0] = part.channel
-            places[rows, 1] = part.t_ns
+            places["channel"][rows] = part.channel
+            places["entry"][rows, 0] = part.t_ns
         ends = starts[1:]
         row = begin = 0
         while row < len(turns):
             shift = self._chunk.size - begin
             last = min(int(np.searchsorted(ends, _CHUNK - shift, side="right")), len(turns) - 1)
             here = slice(row, last + 1)
-            places[here, 2] = starts[here] + shift
+            places["entry"][here, 1] = starts[here] + shift
             self._chunk.places.append(places[here])
             row, end = last + 1, int(ends[last])
             self._chunk.append(content[begin:end])
@@ -263,20 +264,23 @@ class McapFile:
         record = Chunk(
             compression=_COMPRESSION,
             data=packed,
-            message_start_time=int(places[:, 1].min()),
-            message_end_time=int(places[:, 1].max()),
+            message_start_time=int(places["entry"][:, 0].min()),
+            message_end_time=int(places["entry"][:, 0].max()),
             uncompressed_crc=zlib.crc32(content),
             uncompressed_size=chunk.size,
         )
         start = self._at
         self._emit(_bytes(record))
-        behind, indexes = self._at, {}
-        for channel in np.unique(places[:, 0]).tolist():
-            own = places[places[:, 0] == channel, 1:]
-            indexes[channel] = self._at
-            self._counts[channel] += len(own)
-            head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + own.nbytes, channel, own.nbytes)
-            self._emit(head + own.tobytes())
+        behind, indexes, index = self._at, {}, b""
+        counts = np.bincount(places["channel"])
+        ends = np.cumsum(counts).tolist()
+        entries = places["entry"][np.argsort(places["channel"], kind="stable")]
+        for channel in np.flatnonzero(counts).tolist():
+            own = entries[ends[channel - 1] : ends[channel]].tobytes()
+            indexes[channel] = behind + len(index)
+            index += _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own)) + own
+            self._counts[channel] += int(counts[channel])
+        self._emit(index)
         self._chunks.append(
             ChunkIndex(
                 chunk_length=behind - start,

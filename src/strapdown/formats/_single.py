@@ -134,7 +134,7 @@ class TumWriter:
         """Append the rows of one trajectory, the longest of the first block."""
         tracks = block.tracks
         if self._topic is None:
-            block.trajectory()
+            block.trajectory()  # which raises where there is none
             self._topic = max(tracks, key=lambda name: len(tracks[name]))
         if self._topic not in tracks:
             self._left.update(_left_out(block, []))

@@ -253,8 +253,7 @@ class Topics:
         """Say so where the intervals of messages do not follow each other."""
         if kind in _INTERVALS and not isinstance(messages, Batch):
             ends, lengths = (messages[name].astype(np.int64) for name in _INTERVALS[kind])
-            coverage = Coverage()
-            coverage.add(ends, lengths)
+            coverage = Coverage.of(ends, lengths)  # a share has no unit: these are us
             self.coverage[topic] = coverage.share
             self.notes += coverage.shortfall(topic, _REMEDY)
             if messages.dtype == SensorCombined.dtype:

@@ -133,10 +133,11 @@ class Contents:
         lines = self._tally.lines()
         if self.version > 1:
             lines.insert(0, f"unknown file version {self.version}, read like version 1")
+        longest_us = self._longest_without_sync_us
         if self._synced_us is not None:
-            self._sync(_latest(self._recent))
-        if self._longest_without_sync_us > _LONGEST_WITHOUT_SYNC_US:
-            lines.append(f"no sync record for {self._longest_without_sync_us / 1e6:.1f} s")
+            longest_us = max(longest_us, _latest(self._recent) - self._synced_us)
+        if longest_us > _LONGEST_WITHOUT_SYNC_US:
+            lines.append(f"no sync record for {longest_us / 1e6:.1f} s")
         if self.dropouts:
             lost_ms = sum(dropout.duration_ms for dropout in self.dropouts)
             lines.append(f"dropouts: {len(self.dropouts)}, together {lost_ms} ms")

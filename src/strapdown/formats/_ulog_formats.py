@@ -16,13 +16,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["Formats", "Setting", "Value", "setting"]
+__all__ = ["LARGEST", "Formats", "Setting", "Value", "setting"]
 
 Value: TypeAlias = "int | float | str | bytes | tuple[int | float, ...]"
 """What an information holds; char is text, uint8_t[n] is bytes."""
 
 LARGEST: Final = 65_535
-"""Bytes of a format, at most."""
+"""Bytes of a record behind its head, and so of a format, at most."""
 _DEEPEST: Final = 16
 _BASIC: Final = {
     "int8_t": "i1",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from strapdown.errors import UnsupportedError, ValueRangeError
 from strapdown.formats._ulog_contents import Contents
 from strapdown.formats._ulog_parts import record
+from strapdown.formats._ulog_payloads import FLAGS, SUBSCRIPTION, topic_name
 from strapdown.formats._ulog_records import HEADER_SIZE, MAGIC, Records, load_bytes
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["NewFront", "OldFront"]
 
 _VERSION: Final = b"\x01"
-_FLAGS_SIZE: Final = 40
 _DEFINITIONS: Final = "FIMPQ"
 _FLAGS: Final = struct.Struct("<HB8s8s3Q")
-_SUBSCRIPTION: Final = struct.Struct("<BH")
 _APPENDED: Final = 1
 
 
@@ -74,7 +73,7 @@ class NewFront:
         with self._lock:
             self.is_written = True
         start_us = first_us if self._start_us is None else self._start_us
-        flags = bytes([bool(self._records["Q"])]).ljust(_FLAGS_SIZE, b"\0")
+        flags = bytes([bool(self._records["Q"])]).ljust(FLAGS.size, b"\0")
         head = MAGIC + _VERSION + struct.pack("<Q", start_us) + record("B", flags)
         return head + b"".join(chain.from_iterable(self._records.values()))
 
@@ -113,9 +112,8 @@ class OldFront:
             contents.take(part)
             for each in part.records:
                 if each.kind == "A":
-                    multi_id, msg_id = _SUBSCRIPTION.unpack_from(each.payload)
-                    name = each.payload[_SUBSCRIPTION.size :].decode("ascii", "replace")
-                    self.message_ids[name, multi_id] = msg_id
+                    multi_id, msg_id = SUBSCRIPTION.unpack_from(each.payload)
+                    self.message_ids[topic_name(each.payload), multi_id] = msg_id
         self.written_us = dict.fromkeys(self.message_ids.values(), 0)
         for topic, seen in contents.seen.items():
             self.written_us[self.message_ids[topic]] = seen.last_us

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._words import counted
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._plausible import Tally, suspicions
 from strapdown.formats._salvage import Places
@@ -14,16 +16,25 @@ from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from strapdown._typing import IntArray
     from strapdown.series import Increments, Trajectory
 
-__all__ = ["StreamNotes"]
+__all__ = ["StreamNotes", "uncalibrated"]
 
 _LONG_STEP: Final = 1.5
 _COLDEST: Final = -60.0
 _HOTTEST: Final = 150.0
+_OF_A_CHIP: Final = re.compile(r"(^|/)sensor_(gyro|accel)(_fifo)?(\.\d+)?$")
+
+
+def uncalibrated(names: Iterable[str]) -> list[str]:
+    """Return a line that names the topics in which PX4 has what a chip measured, if there are."""
+    found = [name for name in names if _OF_A_CHIP.search(name)]
+    return [f"{', '.join(found)}: uncalibrated, in axes of the board"] if found else []
 
 
 class StreamNotes:
@@ -92,6 +103,7 @@ class StreamNotes:
             lines.append(f"{name}: the intervals cover {share:.1%} of the time")
         for name, stream in self._streams.items():
             lines += [f"{name}: {said}" for said in stream.lines()]
+        lines += uncalibrated(self._streams)
         devices = Places()
         for what in sorted({what for streams in self._devices.values() for what in streams}):
             count = sum(what in streams for streams in self._devices.values())
@@ -148,7 +160,7 @@ class _Stream:
             )
         if self._long:
             lines.append(
-                f"{self._long} steps above {_LONG_STEP:g} times the median of "
+                f"{counted(self._long, 'step')} above {_LONG_STEP:g} times the median of "
                 f"{self._median_ns / NS_PER_MS:.3g} ms, the longest "
                 f"{self._longest_ns / NS_PER_MS:.1f} ms before row {self._longest_row}"
             )

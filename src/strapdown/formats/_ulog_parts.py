@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import ValueRangeError
+from strapdown.formats._ulog_formats import LARGEST
+from strapdown.formats._ulog_payloads import SYNC_PAYLOAD, TOPIC_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +42,6 @@ __all__ = [
 
 _HEAD: Final = struct.Struct("<HB")
 _DATA_HEAD: Final = struct.Struct("<HBH")
-_LARGEST: Final = 65_535
 _LONGEST_KEY: Final = 255
 _LATEST: Final = 2**63 - 1
 _SYNC_EVERY_US: Final = 500_000
@@ -60,7 +61,6 @@ _SCALARS: Final = {
 }
 _CODES: Final = dict(zip(_SCALARS.values(), "bBhHiIqQfd?", strict=True))
 _KEY: Final = re.compile(r"[!-~]+")
-_TOPIC: Final = re.compile(r"[\w/-]+", re.ASCII)
 _FIELD: Final = re.compile(r"\w+", re.ASCII)
 
 
@@ -72,14 +72,14 @@ def record(kind: str, payload: bytes) -> bytes:
     ValueRangeError
         The payload is longer than its size can say.
     """
-    if len(payload) > _LARGEST:
+    if len(payload) > LARGEST:
         raise ValueRangeError(
-            f"expected {_LARGEST} bytes at most in a record of type {kind}, got {len(payload)}"
+            f"expected {LARGEST} bytes at most in a record of type {kind}, got {len(payload)}"
         )
     return _HEAD.pack(len(payload), ord(kind)) + payload
 
 
-SYNC: Final = record("S", b"\x2f\x73\x13\x20\x25\x0c\xbb\x12")
+SYNC: Final = record("S", SYNC_PAYLOAD)
 """By which a reader finds records again behind damage."""
 
 
@@ -188,7 +188,7 @@ def _formats(topic: str, dtype: np.dtype[np.void]) -> tuple[np.dtype[np.void], l
             raise ValueRangeError(f"expected a field that ULog knows, got {name!r} of {base}")
         fields.append((name, base, shape))
         text += f"{kind}[{times[0]}] {name};" if times else f"{kind} {name};"
-    if not fields or not _TOPIC.fullmatch(topic):
+    if not fields or not TOPIC_NAME.fullmatch(topic):
         raise ValueRangeError(f"expected a topic with fields, got {topic!r} of {dtype}")
     return np.dtype(fields), [*texts, f"{topic}:{text}"]
 

@@ -13,15 +13,23 @@ from typing import Final
 
 from strapdown.formats._ulog_formats import Formats, setting
 
-__all__ = ["FLAGS", "KINDS", "SUBSCRIPTION", "objection", "topic_name"]
+__all__ = [
+    "FLAGS",
+    "KINDS",
+    "SUBSCRIPTION",
+    "SYNC_PAYLOAD",
+    "TOPIC_NAME",
+    "objection",
+    "topic_name",
+]
 
 FLAGS: Final = struct.Struct("<8s8s3Q")
 SUBSCRIPTION: Final = struct.Struct("<BH")
-_SYNC: Final = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
+SYNC_PAYLOAD: Final = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
 _LEAST_SIZES: Final = dict(
     zip(b"BFIMPQARDLCSO", (40, 3, 3, 4, 3, 4, 4, 2, 10, 9, 11, 8, 2), strict=True)
 )
-_NAME: Final = re.compile(r"[\w/-]+", re.ASCII)
+TOPIC_NAME: Final = re.compile(r"[\w/-]+", re.ASCII)
 _EXACT_SIZES: Final = frozenset(b"RSO")
 _PARAMETER_TYPES: Final = ("int32_t", "float")
 KINDS: Final = frozenset(_LEAST_SIZES)
@@ -48,7 +56,7 @@ def objection(kind: int, payload: bytes, formats: Formats | None) -> str | None:
     sound, expected = True, ""
     match chr(kind):
         case "S":
-            sound, expected = payload == _SYNC, "the bytes of a sync record"
+            sound, expected = payload == SYNC_PAYLOAD, "the bytes of a sync record"
         case "L" | "C":
             sound = payload[0] in b"01234567" and b"\0" not in payload[least:].rstrip(b"\0")
             expected = "a level of 0 to 7 and a text"
@@ -60,7 +68,7 @@ def objection(kind: int, payload: bytes, formats: Formats | None) -> str | None:
             sound, expected = Formats.is_format(payload), "a format 'name:type field;...'"
         case "A":
             name = topic_name(payload)
-            sound = bool(_NAME.fullmatch(name)) and (formats is None or name in formats.text)
+            sound = bool(TOPIC_NAME.fullmatch(name)) and (formats is None or name in formats.text)
             expected = f"a topic with a format, got {name[:40]!r}"
         case "B":
             sound, expected = False, "flags only at the beginning"

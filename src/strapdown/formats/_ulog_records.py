@@ -14,22 +14,20 @@ from __future__ import annotations
 import mmap
 import re
 import struct
-from array import array
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from strapdown._compile import compiled
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
-from strapdown.formats._kernels import follow_rows
 from strapdown.formats._salvage import Places
 from strapdown.formats._ulog_formats import Formats
 from strapdown.formats._ulog_payloads import FLAGS, KINDS, SUBSCRIPTION, objection, topic_name
+from strapdown.formats._ulog_rows import MESSAGES, RowWalk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -62,15 +60,11 @@ _UNMISTAKABLE: Final = b"AFS"
 """Records whose payload has a form that no chance gives."""
 _HEAD: Final = re.compile(b"[\\x00-\\x0f][FIMPQARDLCSO]")  # of a record below 4 KiB
 _CUT: Final = "the file ends inside this record"
+_NO_TOPIC: Final = "expected data of a subscribed topic, got message {}"
 _UNSOUND: Final = "expected a format of {} of known types, without loops, below 64 KiB"
 ROW_HEAD: Final = _RECORD.size + 2
 """Bytes of a data record before its row."""
 _LEAST_ROW: Final = 10
-_MESSAGES: Final = 2**16
-_ROWS: Final = 2**18
-"""Rows that the walk finds before it looks up."""
-_PLAIN: Final = 2**25
-"""Files below are walked without the compiler, whose loading takes longer [bytes]."""
 
 
 class Topic(NamedTuple):
@@ -185,10 +179,7 @@ class Records:
         self._found: list[Record] = []
         self._defined = False
         self._part_end = 0
-        subscribed = array("i", [1, 0, 0]) * _MESSAGES  # no row is that long
-        rows = min(_ROWS, 1 + len(data) // (_RECORD.size + _LEAST_ROW))
-        self._tables = subscribed, array("q", bytes(8 * rows)), array("H", bytes(2 * rows))
-        self._follow = _follower(data, self._tables)
+        self._walk = RowWalk(data)
 
     def chunks(self, size: int = BLOCK) -> Iterator[Chunk]:
         """Walk the file once; yield what stands in about ``size`` bytes at a time."""
@@ -204,11 +195,11 @@ class Records:
         """Walk to the first record that begins at ``until`` or a little later."""
         offsets, slots = [np.empty(0, np.int64)], [np.empty(0, np.uint16)]
         while pos < until:
-            pos, count = self._follow((pos, until, end))
-            if count:
-                self.counts["D"] += count
-                offsets.append(np.array(self._tables[1][:count], np.int64))
-                slots.append(np.array(self._tables[2][:count], np.uint16))
+            pos, rows, whose = self._walk.follow((pos, until, end))
+            if len(rows):
+                self.counts["D"] += len(rows)
+                offsets.append(rows)
+                slots.append(whose)
             elif pos < until:
                 stop = self._stop(pos, end)
                 wrong = _CUT if stop is None else self._take(pos, stop, end)
@@ -219,12 +210,11 @@ class Records:
     def _bounds(self) -> list[int]:
         """Return where the parts of the file begin and end; appended parts are rare."""
         data, start = self._data, HEADER_SIZE
-        whole = [start, len(data)]
         stop = self._stop(start, len(data))
         if stop is None or data[start + 2] != _FLAG_BITS:
-            return whole
-        if stop - start - _RECORD.size < FLAGS.size:
-            self._lose(start, stop, "expected flags of 40 bytes")
+            return [start, len(data)]
+        if (size := stop - start - _RECORD.size) < FLAGS.size:
+            self._lose(start, stop, f"expected flags of {FLAGS.size} bytes, got {size}")
             return [stop, len(data)]
         _, incompatible, *offsets = FLAGS.unpack_from(data, start + _RECORD.size)
         if incompatible[0] & ~1 or any(incompatible[1:]):
@@ -258,11 +248,12 @@ class Records:
         size = stop - start
         if kind != _DATA or size < _LEAST_ROW:
             return objection(kind, self._data[start:stop], None if ahead else self.formats)
-        message = self._messages.get(int.from_bytes(self._data[start : start + 2], "little"))
+        msg_id = int.from_bytes(self._data[start : start + 2], "little")
+        message = self._messages.get(msg_id)
         if message and not message.least <= size - 2 <= message.most:
             return f"expected {message.least} bytes of {message.topic.name}, got {size - 2}"
         if not message and size - 2 not in self._sizes():
-            return "expected data of a subscribed topic"
+            return _NO_TOPIC.format(msg_id)
         return None
 
     def _chain(
@@ -291,7 +282,7 @@ class Records:
             return wrong
         payload = self._data[pos + _RECORD.size : stop]
         if kind == _DATA:
-            return "expected data of a subscribed topic"
+            return _NO_TOPIC.format(int.from_bytes(payload[:2], "little"))
         if kind in b"ALC" and not self._defined:
             self._close_definitions()
         if kind == ord("F"):
@@ -331,15 +322,14 @@ class Records:
             taken = f"got {topic.name} {multi_id} as message {msg_id} again"
             self.complain(pos, f"expected a new subscription, {taken}")
         if topic not in self._slots:
-            if len(self.topics) == _MESSAGES:
-                return f"expected at most {_MESSAGES} topics"
+            if len(self.topics) == MESSAGES:
+                return f"expected at most {MESSAGES} topics"
             self._slots[topic] = len(self.topics)
             self.topics.append(topic)
             self.timestamps_at.append(timestamp_at)
         least, most = self.formats.least(topic.name), self.formats.size(topic.name)
         self._messages[msg_id] = _Message(topic, least, most)
-        row = array("i", [least, most, self._slots[topic]])
-        self._tables[0][3 * msg_id : 3 * msg_id + 3] = row
+        self._walk.subscribe(msg_id, least, most, self._slots[topic])
         return None
 
     def _sizes(self) -> frozenset[int]:
@@ -406,15 +396,3 @@ class Records:
                 path=self._path,
                 offset=pos,
             )
-
-
-def _follower(
-    data: Bytes, tables: tuple[array[int], array[int], array[int]]
-) -> Callable[[tuple[int, int, int]], tuple[int, int]]:
-    """Return the walk over data records, compiled where that pays."""
-    if len(data) < _PLAIN:
-        return lambda span: follow_rows(data, span, *tables)
-    viewed = np.frombuffer(data, np.uint8)
-    views = [np.frombuffer(table, table.typecode) for table in tables]
-    walk = compiled(follow_rows)
-    return lambda span: walk(viewed, span, *views)

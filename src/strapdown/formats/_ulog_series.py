@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from strapdown.messages.px4_versions import Upgraded
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["TOPICS", "SeriesReader"]
+__all__ = ["LATEST_US", "TOPICS", "SeriesReader"]
 
 
 class _Kind(NamedTuple):
@@ -88,7 +88,8 @@ _MAGNETOMETER: Final = "vehicle_magnetometer"
 TOPICS: Final = frozenset({*_KINDS, _MAGNETOMETER})
 """Names of the topics that are read."""
 _INTERVALS: Final = ("gyro_integral_dt", "delta_angle_dt", "delta_velocity_dt")
-_LATEST_US: Final = (2**63 - 1) // NS_PER_US
+LATEST_US: Final = (2**63 - 1) // NS_PER_US
+"""The latest stamp whose nanoseconds fit into 64 bits."""
 _LONGEST_US: Final = 2**32 - 1
 
 
@@ -186,9 +187,9 @@ class SeriesReader:
         sound = np.ones(len(rows), np.bool_)
         for name in ("timestamp", "timestamp_sample"):
             if _is_number(rows, name, "iu"):
-                sound &= (rows[name] >= 0) & (rows[name] <= _LATEST_US)
+                sound &= (rows[name] >= 0) & (rows[name] <= LATEST_US)
         for name in _INTERVALS:
-            if _is_number(rows, name, "iuf"):
+            if _is_number(rows, name, "iuf") and not np.can_cast(rows.dtype[name], np.uint32):
                 seconds = rows.dtype[name].kind == "f"
                 us = rows[name].astype(np.float64) * (US_PER_S if seconds else 1.0)
                 sound &= (us >= 0.0) & (us <= _LONGEST_US)
@@ -214,7 +215,11 @@ class SeriesReader:
             raise FormatError(error.message, path=self._path, topic=topic.name) from error
         missing = [name for name in kind.required if name in upgraded.absent]
         if missing:
-            raise FormatError(f"expected a field {missing[0]}", path=self._path, topic=topic.name)
+            raise FormatError(
+                f"expected a field {missing[0]}, got {', '.join(rows.dtype.names or ())[:200]}",
+                path=self._path,
+                topic=topic.name,
+            )
         if "timestamp_sample" in (upgraded.records.dtype.names or ()):
             records = upgraded.records
             unset = records["timestamp_sample"] == 0  # by simulators, in the true attitude

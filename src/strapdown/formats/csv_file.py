@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from strapdown._typing import AnyArray, ByteArray, FloatArray
     from strapdown.formats._tables import Series
     from strapdown.formats._text import Table
+    from strapdown.geometry.frames import BodyFrame, WorldFrame
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
 
@@ -341,24 +342,20 @@ def _recording(
     notes = [*frame_notes, *table.notes, *notes]
     of_sensor = (opening.tags or {}).get("orientation") == "sensor"
     imu, trajectories, increments = {}, {}, {}
-    unknown = np.full((len(table.t_ns), 4), np.nan)
+    unknown = np.full((len(table.t_ns), 3), np.nan)
     bytes_of = {
         name: _bytes(path, name, vectors[name]) for name in (*_BITS, *_COUNTS) if name in vectors
     }
     if "delta_angle" in vectors:
-        increments["vehicle_imu"] = Increments(
-            table.t_ns,
-            vectors["delta_angle"],
-            vectors["delta_velocity"],
-            *table.spans_ns.T,
-            body=body,
-        ).replace(**bytes_of)
+        delta_angle, delta_velocity = (vectors[group] for group in _DELTAS)
+        held = Increments(table.t_ns, delta_angle, delta_velocity, *table.spans_ns.T, body=body)
+        increments["vehicle_imu"] = held.replace(**bytes_of)
     if not vectors.keys().isdisjoint(_VECTORS if increments else (*_VECTORS, *_BITS)):
         notes += [f"the file has no {name}: NaN" for name in _VECTORS[:2] if name not in vectors]
         imu["imu"] = ImuSeries(
             table.t_ns,
-            vectors.get("angular_velocity", unknown[:, :3]),
-            vectors.get("specific_force", unknown[:, :3]),
+            vectors.get("angular_velocity", unknown),
+            vectors.get("specific_force", unknown),
             magnetic_field=vectors.get("magnetic_field"),
             q_world_from_body=vectors.get("orientation") if of_sensor else None,
             gyro_clipping=bytes_of.get("gyro_clipping"),
@@ -367,13 +364,20 @@ def _recording(
             world=world,
         )
     if not vectors.keys().isdisjoint(_POSE):
-        trajectories["trajectory"] = Trajectory(
-            table.t_ns,
-            vectors.get("orientation", unknown),
-            position_world=vectors.get("position"),
-            velocity_world=vectors.get("velocity"),
-            body=body,
-            world=world,
-        )
+        trajectories["trajectory"] = _trajectory(table, vectors, body, world)
     report = ReadReport("csv", len(table.t_ns), table.lost, notes=tuple(notes))
     return Recording(path, report, imu, trajectories, increments)
+
+
+def _trajectory(
+    table: Table, vectors: Mapping[str, FloatArray], body: BodyFrame, world: WorldFrame
+) -> Trajectory:
+    """Return the pose columns of a file; without an orientation it is NaN."""
+    return Trajectory(
+        table.t_ns,
+        vectors.get("orientation", np.full((len(table.t_ns), 4), np.nan)),
+        position_world=vectors.get("position"),
+        velocity_world=vectors.get("velocity"),
+        body=body,
+        world=world,
+    )

@@ -98,7 +98,12 @@ def imu_health(log: Px4Log) -> list[ImuHealth]:
     list of ImuHealth
         In the order of their instances; empty in logs before ``vehicle_imu``.
     """
-    return [_health(log, instance) for instance in log.instances(VehicleImu.topic)]
+    vibration = {metric.name: metric for metric in _logged(log)}
+    unknown = Metric("", np.empty(0, np.int64), *np.empty((2, 0)))
+    return [
+        _health(log, instance, vibration.get(_name(instance), unknown))
+        for instance in log.instances(VehicleImu.topic)
+    ]
 
 
 def vibration_of(recording: Recording) -> list[Metric]:
@@ -122,13 +127,11 @@ def vibration_of(recording: Recording) -> list[Metric]:
     return list(_of_windows(dict(recording.increments)))
 
 
-def _health(log: Px4Log, instance: int) -> ImuHealth:
+def _health(log: Px4Log, instance: int, vibration: Metric) -> ImuHealth:
     records, unknown = log.records(VehicleImu, instance)
     status, absent = Upgraded(np.zeros(0, VehicleImuStatus.dtype), ())
     if instance in log.instances(VehicleImuStatus.topic):
         status, absent = log.records(VehicleImuStatus, instance)
-    metrics = {metric.name: metric for metric in _logged(log)}
-    metric = metrics.get(_name(instance), Metric("", np.empty(0, np.int64), *np.empty((2, 0))))
     gyro_id, accel_id = (int(records[f"{sensor}_device_id"][-1]) for sensor in ("gyro", "accel"))
     return ImuHealth(
         instance=instance,
@@ -143,8 +146,8 @@ def _health(log: Px4Log, instance: int) -> ImuHealth:
         accel_clipped_samples=_totals(status, absent, "accel_clipping"),
         gyro_calibration_counts=_sequence(records, unknown, "gyro_calibration_count"),
         accel_calibration_counts=_sequence(records, unknown, "accel_calibration_count"),
-        gyro_vibration=vibration_report(metric.t_ns, metric.gyro),
-        accel_vibration=vibration_report(metric.t_ns, metric.accel),
+        gyro_vibration=vibration_report(vibration.t_ns, vibration.gyro),
+        accel_vibration=vibration_report(vibration.t_ns, vibration.accel),
     )
 
 
@@ -208,8 +211,7 @@ def _combined(log: Px4Log) -> dict[str, Increments]:
 def _of_windows(streams: Mapping[str, Increments]) -> Iterator[Metric]:
     """Compute metrics of windows that follow one another."""
     for name, increments in streams.items():
-        covered = Coverage()
-        covered.add(increments.t_ns, increments.delta_angle_dt_ns)
+        covered = Coverage.of(increments.t_ns, increments.delta_angle_dt_ns)
         if len(increments) > _SETTLED and covered.share >= LEAST_COVERAGE:
             accel, gyro = vibration_metrics(increments)
             stamps = increments.t_ns[_SETTLED:]

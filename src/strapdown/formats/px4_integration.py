@@ -71,6 +71,7 @@ __all__ = ["MadeImu", "vehicle_imu_from_recording", "write_vehicle_imu"]
 
 _SENSORS: Final[tuple[Sensor, Sensor]] = ("gyro", "accel")
 _GAP: Final = 1.5  # usual steps between messages, from which one is missing
+_ROUNDED_NS: Final = 2 * NS_PER_US  # two ends and a length, each rounded, are no gap
 _COARSE: Final = ("scaled_imu", "raw_imu")
 _REMEDY: Final = "pass anyway=True (--anyway) to take it all the same"
 
@@ -256,7 +257,18 @@ def _taken(name: str, windows: NDArray[np.void] | Increments) -> MadeImu:
     else:
         records, increments = vehicle_imu_from_increments(windows), windows
     note = f"{name} holds windows already: mode and rate do not apply to it"
-    return MadeImu(name, records, increments, None, (note,))
+    return MadeImu(name, records, increments, None, (note,), _between(increments))
+
+
+def _between(increments: Increments) -> tuple[str, ...]:
+    """Return a line where windows do not begin where the one before ends."""
+    left_ns = np.diff(increments.t_ns) - increments.delta_angle_dt_ns[1:]
+    left_ns = left_ns[left_ns > _ROUNDED_NS]
+    return (_without_window(int(left_ns.sum()), len(left_ns)),) if len(left_ns) else ()
+
+
+def _without_window(lost_ns: int, gaps: int) -> str:
+    return f"{lost_ns / NS_PER_S:.3f} s have no window, gaps: {gaps}"
 
 
 def _refuse_uncovered(name: str, share: float, recording: Recording) -> None:
@@ -393,6 +405,5 @@ def _made(source: str, result: PipelineResult) -> MadeImu:
     if report.repeated:
         lost.append(f"{report.repeated} messages repeat a stamp")
     if report.integration is not None and report.integration.gaps:
-        lost_s = report.integration.lost_ns / NS_PER_S
-        lost.append(f"{lost_s:.3f} s have no window, gaps: {report.integration.gaps}")
+        lost.append(_without_window(report.integration.lost_ns, report.integration.gaps))
     return MadeImu(source, result.vehicle_imu, result.increments, result, lost=tuple(lost))

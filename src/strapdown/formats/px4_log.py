@@ -250,22 +250,22 @@ def _load(path: Path, *, salvage: bool, confirm: bool) -> Px4Log:
                 raise
             report = replace(report, damage=(error.message,))
     return Px4Log(
-        path,
-        contents.version,
-        contents.start_us,
-        MappingProxyType(contents.info),
-        MappingProxyType({name: tuple(values) for name, values in contents.multi_info.items()}),
-        MappingProxyType(contents.parameters),
-        tuple(contents.parameter_changes),
-        MappingProxyType(contents.default_parameters),
-        tuple(contents.texts),
-        tuple(contents.dropouts),
-        MappingProxyType({topic: _summary(topic, records, contents) for topic in records.topics}),
-        MappingProxyType(dict(records.counts)),
-        report,
-        records.formats,
-        offsets_by_topic,
-        state,
+        path=path,
+        version=contents.version,
+        start_us=contents.start_us,
+        info=MappingProxyType(contents.info),
+        multi_info=MappingProxyType({k: tuple(held) for k, held in contents.multi_info.items()}),
+        parameters=MappingProxyType(contents.parameters),
+        parameter_changes=tuple(contents.parameter_changes),
+        default_parameters=MappingProxyType(contents.default_parameters),
+        texts=tuple(contents.texts),
+        dropouts=tuple(contents.dropouts),
+        topics=MappingProxyType({k: _summary(k, records, contents) for k in records.topics}),
+        counts=MappingProxyType(dict(records.counts)),
+        report=report,
+        _formats=records.formats,
+        _offsets=offsets_by_topic,
+        _state=state,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._log_beside import LogBeside, latest
+from strapdown.formats._ulog_notes import uncalibrated
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import (
@@ -144,6 +145,7 @@ class RateReport:
             for name, known in of(self.delayed)
             if not known
         ]
+        lines += uncalibrated(name for name, _ in of(self.rows))
         if self.since_boot:
             lines.append(SINCE_BOOT)
         return lines
@@ -219,6 +221,7 @@ class RateStream:
         return replace(
             block,
             clock_offset_ns=0 if self.report.shifted_ns is not None else block.clock_offset_ns,
+            log=None if self.report.shifted_ns else block.log,  # whose stamps are others then
             imu=self._shifted(imu),
             trajectories=self._shifted(block.trajectories),
             increments=self._shifted(increments),
@@ -331,8 +334,8 @@ class RateStream:
         newest = int(series.t_ns.max()) if len(series) else 0
         if last:
             return newest
-        latest = newest - _PATIENCE_NS
-        return latest if self._attitude is None else max(latest, int(self._attitude.t_ns.max()))
+        late = newest - _PATIENCE_NS
+        return late if self._attitude is None else max(late, int(self._attitude.t_ns.max()))
 
     def _with_attitude(self, topic: str, series: ImuSeries) -> ImuSeries:
         joined = np.zeros(len(series), np.bool_)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.formats._ulog_contents import Contents, rows_at
 from strapdown.formats._ulog_records import BLOCK, MAGIC, Records, Topic, load_bytes
-from strapdown.formats._ulog_series import TOPICS, SeriesReader
+from strapdown.formats._ulog_series import LATEST_US, TOPICS, SeriesReader
 from strapdown.formats.px4_log import load, read_report
 from strapdown.formats.recording import ReadReport
 from strapdown.units import NS_PER_US
@@ -56,7 +56,6 @@ __all__ = ["UlogBlocks", "read", "sniff"]
 _CLOCKS: Final = frozenset({"sensor_gps", "vehicle_gps_position"})
 _MODERN_US: Final = 10**15
 """Later stamps count from 1970: this is September 2001, or 31 years of uptime."""
-_LATEST_US: Final = (2**63 - 1) // NS_PER_US
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
@@ -92,15 +91,15 @@ def read(path: Path, *, salvage: bool) -> Recording:
     series = SeriesReader(path, salvage=salvage)
     filled = {Topic(*topic): each.rows for topic, each in log.topics.items() if each.rows}
     recording = series.block({topic: log.rows(*topic) for topic in filled if topic.name in TOPICS})
-    clocks = (log.rows(*topic) for topic in filled if topic.name in _CLOCKS)
-    offset_us = _clock_of(log.info, log.start_us)
-    if offset_us is None:
-        offset_us = next((us for us in map(_clock_of_rows, clocks) if us is not None), None)
+    clock_ns = _clock_of(log.info, log.start_us)
+    if clock_ns is None:
+        clocks = (_clock_of_rows(log.rows(*topic)) for topic in filled if topic.name in _CLOCKS)
+        clock_ns = next((each for each in clocks if each is not None), None)
     return replace(
         recording,
         report=_with_series(log.report, filled, series),
         log=log,
-        clock_offset_ns=None if offset_us is None else offset_us * NS_PER_US,
+        clock_offset_ns=clock_ns,
     )
 
 
@@ -144,7 +143,9 @@ class UlogBlocks:
                 if topic.name in TOPICS
             }
             if not number:
-                clock_ns = self._clock_ns(contents)
+                clock_ns = _clock_of(contents.info, contents.start_us)
+                if clock_ns is None:
+                    clock_ns = next(self._clocks_ahead(), None)
             block = series.block(rows)
             del rows
             if not number or block.imu or block.increments or block.trajectories:
@@ -153,22 +154,19 @@ class UlogBlocks:
         read = {topic: seen.rows for topic, seen in contents.seen.items()}
         self._report = _with_series(read_report(records, contents), read, series)
 
-    def _clock_ns(self, contents: Contents) -> int | None:
-        """Return the offset of the clock, looking ahead in the file where that is needed."""
-        offset_us = _clock_of(contents.info, contents.start_us)
-        if offset_us is None:
-            data = load_bytes(self._path)
-            records, begin = Records(data, path=self._path, salvage=True), 0
-            for chunk in records.chunks():
-                for slot, topic in enumerate(records.topics):
-                    if topic.name in _CLOCKS and offset_us is None:
-                        offsets = chunk.offsets[chunk.slots == slot]
-                        dtype = records.formats.dtype(topic.name)
-                        offset_us = _clock_of_rows(rows_at(data, offsets, dtype))
-                if offset_us is not None:
-                    break
-                begin = _forget(data, begin, chunk.stop)
-        return None if offset_us is None else offset_us * NS_PER_US
+    def _clocks_ahead(self) -> Iterator[int]:
+        """Look through the file for receivers that know the time; yield what they tell."""
+        data = load_bytes(self._path)
+        records, begin = Records(data, path=self._path, salvage=True), 0
+        for chunk in records.chunks():
+            for slot, topic in enumerate(records.topics):
+                if topic.name in _CLOCKS:
+                    offsets = chunk.offsets[chunk.slots == slot]
+                    rows = rows_at(data, offsets, records.formats.dtype(topic.name))
+                    clock_ns = _clock_of_rows(rows)
+                    if clock_ns is not None:
+                        yield clock_ns
+            begin = _forget(data, begin, chunk.stop)
 
 
 def _with_series(report: ReadReport, rows: Mapping[Topic, int], series: SeriesReader) -> ReadReport:
@@ -188,10 +186,10 @@ def _with_series(report: ReadReport, rows: Mapping[Topic, int], series: SeriesRe
 
 
 def _clock_of(info: Mapping[str, Value], start_us: int) -> int | None:
-    """Return what leads from stamps to 1970 [us], as far as the beginning of a log tells."""
+    """Return what leads from stamps to 1970 [ns], as far as the beginning of a log tells."""
     boot_us = info.get("boot_time_utc_us")
-    if isinstance(boot_us, int) and _MODERN_US <= boot_us <= _LATEST_US:
-        return boot_us
+    if isinstance(boot_us, int) and _MODERN_US <= boot_us <= LATEST_US:
+        return boot_us * NS_PER_US
     return 0 if start_us >= _MODERN_US else None
 
 
@@ -200,10 +198,10 @@ def _clock_of_rows(rows: NDArray[np.void]) -> int | None:
     names = rows.dtype.names or ()
     if "time_utc_usec" not in names or rows.dtype["time_utc_usec"].kind not in "iu":
         return None
-    known = rows[(rows["time_utc_usec"] >= _MODERN_US) & (rows["time_utc_usec"] <= _LATEST_US)]
+    known = rows[(rows["time_utc_usec"] >= _MODERN_US) & (rows["time_utc_usec"] <= LATEST_US)]
     if not len(known):
         return None
-    return int(known["time_utc_usec"][0]) - int(known["timestamp"][0])
+    return (int(known["time_utc_usec"][0]) - int(known["timestamp"][0])) * NS_PER_US
 
 
 def _forget(data: bytes | mmap.mmap, begin: int, stop: int) -> int:

@@ -14,8 +14,11 @@ Trajectory with position or velocity        ``vehicle_odometry``
 
 Topics have no other names: a series ``sensor_gyro.1`` or ``vehicle_imu.0`` keeps its number, any
 other gets the first that is free, and the notes say which. Axes are FRD and NED, times whole
-microseconds, numbers float32. Mean rates, as ``sensor_combined`` holds them, become samples at
-points in time, because a series does not say over which interval a mean goes.
+microseconds, numbers float32. ``sensor_combined`` is left out: its rows are means over intervals
+that a series does not have, and no message of one sensor.
+
+What a log of PX4 says beside its series is carried over: infos, parameters with their defaults and
+changes, texts, dropouts, ``vehicle_imu_status``.
 
 References
 ----------
@@ -24,6 +27,8 @@ References
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -32,6 +37,7 @@ import numpy as np
 
 from strapdown._version import __version__
 from strapdown.formats._tables import Unheld, topics
+from strapdown.formats._ulog_copy import LogCopy, Part
 from strapdown.formats.recording import REFERENCE_WORDS, WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 from strapdown.geometry.frames import BodyFrame
@@ -60,6 +66,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import ByteArray, FloatArray
     from strapdown.formats._tables import Series
+    from strapdown.formats.px4_log import Px4Log
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage
 
@@ -74,7 +81,7 @@ _KINDS: Final[dict[str, type[UorbMessage]]] = {
     _TRUTH: VehicleAttitude,
     VehicleOdometry.topic: VehicleOdometry,
 }
-_MEANS: Final = "sensor_combined"
+_MEANS: Final = re.compile(r"(^|/)sensor_combined(\.\d+)?$")
 _INSTANCES: Final = 2**8
 
 
@@ -90,7 +97,10 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
     """
     with UlogWriter(path, force=force) as writer:
         blocks = UlogBlockWriter(writer)
+        if recording.log is not None:
+            blocks.describe(recording.log)
         blocks.write(recording)
+        blocks.finish()
     return WriteReport("ulog", blocks.messages, tuple(blocks.lost), tuple(blocks.notes))
 
 
@@ -106,18 +116,21 @@ def ulog_writer(path: Path, *, force: bool = False) -> Iterator[UlogBlockWriter]
     with UlogWriter(path, force=force) as writer:
         for topic, kind in _KINDS.items():  # a later block may have any of them
             writer.declare(kind, topic)
-        yield UlogBlockWriter(writer)
+        blocks = UlogBlockWriter(writer)
+        yield blocks
+        blocks.finish()
 
 
 class UlogBlockWriter:
     """Takes a recording block by block."""
 
     def __init__(self, writer: UlogWriter) -> None:
-        writer.add_info("sys_name", "strapdown")
-        writer.add_info("ver_sw", __version__)
         self._writer = writer
+        self._log: LogCopy | None = None
+        self._has_begun = False
         self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
         self._unheld = Unheld()
+        self._means: Counter[str] = Counter()
 
     @property
     def messages(self) -> int:
@@ -128,7 +141,12 @@ class UlogBlockWriter:
     def lost(self) -> list[str]:
         """Samples that the messages of PX4 cannot hold, one line a topic."""
         late = self._writer.late_rows
-        return [*self._unheld.lost, *([f"{late} rows whose stamps go back"] if late else [])]
+        lines = [*self._unheld.lost]
+        for source, rows in self._means.items():
+            lines.append(f"{source}: {rows} rows, which are means over intervals")
+        if late:
+            lines.append(f"{late} rows whose stamps go back")
+        return [*lines, *(self._log.lost if self._log else ())]
 
     @property
     def notes(self) -> list[str]:
@@ -140,6 +158,34 @@ class UlogBlockWriter:
                 lines.append(f"{source}: written as {written}")
         return lines
 
+    def describe(self, log: Px4Log, *, shift_us: int = 0, topic: str | None = None) -> None:
+        """Carry over what a log says beside its series; to be called before the first block.
+
+        Parameters
+        ----------
+        log : Px4Log
+            That the blocks come from.
+        shift_us : int
+            What was added to the stamps of the blocks [us].
+        topic : str, optional
+            The only topic that was asked for; then the others are no loss.
+        """
+        self._log = LogCopy(log, self._writer, shift_us=shift_us, topic=topic)
+        self._has_begun = True
+
+    def finish(self) -> None:
+        """Write what the log says behind the last block."""
+        self._begin()
+        if self._log is not None:
+            self._log.finish()
+
+    def _begin(self) -> None:
+        """Say who wrote the file, where no log does."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._writer.add_info("sys_name", "strapdown")
+            self._writer.add_info("ver_sw", __version__)
+
     def write(self, block: Recording) -> None:
         """Append the rows of a block.
 
@@ -148,18 +194,24 @@ class UlogBlockWriter:
         ValueRangeError
             A stamp is negative, or another number does not fit its field.
         """
+        self._begin()
         found = []
         for _, source, series in topics(block):
+            if source in block.sensor_combined or _MEANS.search(source):
+                self._means[source] += len(series)
+                continue
             found += [(source, rows) for rows in _messages(source, series) if rows]
             self._unheld.add(source, _unheld(source, series))
-            if source.partition(".")[0] == _MEANS:
-                self._unheld.about[f"that {source} holds means"] = None
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
-        self._writer.write_many(
-            LoggedRows(_KINDS[topic], self._number(source, tuple(rows)), records, topic)
+        parts = [
+            Part(_KINDS[topic], self._number(source, tuple(rows)), records, topic)
             for source, rows in found
             for topic, records in rows.items()
-        )
+        ]
+        if self._log is None:
+            self._writer.write_many(LoggedRows(*part) for part in parts)
+        else:
+            self._log.write(parts)
 
     def _number(self, source: str, names: tuple[str, ...]) -> int:
         """Return the instance that a series is of these topics: its own, or one that is free."""

@@ -253,7 +253,7 @@ class UlogWriter:
         """
         self._set("M", bytes([more]) + setting(key, value, kind))
 
-    def add_parameter(self, name: str, value: float) -> None:
+    def add_parameter(self, name: str, value: float, *, t_us: int | None = None) -> None:
         """Write a parameter: its first value, or after the first rows, a change.
 
         Parameters
@@ -262,6 +262,8 @@ class UlogWriter:
             Such as ``"IMU_INTEG_RATE"``.
         value : int or float
             An ``int32_t`` or a ``float``.
+        t_us : int, optional
+            When it changed [us]; by default at the latest record.
 
         Raises
         ------
@@ -270,7 +272,7 @@ class UlogWriter:
         """
         if not self._logging:
             self._unique("P", name)
-        self._set("P", _parameter(name, value))
+        self._set("P", _parameter(name, value), t_us)
 
     def add_default_parameter(
         self, name: str, value: float, *, system: bool = True, setup: bool = False
@@ -351,8 +353,8 @@ class UlogWriter:
         """Write a sync record behind the latest record; each half second has one anyway."""
         self._submit([single(self._newest_us, SYNC)])
 
-    def dropout(self, duration_ms: int) -> None:
-        """Say behind the latest record that as much of the data was lost [ms].
+    def dropout(self, duration_ms: int, *, t_us: int | None = None) -> None:
+        """Say that as much of the data was lost [ms], behind the latest record or a stamp [us].
 
         Raises
         ------
@@ -361,7 +363,7 @@ class UlogWriter:
         """
         if duration_ms <= 0:
             raise ValueRangeError(f"expected a duration_ms above 0, got {duration_ms}")
-        self._submit([single(self._newest_us, _dropouts(duration_ms))])
+        self._submit([single(self._newest_us if t_us is None else t_us, _dropouts(duration_ms))])
 
     def _submit(self, parts: list[Rows]) -> None:
         """Hand records on; mark the place of those that found no room."""
@@ -414,10 +416,10 @@ class UlogWriter:
             raise ValueRangeError(f"expected {key} once, got it again")
         self._keys.add((kind, key))
 
-    def _set(self, kind: str, payload: bytes) -> None:
-        """Write a setting in front of the data, or where the data is now."""
+    def _set(self, kind: str, payload: bytes, t_us: int | None = None) -> None:
+        """Write a setting in front of the data, or at a stamp; by default where the data is."""
         if self._logging:
-            self._submit([single(self._newest_us, record(kind, payload))])
+            self._submit([single(self._newest_us if t_us is None else t_us, record(kind, payload))])
         else:
             self._front.define(kind, payload)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, quaternion_rotate
 from strapdown.integration._kernels import Vector, add
@@ -160,7 +161,7 @@ class Case:
     Raises
     ------
     ValueRangeError
-        A number is not positive.
+        A number is not positive, or the motion ends before the first window does.
     """
 
     motion: Coning | Sculling
@@ -172,6 +173,13 @@ class Case:
         require_positive("rate_hz", self.rate_hz)
         require_positive("samples_per_window", self.samples_per_window)
         require_positive("packet", self.packet)
+        longest = math.floor(self.motion.duration_s * self.rate_hz)
+        if self.samples_per_window > longest:
+            raise ValueRangeError(
+                f"expected samples_per_window of {longest} or less in a motion of "
+                f"{self.motion.duration_s:g} s at {self.rate_hz:g} Hz, got "
+                f"{self.samples_per_window}"
+            )
 
     @property
     def uncorrected(self) -> float:

@@ -134,9 +134,8 @@ def imu_payloads(series: ImuSeries, forms: AbsentForms) -> Payloads:
         field = f"{quantity}_covariance"
         if covariance is not None:
             columns[field] = normal_form(covariance.reshape(-1, 9), forms[field])
-        x, y, z = np.isnan(columns[quantity]).T
-        unmeasured = (x & y & z)[:, None]
-        if unmeasured.any():
+        if np.isnan(columns[quantity][:, 0]).any():
+            unmeasured = np.isnan(columns[quantity]).all(axis=1, keepdims=True)
             columns[field] = np.where(unmeasured, forms[field], columns.get(field, np.zeros(9)))
     if series.q_world_from_body is not None:
         known = ~np.isnan(series.q_world_from_body).any(axis=1, keepdims=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,24 +43,24 @@ class Payloads:
         """Return one message a row, (N, size) uint8."""
         count, size = len(next(iter(self.columns.values()))), self.bare.itemsize
         content = np.empty(count * size, np.uint8)
-        self.scatter(content, np.arange(count) * size)
+        if count:
+            self.scatter(content, np.arange(count) * size)
         return content.reshape(count, size)
 
     def scatter(self, content: ByteArray, starts: IntArray) -> None:
-        """Write each message to where it begins, (N,), among those of others."""
-        places = max(len(content) - self.bare.itemsize + 1, 0)
-
-        def put(offset: int, values: AnyArray) -> None:
-            # every place where this could stand, as one item of an array
-            items = values.view(f"V{values.nbytes // max(len(values), 1)}")[..., 0]
-            everywhere = np.ndarray((places,), items.dtype, content, offset, (1,))
-            everywhere[starts] = items
-
-        if len(starts):
-            put(0, self.bare.reshape(1, 1))
-            for name, column in self.columns.items():
-                field, offset = (self.bare.dtype.fields or {})[name][:2]
-                put(offset, np.ascontiguousarray(column, field.base).reshape(len(starts), -1))
+        """Write each message to where it begins, (N,), among those of others; N is not 0."""
+        size = self.bare.itemsize
+        fields: Mapping[str, tuple[Any, ...]] = self.bare.dtype.fields or {}
+        items = [(0, self.bare.reshape(1).view(f"V{size}"))]
+        for name, column in self.columns.items():
+            field, offset = fields[name][:2]
+            values = np.ascontiguousarray(column, field.base).reshape(-1)
+            items.append((offset, values.view(f"V{field.itemsize}")))
+        places = len(content) - size + 1
+        for offset, values in items:
+            # every place where such bytes could stand, as one item of an array
+            everywhere = np.ndarray((places,), values.dtype, content, offset, (1,))
+            everywhere[starts] = values
 
 
 @lru_cache(maxsize=64)

@@ -339,9 +339,8 @@ def _noise(density: float | None, dt_ns: IntArray) -> FloatArray | None:
 
 
 def _per_second(deltas: FloatArray, dt_ns: IntArray) -> FloatArray:
-    rates = np.full(deltas.shape, np.nan)
-    np.divide(deltas, dt_ns[:, None] / NS_PER_S, out=rates, where=dt_ns[:, None] > 0)
-    return rates
+    seconds = np.where(dt_ns > 0, dt_ns / NS_PER_S, np.nan)
+    return deltas / seconds[:, None]
 
 
 def _or_zero(bits: ByteArray | None) -> ByteArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown import timebase
+from strapdown._words import counted
 from strapdown.errors import FormatError
 from strapdown.plots._axes import BLUE, GREY, ORANGE, PURPLE, STYLES, label, panels
 from strapdown.px4.health import MEAN_CRITICAL, MEAN_WARNING, clipping_report
@@ -34,13 +35,17 @@ _TRIADS: Final = (
 )
 
 
-def plot_vibration(metrics: list[Metric], *, title: str = "vibration") -> Figure:
+def plot_vibration(
+    metrics: list[Metric], *, start_ns: int | None = None, title: str = "vibration"
+) -> Figure:
     """Draw the vibration metric of each accelerometer and gyroscope over time.
 
     Parameters
     ----------
     metrics : list of Metric
         One or more IMUs, their metrics in m/s^2 and rad/s.
+    start_ns : int, optional
+        Stamp of the first sample, where the time axis begins; by default that of the metrics.
     title : str, optional
         What stands above.
 
@@ -57,7 +62,8 @@ def plot_vibration(metrics: list[Metric], *, title: str = "vibration") -> Figure
     if not any(len(metric.t_ns) for metric in metrics):
         raise FormatError("expected a vibration metric, got none; it needs windows in sequence")
     figure, (accel, gyro) = panels(2, title)
-    start_ns = min(int(metric.t_ns[0]) for metric in metrics if len(metric.t_ns))
+    if start_ns is None:
+        start_ns = min(int(metric.t_ns[0]) for metric in metrics if len(metric.t_ns))
     for number, (name, t_ns, of_accel, of_gyro) in enumerate(metrics):
         colour, dashes = _LINES[number % len(_LINES)]
         for axis, values in ((accel, of_accel), (gyro, of_gyro)):
@@ -99,7 +105,8 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
 
     found = _fastest(recording, topic)
     figure, axes = panels(len(found), f"{recording.path.name}: spectrum")
-    for axis, (source, quantity, unit, (rate_hz, values)) in zip(axes, found, strict=True):
+    for axis, (source, quantity, unit, stretch) in zip(axes, found, strict=True):
+        rate_hz, values, known = stretch
         size = min(_SEGMENT, len(values))
         for column, (colour, dashes) in enumerate(STYLES):
             hz, power = welch(values[:, column], rate_hz, nperseg=size, detrend="linear")
@@ -108,9 +115,10 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
                 hz[1:], np.sqrt(power[1:]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],
             )  # fmt: skip
-        label(
-            axis, f"{quantity}\n[{unit}/√Hz]", f"{source}: {len(values)} samples, {rate_hz:.6g} Hz"
-        )
+        part = f"{source}: {len(values)} samples"
+        if len(values) < known:
+            part = f"{source}, longest stretch without a gap: {len(values)} of {known} samples"
+        label(axis, f"{quantity}\n[{unit}/√Hz]", f"{part}, {rate_hz:.6g} Hz")
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
 
@@ -135,27 +143,28 @@ def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
     FormatError
         The recording holds no IMU, or no two samples of it.
     """
-    series = recording.imu_series(topic)
+    topic, series = _named(recording, topic)
     if len(series) < 2:
-        raise FormatError("expected two samples or more", path=recording.path, topic=topic or "")
+        raise FormatError("expected two samples or more", path=recording.path, topic=topic)
     from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
 
     clock = timebase.report(series.t_ns)
     steps_ms = np.diff(series.t_ns) / NS_PER_MS
     median_ms = float(np.median(steps_ms))
     figure = Figure(figsize=(10.0, 5.4), layout="constrained")
-    figure.suptitle(f"{recording.path.name}: sampling of {topic or 'the IMU'}")
+    figure.suptitle(f"{recording.path.name}: sampling of {topic}")
     over_time, spread = figure.subplots(2, 1)
     t_s = (series.t_ns[1:] - series.t_ns[0]) / NS_PER_S
     over_time.plot(t_s, steps_ms, ".", color=BLUE, markersize=2.0, label="step")
     over_time.axhline(median_ms, color=ORANGE, linewidth=0.8, label=f"median {median_ms:.6g} ms")
     over_time.set_yscale("log" if (steps_ms > 0).all() and clock.gaps else "linear")
     over_time.set_xlabel("time since the first sample [s]")
-    label(over_time, "step [ms]", f"{clock.samples} samples, {clock.gaps} gaps")
+    label(over_time, "step [ms]", f"{clock.samples} samples, {counted(clock.gaps, 'gap')}")
     off_us = (steps_ms - median_ms) * 1e3
     near = off_us[np.abs(off_us) <= np.percentile(np.abs(off_us), 99.0)]
     spread.hist(near, bins=_BINS, color=BLUE, label="nearest 99 % of the steps")
     spread.set_yscale("log")
+    spread.set_ylim(bottom=0.8)  # a single step is seen, and bars compare by their heights
     spread.set_xlabel("step beside the median [µs]")
     label(spread, "count", f"{clock.rate_hz:.6g} Hz")
     return figure
@@ -181,11 +190,11 @@ def plot_clipping(recording: Recording, *, topic: str | None = None) -> Figure:
     FormatError
         The IMU does not say whether it clipped.
     """
-    series = recording.imu_series(topic)
+    topic, series = _named(recording, topic)
     told = [each for each in _TRIADS if getattr(series, each[1]) is not None]
     if not told:
         raise FormatError("expected clipping bits, the IMU has none", path=recording.path)
-    figure, axes = panels(len(told), f"{recording.path.name}: saturated samples")
+    figure, axes = panels(len(told), f"{recording.path.name}: saturated samples of {topic}")
     start_ns = int(series.t_ns.min()) if len(series) else 0
     for axis, (_, bits, quantity, _) in zip(axes, told, strict=True):
         _draw_bits(axis, series.t_ns - start_ns, getattr(series, bits))
@@ -203,12 +212,23 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
     axis.set_ylim(-0.5, 2.5)
     axis.set_yticks([0, 1, 2], ["x", "y", "z"])
     axis.invert_yaxis()
+    if not bits.any():
+        axis.text(
+            0.5, 0.65, "no sample was saturated", ha="center", va="center", transform=axis.transAxes
+        )
+
+
+def _named(recording: Recording, topic: str | None) -> tuple[str, ImuSeries]:
+    """Return the IMU that is asked for, or that a recording offers, behind its topic."""
+    series = recording.imu_series(topic)
+    names = [topic] if topic else [*recording.imu, *recording.increments]
+    return next(name for name in names if recording.imu_series(name) == series), series
 
 
 def _fastest(
     recording: Recording, topic: str | None
-) -> list[tuple[str, str, str, tuple[float, FloatArray]]]:
-    """Return source, quantity, unit, and rate with the longest regular stretch, by triad."""
+) -> list[tuple[str, str, str, tuple[float, FloatArray, int]]]:
+    """Return source, quantity, unit, and the longest regular stretch, by triad."""
     names = [topic] if topic else [*recording.imu, *recording.increments]
     found = []
     for column, _, quantity, unit in _TRIADS:
@@ -227,8 +247,8 @@ def _fastest(
     return found
 
 
-def _regular(series: ImuSeries, column: str) -> tuple[float, FloatArray] | None:
-    """Return rate [Hz] and values of the longest stretch without a gap."""
+def _regular(series: ImuSeries, column: str) -> tuple[float, FloatArray, int] | None:
+    """Return rate [Hz] and values of the longest stretch without a gap, and how many there are."""
     values = getattr(series, column)
     known = np.isfinite(values).all(axis=1)
     t_ns, values = series.t_ns[known], values[known]
@@ -242,4 +262,4 @@ def _regular(series: ImuSeries, column: str) -> tuple[float, FloatArray] | None:
     if count < _FEWEST:
         return None
     duration_s = float(t_ns[first + count - 1] - t_ns[first]) / NS_PER_S
-    return (count - 1) / duration_s, values[first : first + count]
+    return (count - 1) / duration_s, values[first : first + count], len(t_ns)

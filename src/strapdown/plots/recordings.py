@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown import timebase
+from strapdown.errors import FormatError
 from strapdown.evaluation import orientation_error
 from strapdown.geometry import BodyFrame, EulerConvention, WorldFrame, euler
 from strapdown.plots._axes import GREY, draw, label, panels
@@ -56,6 +57,10 @@ def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
     """
     if topic is not None:
         recording = recording.only(topic)
+    if not (recording.imu or recording.increments or recording.trajectories):
+        raise FormatError(
+            "expected an IMU or an attitude, the file holds none", path=recording.path
+        )
     if not (recording.imu or recording.increments):
         return plot_track(recording.trajectory(), title=recording.path.name)
     series = recording.imu_series()

@@ -137,6 +137,8 @@ class DeviceId:
             It is not unsigned of 32 bits.
         """
         value = int(device_id)
+        if not 0 <= value < 1 << 32:
+            raise ValueRangeError(f"expected device_id of 0 to {(1 << 32) - 1}, got {value}")
         return cls(value >> 16, BusType(value & 7), value >> 3 & 31, value >> 8 & 255)
 
     def encode(self) -> int:

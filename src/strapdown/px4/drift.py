@@ -106,17 +106,19 @@ def self_test(
     UnknownNameError
         There is no such mode.
     ValueRangeError
-        ``rate_hz`` or ``samples_per_window`` is less than 1.
+        ``rate_hz`` or ``samples_per_window`` is less than 1, or a window is longer than a motion.
     """
     mode = as_member(Mode, mode, "mode of integration")
-    rows = dict.fromkeys(
-        Case(
+
+    def asked(case: Case) -> Case:
+        return Case(
             case.motion,
             case.rate_hz if rate_hz is None else rate_hz,
             case.samples_per_window if samples_per_window is None else samples_per_window,
         )
-        for case in CASES
-    )
+
+    asked(min(CASES, key=lambda case: case.motion.duration_s * case.rate_hz))  # tells the limit
+    rows = dict.fromkeys(map(asked, CASES))
     packets = Case(CASES[0].motion, rate_hz or 800.0, samples_per_window or 4, _PACKET)
     px4_delay_s = delay_s(px4_increments, packets)
     return SelfTest(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_arg
 
 import numpy as np
 
+from strapdown._words import counted
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.messages._by_column import bits_from_axes, sampled_ns
 from strapdown.px4._packets import AXES, copied, filled, is_clipped, usable
@@ -72,7 +73,7 @@ class FifoReport:
                 f"spread {self.spread_ns / self.spacing_ns:.2%})"
             )
         return (
-            f"{self.samples} samples in {self.packets} packets{rates}, {self.gaps} gaps "
+            f"{self.samples} samples in {self.packets} packets{rates}, {counted(self.gaps, 'gap')} "
             f"(lost {self.lost_ns / NS_PER_MS:.1f} ms), {self.clipped} clipped, "
             f"{self.malformed} malformed packets"
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from strapdown._checks import as_member
 from strapdown.bridges.mavlink.attitude import trajectory_from_attitude_records
-from strapdown.bridges.mavlink.conversion import SIMULATOR_RESET, series_from_records
+from strapdown.bridges.mavlink.conversion import SIMULATOR_RESET, coarseness, series_from_records
 from strapdown.bridges.mavlink.frames import Decoder, end_of_frame
 from strapdown.bridges.mavlink.increments import increments_from_records
 from strapdown.bridges.mavlink.messages import Kind, records_from_messages
@@ -163,7 +163,7 @@ def _notes(kind: Kind, records: NDArray[np.void]) -> Iterator[str]:
     elif kind is Kind.HIGHRES_IMU:
         yield "means over intervals that end at the stamps, less the biases the autopilot knows"
     elif kind is not Kind.ATTITUDE_QUATERNION:
-        yield "too coarse to integrate: 16 bits, in thousandths of g and rad/s if it is SCALED_IMU"
+        yield f"too coarse to integrate: {coarseness(kind)}"
 
 
 def _losses(decoder: Decoder) -> Iterator[str]:

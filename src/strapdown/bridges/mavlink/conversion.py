@@ -28,13 +28,14 @@ from strapdown._checks import as_floats, as_member
 from strapdown.bridges.mavlink.messages import AXES, DTYPES, FLOATS, Kind, put_stamps, stamps_of
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.messages._by_column import bits_from_axes
 from strapdown.series import ImuSeries, SensorIdentity
 from strapdown.units import GAUSS, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from strapdown._typing import ByteArray, FloatArray
+    from strapdown._typing import FloatArray
 
 __all__ = [
     "COUNT_KINDS",
@@ -42,6 +43,7 @@ __all__ = [
     "SIMULATOR_RESET",
     "Ambient",
     "RawScale",
+    "coarseness",
     "records_from_series",
     "series_from_records",
 ]
@@ -239,6 +241,11 @@ def _count_scale(kind: Kind, scale: RawScale | None) -> tuple[FloatArray, FloatA
     return np.repeat(times, 3), np.repeat(over, 3)
 
 
+def coarseness(kind: Kind) -> str:
+    """Say in which steps a message of whole numbers counts."""
+    return "16 bits" if kind is Kind.RAW_IMU else "16 bits, in thousandths of g and rad/s"
+
+
 def _check_imu(kind: Kind) -> None:
     if kind is Kind.ATTITUDE_QUATERNION:
         imus = [each for each in Kind if each is not kind]
@@ -295,14 +302,9 @@ def series_from_records(
         columns[:, 3:6],
         columns[:, :3],
         magnetic_field=columns[:, 6:] if has_mag else None,
-        gyro_clipping=_axis_bits(clipped[:, 3:6]) if is_counted else None,
-        accel_clipping=_axis_bits(clipped[:, :3]) if is_counted else None,
+        gyro_clipping=bits_from_axes(clipped[:, 3:6]) if is_counted else None,
+        accel_clipping=bits_from_axes(clipped[:, :3]) if is_counted else None,
         body=BodyFrame.FRD,
         world=WorldFrame.NED,
         sensor=SensorIdentity(kind.name),
     )
-
-
-def _axis_bits(clipped: NDArray[np.bool_]) -> ByteArray:
-    bits: ByteArray = (clipped @ np.array([1, 2, 4])).astype(np.uint8)
-    return bits

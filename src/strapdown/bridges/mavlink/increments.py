@@ -15,6 +15,7 @@ from strapdown._checks import as_floats, as_member
 from strapdown.bridges.mavlink.conversion import (
     COUNT_KINDS,
     NO_AMBIENT,
+    coarseness,
     records_from_series,
     series_from_records,
 )
@@ -166,8 +167,8 @@ def increments_from_records(
         raise UnknownNameError("message of mean rates (integrate samples instead)", kind, means)
     if kind in COUNT_KINDS and not force:
         raise ValueRangeError(
-            f"expected HIGHRES_IMU to integrate, got {kind.name}, whose resolution is 1 mg and "
-            "1 mrad/s; pass force=True to integrate it all the same"
+            f"expected HIGHRES_IMU to integrate, got {kind.name}, which is too coarse: "
+            f"{coarseness(kind)}; pass force=True to integrate it all the same"
         )
     series = series_from_records(kind, records, scale=scale)
     usable = np.isfinite(series.angular_velocity) & np.isfinite(series.specific_force)
@@ -181,8 +182,8 @@ def increments_from_records(
         intervals = np.where(2 * steps > 3 * usual, usual, steps)
     else:
         intervals = np.minimum(steps, window_ns)
-    ends, coverage = series[1:], Coverage()
-    coverage.add(ends.t_ns, intervals)
+    ends = series[1:]
+    coverage = Coverage.of(ends.t_ns, intervals)
     if coverage.share < LEAST_COVERAGE and not force:
         raise ValueRangeError(
             f"expected {kind.name} for at least {LEAST_COVERAGE} of the time, got "

@@ -90,7 +90,7 @@ class MavlinkLink:
     BackendMissingError
         pymavlink is not installed.
     OSError
-        The address cannot be had.
+        The address cannot be had; ``filename`` says which.
 
     Examples
     --------
@@ -120,9 +120,9 @@ class MavlinkLink:
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             (self._socket.bind if self._is_listening else self._socket.connect)(place)
-        except OSError:
+        except OSError as error:
             self._socket.close()
-            raise
+            raise type(error)(error.errno, error.strerror, "{}:{}".format(*place)) from None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -301,4 +301,8 @@ def _address(text: str, *, least: int) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit()) or not least <= int(port) <= 65535:
         raise ValueRangeError(f"expected [HOST:]PORT with a port of {least} to 65535, got {text!r}")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueRangeError(f"expected the name of a host, got {host!r}") from None
     return host or LOOPBACK, int(port)

@@ -65,9 +65,6 @@ class WireMessage(Protocol):
     def get_srcComponent(self) -> int:
         """Return the number of the part of the vehicle that sent it."""
 
-    def get_seq(self) -> int:
-        """Return the sequence number (8 bit)."""
-
     def pack(self, mav: object) -> bytes:
         """Return the frame."""
 

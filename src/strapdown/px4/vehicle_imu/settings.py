@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from strapdown._checks import as_member
 from strapdown.errors import UnknownNameError, ValueRangeError
@@ -22,7 +22,20 @@ if TYPE_CHECKING:
     from strapdown.integration import IntegrationReport
     from strapdown.series import Increments
 
-__all__ = ["Mode", "PipelineReport", "PipelineResult", "PipelineSettings", "Recalibration"]
+__all__ = [
+    "FASTEST_HZ",
+    "SLOWEST_HZ",
+    "Mode",
+    "PipelineReport",
+    "PipelineResult",
+    "PipelineSettings",
+    "Recalibration",
+]
+
+
+SLOWEST_HZ: Final = 50.0
+FASTEST_HZ: Final = 1000.0
+"""Windows a second, at least and at most (range of ``IMU_INTEG_RATE``)."""
 
 
 class Mode(StrEnum):
@@ -43,7 +56,8 @@ class PipelineSettings:
     mode : Mode or name
         The integrator. Windows, clipping and status are the same in both modes.
     rate_hz : float
-        Wanted rate of the windows (``IMU_INTEG_RATE``) [Hz]; taken as 50 to 1000.
+        Wanted rate of the windows (``IMU_INTEG_RATE``) [Hz]. Below 50 it is taken as 50, above
+        1000 as 1000, as PX4 does.
     px4_version : tuple of 2 int
         Which release of PX4 is followed: since (1, 16) gaps are integrated straight through,
         before they end a window after 65.5 ms.
@@ -65,7 +79,9 @@ class PipelineSettings:
     UnknownNameError
         There is no such mode, kind or choice.
     ValueRangeError
-        The rate is not positive and finite.
+        The rate is not positive and finite, or ``px4_version`` is no pair.
+    TypeError
+        ``px4_version`` is no tuple of integers.
     """
 
     mode: Mode = Mode.SAVAGE
@@ -88,11 +104,12 @@ class PipelineSettings:
             raise UnknownNameError("first_window", self.first_window, ["drop", "keep"])
         if not (math.isfinite(self.rate_hz) and self.rate_hz > 0.0):
             raise ValueRangeError(f"expected rate_hz above 0, got {self.rate_hz}")
+        _require_release(self.px4_version)
 
     @property
     def interval_us(self) -> int:
         """Wanted length of a window [us]."""
-        return int(1e6 / min(max(self.rate_hz, 50.0), 1000.0))
+        return int(1e6 / min(max(self.rate_hz, SLOWEST_HZ), FASTEST_HZ))
 
     @property
     def calibration_counts(self) -> tuple[int, int]:
@@ -111,6 +128,14 @@ class PipelineSettings:
             gyro=as_correction(self.gyro_calibration),
             accel=as_correction(self.accel_calibration),
         )
+
+
+def _require_release(version: object) -> None:
+    form = "expected px4_version as major and minor, such as (1, 16)"
+    if not (isinstance(version, tuple) and all(isinstance(part, int) for part in version)):
+        raise TypeError(f"{form}, got {version!r}")
+    if len(version) != 2 or min(version) < 0:
+        raise ValueRangeError(f"{form}, got {version!r}")
 
 
 class Recalibration(NamedTuple):

@@ -160,9 +160,13 @@ class VehicleImuIntegrator:
 
         Raises
         ------
+        TypeError
+            The time is no integer.
         ShapeError
             A vector has not three components.
         """
+        if not isinstance(t_ns, int | np.integer):
+            raise TypeError(f"expected t_ns as an integer [ns], got {t_ns!r}")
         rate = as_three(angular_velocity, "angular_velocity")
         force = as_three(specific_force, "specific_force")
         self._add_gyro(Reading(t_ns, rate, 1), _message(t_ns, rate), SIMULATED_DEVICE_ID)
