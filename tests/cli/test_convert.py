@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 import strapdown
 from strapdown.cli._app import app
-from strapdown.formats import block_writer
+from strapdown.formats import UlogWriter, block_writer
+from strapdown.formats.px4_log import load
+from strapdown.px4 import calibration_from_parameters
 from strapdown.series import Increments
 
 runner = CliRunner()
@@ -165,3 +167,119 @@ def test_messages_are_in_the_order_of_time(log, tmp_path):
         ]
     assert len(stamps) == 1298
     assert stamps == sorted(stamps)
+
+
+# From ULog to ULog, and what cannot be
+
+
+def test_a_ulog_keeps_calibration_and_infos_and_names_what_it_does_not_carry(flight_log, tmp_path):
+    report = convert_json(flight_log, tmp_path / "a.ulg")
+    before, after = ULog(str(flight_log)), ULog(str(tmp_path / "a.ulg"))
+    assert after.msg_info_dict == before.msg_info_dict
+    assert after.initial_parameters == before.initial_parameters
+    changes = [
+        [(name, value) for _, name, value in log.changed_parameters] for log in (before, after)
+    ]
+    assert len(changes[0]) > 2
+    assert changes[0] == changes[1]
+    for (was_us, *_), (is_us, *_) in zip(
+        before.changed_parameters, after.changed_parameters, strict=True
+    ):
+        assert 0 <= was_us - is_us < 10_000
+    rows = len(
+        ULog(str(flight_log), ["sensor_combined"]).get_dataset("sensor_combined").data["timestamp"]
+    )
+    assert report["exit"] == 3
+    assert report["lost"][-2:] == [
+        f"sensor_combined: {rows} rows, which are means over intervals",
+        "topics that are not carried over: sensor_correction, sensor_selection",
+    ]
+    devices = {
+        int(each.data["device_id"][0]) for each in after.data_list if each.name == "sensor_gyro"
+    }
+    assert 0 not in devices
+
+
+def test_the_calibration_of_a_converted_log_is_that_of_the_log(px4, flight, tmp_path):
+    log = px4.write(tmp_path / "log.ulg", flight, dropout=False)
+    convert(log, tmp_path / "copy.ulg")
+    tracked = [load(path) for path in (log, tmp_path / "copy.ulg")]
+    found = [
+        calibration_from_parameters(each.parameters, "gyro", px4.IDS[0][1]) for each in tracked
+    ]
+    assert found[0].offset.any()
+    assert found[0].offset.tolist() == found[1].offset.tolist()
+
+
+def test_only_the_topic_that_was_asked_for_is_no_loss(flight_log, tmp_path):
+    report = convert_json(flight_log, tmp_path / "a.ulg", "--topic", "vehicle_imu.1")
+    assert (report["exit"], report["lost"]) == (0, [])
+    assert load(tmp_path / "a.ulg").instances("vehicle_imu_status") == [1]
+
+
+def test_stamps_since_1970_are_not_shifted_twice(log, tmp_path):
+    convert(log, tmp_path / "a.ulg", "--clock", "epoch")
+    first, back = strapdown.open(log), strapdown.open(tmp_path / "a.ulg")
+    before, after = (each.trajectories["vehicle_attitude"].t_ns for each in (first, back))
+    assert (after - before).tolist() == [first.clock_offset_ns] * len(before)
+    assert back.clock_offset_ns == 0
+    shifted = load(tmp_path / "a.ulg").rows("vehicle_imu_status", 1)["timestamp"]
+    status = load(log).rows("vehicle_imu_status", 1)["timestamp"]
+    assert (shifted - status).tolist() == [first.clock_offset_ns // 1000] * len(status)
+
+
+@pytest.mark.parametrize("topic", [None, "sensor_accel.1", "vehicle_imu.0"])
+def test_what_is_uncalibrated_is_said_once(log, tmp_path, topic):
+    chips = [f"sensor_{name}.{number}" for name in ("accel", "gyro") for number in range(3)]
+    options = () if topic is None else ("--topic", topic)
+    notes = convert_json(log, tmp_path / "a.mcap", *options)["notes"]
+    named = [note.partition(": ")[0].split(", ") for note in notes if "uncalibrated" in note]
+    expected = [chip for chip in chips if topic in (None, chip)]
+    assert [sorted(names) for names in named] == ([expected] if expected else [])
+    assert sum("uncalibrated" in note for note in strapdown.open(log).report.notes) == 1
+
+
+@pytest.fixture
+def no_imu(tmp_path):
+    rows = np.zeros(3, [("timestamp", "<u8"), ("voltage", "<f4")])
+    with UlogWriter(tmp_path / "noimu.ulg") as writer:
+        writer.write("battery", 0, rows)
+    return tmp_path / "noimu.ulg"
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".bag", ".csv", ".tum", ".npz", ".parquet", ".ulg"])
+def test_of_a_file_without_an_imu_there_is_nothing_to_write(no_imu, tmp_path, ending):
+    done = convert(no_imu, tmp_path / f"a{ending}")
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert "expected an IMU or an attitude" in line
+    assert "nothing to write" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["noimu.ulg"]
+    drawn = runner.invoke(app, ["plot", str(no_imu), "--output", str(tmp_path / "a.png")])
+    assert drawn.exit_code == 1
+    assert "expected an IMU or an attitude" in drawn.stderr
+
+
+def test_a_log_of_means_alone_has_nothing_for_a_ulog(log, tmp_path):
+    done = convert(log, tmp_path / "a.ulg", "--topic", "sensor_combined")
+    assert done.exit_code == 1
+    assert "nothing to write" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [".ulg", ".npz", ".parquet"])
+def test_an_attitude_is_put_beside_rates_alone(flight_log, tmp_path, ending):
+    done = convert(flight_log, tmp_path / f"a{ending}", "--attitude", "auto")
+    assert done.exit_code == 2
+    assert "it works for .mcap, .bag, .csv" in " ".join(done.stderr.replace("│", "").split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_epoch_that_was_asked_for_and_that_nobody_knows_is_an_error(flight_log, tmp_path):
+    done = convert(flight_log, tmp_path / "a.mcap", "--clock", "epoch")
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert "flight.ulg: expected a log that says when its clock began" in line
+    assert list(tmp_path.iterdir()) == []
+    notes = convert_json(flight_log, tmp_path / "a.mcap")["notes"]
+    assert any("stamps count from the start of the autopilot" in note for note in notes)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import strapdown
 from strapdown.cli._app import app
+from strapdown.messages.px4 import VehicleImu
 
 HEADER = ",".join(["t_ns", *(f"{name}_{axis}" for name in ("angular_velocity", "specific_force")
                              for axis in "xyz")])  # fmt: skip
@@ -199,11 +200,40 @@ def test_sources_that_leave_time_out_need_to_be_asked_for(px4, flight, tmp_path)
     assert "vehicle_imu.0 1.2%" in line
     assert "--anyway" in line
     assert not (tmp_path / "a.ulg").exists()
-    done = run(log, tmp_path / "a.ulg", "--anyway")
-    assert done.exit_code == 0, done.output
+    report, done = run_json(log, tmp_path / "a.ulg", "--anyway")
+    assert done.exit_code == 3, done.output
     data = ULog(str(tmp_path / "a.ulg")).get_dataset("vehicle_imu").data
     expected = flight.windows(0)[::100]
-    assert data["timestamp_sample"].tolist() == expected["timestamp_sample"].tolist()
+    ends_us = expected["timestamp_sample"].astype(np.int64)
+    assert data["timestamp_sample"].tolist() == ends_us.tolist()
+    lost_us = int((np.diff(ends_us) - expected["delta_angle_dt"][1:]).sum())
+    gaps = f"{lost_us * 1e-6:.3f} s have no window, gaps: {len(ends_us) - 1}"
+    assert report["lost"] == [f"vehicle_imu.0: {gaps}"]
+
+
+def test_windows_that_follow_each_other_lost_nothing(px4, flight, tmp_path):
+    def edit(rows):
+        for topic, instance in list(rows):
+            if topic.startswith("sensor_"):
+                del rows[topic, instance]
+        rows["vehicle_imu", 0] = VehicleImu, flight.windows(0)
+
+    log = px4.write(tmp_path / "log.ulg", flight, edit=edit, dropout=False)
+    report, done = run_json(log, tmp_path / "a.ulg")
+    assert (done.exit_code, report["lost"]) == (0, []), done.output
+
+
+def test_of_a_real_log_the_lost_time_is_that_which_info_reports(data_dir, tmp_path):
+    log = data_dir / "px4" / "ulog" / "sample_log_small.ulg"
+    if not log.is_file():
+        pytest.skip(f"no log at {log}")
+    columns = ULog(str(log), ["sensor_combined"]).get_dataset("sensor_combined").data
+    steps_us = np.diff(columns["timestamp"].astype(np.int64))
+    lost_us = (steps_us - columns["gyro_integral_dt"][1:]).sum()
+    report, _ = run_json(log, tmp_path / "a.ulg", "--anyway")
+    assert report["lost"] == [f"vehicle_imu.0: {lost_us * 1e-6:.3f} s have no window, gaps: 1"]
+    info = json.loads(runner.invoke(app, ["info", str(log), "--json"]).stdout)
+    assert any(f"{lost_us * 1e-3:.1f} ms are lost" in note for note in info["notes"])
 
 
 @pytest.mark.parametrize(
@@ -212,8 +242,9 @@ def test_sources_that_leave_time_out_need_to_be_asked_for(px4, flight, tmp_path)
         ("a.ulg", ("--topic", "sensor_gyro_fifo.0"), "both sensors of an IMU"),
         ("a.ulg", ("--topic", "vehicle_imu.0"), "1.2% in vehicle_imu.0"),
         ("a.ulg", ("--topic", "vehicle_imu.7"), "no IMU topic 'vehicle_imu.7'"),
-        ("a.ulg", ("--rate", "-3"), "rate_hz above 0, got -3.0"),
-        ("a.foo", (), "no writer for the ending '.foo'"),
+        ("a.foo", (), "an ending of .ulg, .mcap, .csv, .bag, .npz, .parquet, got '.foo'"),
+        ("a.tum", (), "an ending of .ulg, .mcap, .csv, .bag, .npz, .parquet, got '.tum'"),
+        ("a.ulg", ("--clock", "epoch"), "says when its clock began, for --clock epoch"),
         ("there.ulg", (), "there.ulg: exists already; pass --force"),
         ("no/a.ulg", (), "No such file or directory"),
     ],
@@ -239,6 +270,22 @@ def test_a_target_or_a_purpose_is_needed_and_the_target_is_not_the_source(flight
         assert "Error" in done.stderr
     assert "--verify or --self-test" in " ".join(run(flight_log).stderr.replace("│", "").split())
     assert flight_log.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("a.ulg", "b.ulg", "--rate", "49.9"), "50 to 1000 windows a second, got 49.9"),
+        (("a.ulg", "b.ulg", "--rate", "1001"), "50 to 1000 windows a second, got 1001"),
+        (("a.ulg", "b.ulg", "--rate", "nan"), "50 to 1000 windows a second, got nan"),
+        (("a.ulg", "b.ulg", "--samples", "4"), "it is for --self-test alone"),
+        (("a.ulg", "--self-test"), "it takes no files, got a.ulg"),
+    ],
+)
+def test_options_that_would_do_nothing_or_something_else_are_usage_errors(arguments, text):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert text in " ".join(done.stderr.replace("│", "").split())
 
 
 # Self-test
@@ -316,6 +363,7 @@ def test_rate_is_of_windows_and_samples_are_of_one_window(options, samples_per_s
         (("--rate", "100", "--samples", "0"), "1 or more"),
         (("--rate", "nan"), "rate_hz"),
         (("--rate", "inf"), "rate_hz"),
+        (("--samples", "100000"), "samples_per_window of 2000 or less"),
     ],
 )
 def test_a_self_test_of_nothing_is_one_line(options, text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pyulog import ULog
@@ -9,7 +11,10 @@ from scipy.spatial.transform import Rotation
 
 import strapdown.formats as files
 from strapdown.errors import ValueRangeError
-from strapdown.formats import Recording, block_writer
+from strapdown.formats import LoggedRows, Recording, UlogWriter, block_writer
+from strapdown.formats.px4_log import load
+from strapdown.messages.conversion import vehicle_imu_from_increments
+from strapdown.messages.px4 import SensorCombined, VehicleImu
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 
 ROWS = 40
@@ -185,7 +190,6 @@ def test_samples_that_the_messages_cannot_hold_are_lost(tmp_path, whole, lost):
             "specific_force_covariance",
         ),
         (Recording(imu={"a": imu(sensor=SensorIdentity("left"))}), "sensor.name"),
-        (Recording(imu={"sensor_combined": imu()}), "that sensor_combined holds means"),
         (
             Recording(trajectories={"a": Trajectory(T_NS, quaternions(1), name="b")}),
             "trajectory.name",
@@ -206,6 +210,135 @@ def test_what_is_said_about_samples_is_no_loss_but_noted_once(tmp_path, whole, w
     assert [note for note in report.notes if "left out" in note] == [
         f"left out of the file: {what}"
     ]
+
+
+@pytest.mark.parametrize(
+    "name", ["sensor_combined", "sensor_combined.1", "/fmu/out/sensor_combined"]
+)
+def test_means_do_not_become_samples_of_a_gyroscope(tmp_path, name):
+    whole = Recording(imu={name: imu(), "sensor_gyro.0": imu()})
+    report, back = written(tmp_path / "a.ulg", whole)
+    assert report.lost == (f"{name}: {ROWS} rows, which are means over intervals",)
+    assert set(back.imu) == {"sensor_gyro.0", "sensor_accel.0"}
+
+
+def test_rows_that_came_with_their_intervals_are_means_by_any_name(tmp_path):
+    means = {"imu": np.zeros(ROWS, SensorCombined.dtype)}
+    report, back = written(tmp_path / "a.ulg", Recording(imu={"imu": imu()}, sensor_combined=means))
+    assert report.lost == (f"imu: {ROWS} rows, which are means over intervals",)
+    assert not back.imu
+
+
+# What a log says beside its series
+
+STATUS = np.dtype([("timestamp", "<u8"), ("gyro_rate_hz", "<f4"), ("clipping", "<u4", 3)])
+BOOT_US = 1_600_000_000_000_000
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A log of 200 ms with all that stands beside rows, before, within and after them."""
+    path = tmp_path / "source.ulg"
+    status = np.zeros(5, STATUS)
+    status["timestamp"] = 990_000 + np.arange(5) * 50_000
+    status["gyro_rate_hz"], status["clipping"] = 800.0, np.arange(15).reshape(5, 3)
+    others = np.zeros(3, [("timestamp", "<u8"), ("voltage", "<f4")])
+    others["timestamp"] = 950_000, 1_050_000, 1_300_000
+    with UlogWriter(path, start_us=900_000, reorder_us=10**6) as log:
+        log.add_info("sys_name", "PX4")
+        log.add_info("ver_sw_release", 0x010D00FF)
+        log.add_info("time_ref_utc", -3600)
+        log.add_info("boot_time_utc_us", BOOT_US)
+        log.add_info("sys_mcu", b"\x01\x02")
+        log.add_multi_info("boot_console_output", "one\n")
+        log.add_multi_info("boot_console_output", "two\n")
+        log.add_parameter("CAL_GYRO0_ID", 12)
+        log.add_parameter("CAL_GYRO0_XOFF", 0.25)
+        log.add_default_parameter("CAL_GYRO0_XOFF", 0.5)
+        log.add_default_parameter("IMU_INTEG_RATE", 400, system=False, setup=True)
+        for topic, records in (("battery", others), ("vehicle_imu_status", status)):
+            log.declare(records.dtype, topic)
+        log.declare(VehicleImu)
+        made = vehicle_imu_from_increments(increments())
+        log.write_many(
+            [
+                LoggedRows("battery", 0, others),
+                LoggedRows("vehicle_imu_status", 0, status),
+                LoggedRows(VehicleImu, 0, made),
+            ]
+        )
+        log.log(6, 960_000, "before", tag=7)
+        log.log(4, 1_100_000, "within")
+        log.log(3, 1_290_000, "behind")
+        log.add_parameter("CAL_GYRO0_XOFF", 0.125, t_us=955_000)
+        log.add_parameter("CAL_GYRO0_XOFF", 0.375, t_us=1_100_000)
+        log.add_parameter("CAL_GYRO0_XOFF", 0.75, t_us=1_295_000)
+        log.dropout(20, t_us=1_150_000)
+    return path
+
+
+def test_a_log_keeps_what_it_says_beside_its_series(source, tmp_path):
+    report = files.write(tmp_path / "a.ulg", files.open(source))
+    before, after = ULog(str(source)), ULog(str(tmp_path / "a.ulg"))
+    assert after.msg_info_dict == before.msg_info_dict
+    assert after.msg_info_multiple_dict == before.msg_info_multiple_dict
+    assert after.initial_parameters == before.initial_parameters
+    for whose in (0, 1):
+        assert after.get_default_parameters(whose) == before.get_default_parameters(whose)
+    values = [(name, value) for _, name, value in after.changed_parameters]
+    assert values == [(name, value) for _, name, value in before.changed_parameters]
+    stamps = [t_us for t_us, _, _ in after.changed_parameters]
+    assert stamps == [1_000_000, 1_100_000, 1_195_000]  # never before or behind all rows
+    texts = [(each.timestamp, each.log_level, each.message) for each in after.logged_messages]
+    assert texts == [
+        (each.timestamp, each.log_level, each.message) for each in before.logged_messages
+    ]
+    tags = [
+        (t_us, each.tag) for t_us, group in after.logged_messages_tagged.items() for each in group
+    ]
+    assert [tag for tag, _ in tags] == [7]
+    assert [each.duration for each in after.dropouts] == [20]
+    rows, copied = (log.get_dataset("vehicle_imu_status").data for log in (before, after))
+    for name, column in rows.items():
+        np.testing.assert_array_equal(copied[name], column)
+    assert report.lost == ("topics that are not carried over: battery",)
+
+
+def test_blocks_have_what_the_log_says_in_its_place(source, tmp_path):
+    log = load(source)
+    with block_writer(tmp_path / "a.ulg") as writer:
+        writer.describe(log, shift_us=1_000_000)
+        for start in range(0, ROWS, 8):
+            part = increments(t_ns=T_NS + 10**9)[start : start + 8]
+            writer.write(Recording(increments={"vehicle_imu.0": part}))
+    back = load(tmp_path / "a.ulg")
+    assert [change.t_us for change in back.parameter_changes] == [2_000_000, 2_100_000, 2_195_000]
+    assert [text.t_us for text in back.texts] == [1_960_000, 2_100_000, 2_290_000]
+    assert [dropout.t_us for dropout in back.dropouts] == [2_150_000]
+    stamps = back.rows("vehicle_imu_status")["timestamp"]
+    assert stamps.tolist() == (1_990_000 + np.arange(5) * 50_000).tolist()
+    assert "boot_time_utc_us" not in back.info  # the new stamps have another zero
+    assert back.info["sys_name"] == "PX4"
+    assert writer.lost == ["topics that are not carried over: battery"]
+    assert writer.messages == ROWS + 5
+
+
+def test_of_one_topic_that_was_asked_for_the_others_are_no_loss(source, tmp_path):
+    for topic, status in (("vehicle_imu.0", [0]), ("vehicle_imu.1", [])):
+        with block_writer(tmp_path / "a.ulg", force=True) as writer:
+            writer.describe(load(source), topic=topic)
+            writer.write(Recording(increments={"vehicle_imu.0": increments()}))
+        assert writer.lost == []
+        assert load(tmp_path / "a.ulg").instances("vehicle_imu_status") == status
+
+
+def test_what_a_ulog_cannot_hold_as_it_is_is_named(source, tmp_path):
+    log = replace(load(source), info={"arr": (1, 2), "ver_hw": "V5"}, parameters={"A" * 300: 1})
+    with block_writer(tmp_path / "a.ulg") as writer:
+        writer.describe(log, topic="vehicle_imu.0")
+        writer.write(Recording(increments={"vehicle_imu.0": increments()}))
+    assert writer.lost == [f"not carried over, unfit for a ULog: info arr, parameter {'A' * 300}"]
+    assert ULog(str(tmp_path / "a.ulg")).msg_info_dict == {"ver_hw": "V5"}
 
 
 def test_blocks_read_back_as_the_whole_though_a_topic_comes_late(tmp_path):

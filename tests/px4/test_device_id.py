@@ -79,7 +79,7 @@ def test_an_id_of_8_bit_types_stays_exact_as_a_float32_parameter():
 
 @pytest.mark.parametrize("number", [-1, 2**32])
 def test_numbers_outside_32_bits_are_refused(number):
-    with pytest.raises(ValueRangeError, match="device_type"):
+    with pytest.raises(ValueRangeError, match=rf"device_id of 0 to 4294967295, got {number}$"):
         DeviceId.decode(number)
 
 

@@ -183,3 +183,16 @@ def errors(rows):
         math.degrees((ATTITUDE.inv() * attitude).magnitude()),
         float(np.linalg.norm(velocity - VELOCITY)),
     )
+
+
+@pytest.mark.parametrize(("rate_hz", "limit"), [(None, 2000), (400.0, 4000)])
+def test_a_window_longer_than_the_shortest_motion_is_refused_with_the_limit(rate_hz, limit):
+    with pytest.raises(
+        ValueRangeError, match=f"samples_per_window of {limit} or less.* {limit + 1}$"
+    ):
+        self_test(rate_hz=rate_hz, samples_per_window=limit + 1)
+
+
+def test_a_window_as_long_as_the_motion_is_measured():
+    case = Case(Coning(math.radians(1.0), 10.0, 0.5), 200.0, 100)
+    assert drift(px4_increments, case) > 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -114,6 +116,7 @@ def test_nothing_unrolls_to_nothing(spacing):
     assert len(unrolled.t_ns) == len(unrolled.values) == unrolled.report.packets == 0
     assert unrolled.counts.shape == (0, 3)
     assert str(unrolled.report).startswith("0 samples in 0 packets, 0 gaps")
+    assert "packets, 1 gap (lost" in str(replace(unrolled.report, gaps=1))
 
 
 def test_saturated_axes_are_marked():

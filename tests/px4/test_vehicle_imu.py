@@ -391,3 +391,30 @@ def test_bad_settings_and_records_are_refused():
         vehicle_imu_from_sensors(np.zeros(3), np.zeros(3))
     with pytest.raises(ShapeError, match="3 components"):
         VehicleImuIntegrator().update(0, (1.0, 2.0), (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [
+        ("banana", TypeError),
+        ("1.13", TypeError),
+        (1.13, TypeError),
+        ((1.0, 13.0), TypeError),
+        ((1, 13, 0), ValueRangeError),
+        ((), ValueRangeError),
+        ((1, -1), ValueRangeError),
+    ],
+)
+def test_a_release_is_a_pair_of_integers(version, error):
+    with pytest.raises(error, match=r"px4_version .* such as \(1, 16\), got") as raised:
+        PipelineSettings(px4_version=version)
+    assert str(raised.value).endswith(repr(version))
+
+
+@pytest.mark.parametrize("t_ns", ["x", None, 1.5e9])
+def test_a_time_that_is_no_integer_is_refused_by_name(t_ns):
+    integrator = VehicleImuIntegrator()
+    with pytest.raises(TypeError, match=r"expected t_ns as an integer.* got"):
+        integrator.update(t_ns, (0.0, 0.0, 0.0), (0.0, 0.0, -9.8))
+    assert integrator.report.gyro_messages == 0
+    assert integrator.update(np.int64(5), (0.0, 0.0, 0.0), (0.0, 0.0, -9.8)) is None
