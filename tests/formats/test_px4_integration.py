@@ -336,7 +336,7 @@ def test_samples_of_other_files_are_values_at_instants():
 
 def test_coarse_messages_are_refused_and_taken_on_request():
     coarse = recorded(imu={"scaled_imu": series()})
-    with pytest.raises(FormatError, match="resolution"):
+    with pytest.raises(FormatError, match="those of scaled_imu"):
         vehicle_imu_from_recording(coarse)
     assert vehicle_imu_from_recording(coarse, anyway=True)
 

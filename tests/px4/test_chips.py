@@ -116,3 +116,9 @@ def test_a_value_that_is_not_finite_has_no_count():
         fifo_from_series(broken, samples=1)
     gyro, _ = sensor_messages_from_series(broken)
     assert np.isnan(gyro["y"][0])
+
+
+@pytest.mark.parametrize("scale", [0.0, -1e-3, math.nan])
+def test_a_count_that_stands_for_nothing_is_refused(scale):
+    with pytest.raises(ValueRangeError, match="scale above 0"):
+        ChannelSpec(scale=scale)

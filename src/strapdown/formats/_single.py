@@ -49,7 +49,7 @@ class CsvWriter:
     def __init__(self, path: Path) -> None:
         self.messages = 0
         self._path = path
-        self._unheld = csv_file.Unheld(Counter(), {})
+        self._unheld = csv_file.UnheldColumns(Counter(), {})
         self._left: Counter[tuple[str, str]] = Counter()
         self._chosen: tuple[str, str] | None = None
 

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
 
-__all__ = ["Unheld", "read", "sniff", "write"]
+__all__ = ["UnheldColumns", "read", "sniff", "write"]
 
 _GROUP_OF: Final = {
     "q_world_from_body": "orientation",
@@ -165,7 +165,7 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     return _recording(path, opening, table, vectors, notes)
 
 
-class Unheld(NamedTuple):
+class UnheldColumns(NamedTuple):
     """What was to be written and has no column."""
 
     samples: Counter[str]
@@ -174,7 +174,7 @@ class Unheld(NamedTuple):
     """What is said about samples, an ordered set: covariances, and who measured."""
 
 
-def write(path: Path, first: Series, *others: Series, append: bool = False) -> Unheld:
+def write(path: Path, first: Series, *others: Series, append: bool = False) -> UnheldColumns:
     """Write one series, or several that share their stamps and frames.
 
     Parameters
@@ -188,7 +188,7 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
 
     Returns
     -------
-    Unheld
+    UnheldColumns
         What finds no place in the file.
 
     Raises
@@ -201,7 +201,7 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
         They have different stamps, or disagree about a column.
     """
     vectors: dict[str, AnyArray] = {}
-    unheld = Unheld(Counter(), {})
+    unheld = UnheldColumns(Counter(), {})
     parts = (first, *others)
     for part in parts:
         if _frames(part) != _frames(first):

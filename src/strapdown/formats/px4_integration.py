@@ -221,7 +221,7 @@ def _from_topic(
     series = recording.imu_series(name)
     if any(word in name for word in _COARSE) and not anyway:
         raise FormatError(
-            "expected more than 1 mG and 1 mrad/s of resolution to integrate; " + _REMEDY,
+            f"expected samples of a finer resolution than those of {name} to integrate; {_REMEDY}",
             path=recording.path,
             topic=name,
         )
@@ -290,9 +290,7 @@ def _shifted(records: NDArray[np.void], shift_ns: int) -> NDArray[np.void]:
 
 
 def _share(increments: Increments) -> float:
-    covered = Coverage()
-    covered.add(increments.t_ns, increments.delta_angle_dt_ns)
-    return covered.share
+    return Coverage.of(increments.t_ns, increments.delta_angle_dt_ns).share
 
 
 def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[str, MadeImu]:

@@ -48,12 +48,23 @@ class ChannelSpec:
         or 16 g.
     truncate : bool
         Counts are cut off towards zero, as in PX4's simulation, instead of rounded.
+
+    Raises
+    ------
+    ValueRangeError
+        ``scale`` is not above 0.
     """
 
     device_id: int = 0
     scale: float | None = None
     sensor_range: float | None = None
     truncate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not self.scale > 0.0:
+            raise ValueRangeError(
+                f"expected scale above 0, got {self.scale}; leave it out if unknown"
+            )
 
     def counts(self, values: FloatArray, scale: np.float32) -> NDArray[np.int16]:
         """Return values as counts of the chip, saturated where they do not fit, same shape."""
