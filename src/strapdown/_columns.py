@@ -36,11 +36,13 @@ __all__ = [
     "AXIS_BITS",
     "BODY_COVARIANCE",
     "BODY_DELTA",
+    "BODY_MAGNITUDES",
     "BODY_VECTOR",
     "COUNTER",
     "DURATION",
     "FLAG",
     "QUATERNION",
+    "SCALAR",
     "STAMP",
     "WORLD_COVARIANCE",
     "WORLD_VECTOR",
@@ -63,6 +65,7 @@ class Column:
     dtype: DTypeLike
     axes: Literal["body", "world", "both", "none"]
     between: Between
+    is_signed: bool = True  # False: one magnitude an axis, which has no direction
 
 
 def _declare(
@@ -70,8 +73,10 @@ def _declare(
     dtype: DTypeLike,
     axes: Literal["body", "world", "both", "none"],
     between: Between,
+    *,
+    is_signed: bool = True,
 ) -> Mapping[str, Column]:
-    return {"column": Column(tail, dtype, axes, between)}
+    return {"column": Column(tail, dtype, axes, between, is_signed)}
 
 
 STAMP: Final = _declare((), np.int64, "none", "previous")
@@ -80,11 +85,13 @@ COUNTER: Final = _declare((), np.uint8, "none", "previous")
 FLAG: Final = _declare((), np.bool_, "none", "previous")
 AXIS_BITS: Final = _declare((), np.uint8, "body", "union")
 BODY_VECTOR: Final = _declare((3,), np.float64, "body", "linear")
+BODY_MAGNITUDES: Final = _declare((3,), np.float64, "body", "linear", is_signed=False)
 BODY_DELTA: Final = _declare((3,), np.float64, "body", "undefined")
 WORLD_VECTOR: Final = _declare((3,), np.float64, "world", "linear")
 BODY_COVARIANCE: Final = _declare((3, 3), np.float64, "body", "linear")
 WORLD_COVARIANCE: Final = _declare((3, 3), np.float64, "world", "linear")
 QUATERNION: Final = _declare((4,), np.float64, "both", "slerp")
+SCALAR: Final = _declare((), np.float64, "none", "linear")
 
 _FRAMES: Final[dict[str, type[BodyFrame | WorldFrame]]] = {
     "body": BodyFrame,
@@ -322,7 +329,8 @@ def _relabel(column: Column, array: AnyArray, moves: Mapping[str, tuple[Frame, F
         return array
     source, target = moves[column.axes]
     if column.tail == (3,):
-        return convert_vector(array, source, target)
+        moved = convert_vector(array, source, target)
+        return moved if column.is_signed else np.abs(moved)
     if column.tail == (3, 3):
         absent = array[:, :1, :1] < 0.0
         return np.where(absent, array, convert_covariance(array, source, target))

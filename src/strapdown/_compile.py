@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["compiled"]
 
 
-def compiled(kernel: Kernel) -> Kernel:
+def compiled(kernel: Kernel, **parts: Callable[..., Any]) -> Kernel:
     """Return ``kernel`` compiled, together with every kernel that it calls.
 
     The machine code is cached on disk, so one process pays for it once per installation.
@@ -33,20 +33,30 @@ def compiled(kernel: Kernel) -> Kernel:
     ----------
     kernel : function
         Defined at the top of a module named ``_kernels``.
+    **parts : function
+        Kernels that stand for names which ``kernel`` calls and its module leaves open: so one
+        loop serves many steps.
 
     Returns
     -------
     function
         The compiled twin.
     """
-    return cast("Kernel", _entry(kernel.__module__, kernel.__name__))
+    given = tuple((name, part.__module__, part.__name__) for name, part in parts.items())
+    return cast("Kernel", _entry(kernel.__module__, kernel.__name__, given))
 
 
 @cache
-def _entry(module_name: str, name: str) -> FunctionType:
+def _entry(module_name: str, name: str, given: tuple[tuple[str, str, str], ...]) -> FunctionType:
     """Return a kernel as Python calls it."""
     kernel = vars(sys.modules[module_name])[name]
-    return _jit(kernel, _compiled_scope(module_name), name, no_cpython_wrapper=False)
+    scope = _compiled_scope(module_name)
+    if given:
+        parts = {part: _compiled_scope(home)[twin] for part, home, twin in given}
+        scope = scope | parts
+        # The cache tells functions apart by name, and this one has a body for each binding.
+        name = "_".join([name, *(f"{home}.{twin}" for _, home, twin in given)])
+    return _jit(kernel, scope, name, no_cpython_wrapper=False)
 
 
 @cache

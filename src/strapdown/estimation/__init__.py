@@ -1,6 +1,6 @@
-"""Orientation filters: one shape, ``update(sample)`` and ``run(series)``.
+"""Orientation filters: one shape, ``update(sample)`` and ``run(series)``; smoothers: ``run``.
 
-:data:`FILTERS` names them all.
+:data:`FILTERS` and :data:`SMOOTHERS` name them all.
 """
 
 from __future__ import annotations
@@ -11,24 +11,32 @@ from strapdown.estimation.complementary import ComplementaryFilter, Complementar
 from strapdown.estimation.result import (
     FilterReport,
     FilterState,
+    OrientationEstimate,
     OrientationFilter,
     OrientationResult,
+    OrientationSmoother,
 )
-from strapdown.estimation.samples import ImuSample
+from strapdown.samples import ImuSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = [
     "FILTERS",
+    "SMOOTHERS",
     "ComplementaryFilter",
     "ComplementaryParams",
     "FilterReport",
     "FilterState",
     "ImuSample",
+    "OrientationEstimate",
     "OrientationFilter",
     "OrientationResult",
+    "OrientationSmoother",
 ]
 
 FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {"complementary": ComplementaryFilter}
 """Every filter by name, with default parameters when called."""
+
+SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {}
+"""Every smoother by the name of the filter whose model it shares."""

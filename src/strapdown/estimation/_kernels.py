@@ -1,70 +1,85 @@
-"""One sample into an orientation filter: plain floats, one flat state, ENU and FLU.
+"""What every recursive filter shares: the head of the state, the intake, the loop over samples.
 
-A filter is two vectors, lists in a streaming filter and arrays in a compiled run: ``state``
-(float), all that its future depends on, and ``account`` (int), the last stamp and what has
-been counted.
+A filter is three vectors. ``state`` (float) is all that its future depends on, ``account``
+(int) the last stamp and what has been counted, ``settings`` (float) its parameters in the
+order of their data class. Samples stand in FLU body axes, the world is ENU.
 
 =====  ===============  ==================================================================
 state  name             holds
 =====  ===============  ==================================================================
 0-3    ORIENTATION      q_world_from_body, x y z w
-4      STEPS            intervals in the mean of the next, at most 20; -1 before any sample
-5      INTERVAL         running mean of the sampling interval [s]
-6-8    RATE             last usable angular velocity [rad/s]
-9      HELD             how long it has stood in for unusable ones [s]; BRIDGE_S: given up
-10-12  BIAS             gyro bias [rad/s, body]
-13-15  SLOW_RATE        low-passed angular velocity [rad/s, body]
-16-18  SLOW_FORCE       low-passed specific force [m/s^2, body]
-19     REST             how long the sensor has been at rest [s]
-20-22  FORCE            mean specific force, first pole [m/s^2, world]
-23-25  UP               the same, second pole: the direction that is up
-26     UP_AGE           how long UP has been averaged [s]; -1 never
-27     UP_WAIT          time since the last usable specific force [s]
-28     FIELD_NORTH      horizontal part of the usual magnetic field [as measured]
-29     FIELD_UP         vertical part of it
-30     FIELD_AGE        how long heading has been averaged [s]; -1 never
-31     FIELD_WAIT       time since the last usable magnetic field [s]
+4-6    BIAS             gyro bias, subtracted from readings [rad/s, body]
+7-9    BIAS_SIGMA       its standard deviation [rad/s]; -1 not known
+10-15  COVARIANCE       of the orientation, as a rotation about the world's axes: xx xy xz yy
+                        yz zz [rad^2, world]
+16     AT_REST          1 while the sensor is at rest
+17     DISTURBED        1 while the magnetic field is not the usual one
+18     HEADING_OFFSET   heading of the magnetic world in that of the gyro [rad]
+19     STEPS            intervals in the mean of the next, at most 20; -1 before any sample
+20     INTERVAL         running mean of the sampling interval [s]
+21-23  RATE             last usable angular velocity [rad/s, body]
+24     HELD             how long it has stood in for unusable ones [s]
+25     FORCE_WAIT       time since the last usable specific force [s]; -1 never
+26     FIELD_WAIT       time since the last usable magnetic field [s]; -1 never
+27     RATE_WAIT        time since the last usable angular velocity [s]; -1 never
+28     SEEN             bits of the sensors that were usable at the last stamp
+29...  OWN              what else the filter remembers
 =====  ===============  ==================================================================
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, quaternion_rotate
+from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Callable
 
     from strapdown._typing import FloatArray, IntArray
 
-    State: TypeAlias = list[float] | FloatArray
-    Account: TypeAlias = list[int] | IntArray
+    step: Callable[..., None]  # the filter's own, bound when the loop is compiled
 
 ORIENTATION: Final = 0
-STEPS: Final = 4
-INTERVAL: Final = 5
-RATE: Final = 6
-HELD: Final = 9
-BIAS: Final = 10
-SLOW_RATE: Final = 13
-SLOW_FORCE: Final = 16
-REST: Final = 19
-FORCE: Final = 20
-UP: Final = 23
-UP_AGE: Final = 26
-UP_WAIT: Final = 27
-FIELD_NORTH: Final = 28
-FIELD_UP: Final = 29
-FIELD_AGE: Final = 30
-FIELD_WAIT: Final = 31
+BIAS: Final = 4
+BIAS_SIGMA: Final = 7
+COVARIANCE: Final = 10
+AT_REST: Final = 16
+DISTURBED: Final = 17
+HEADING_OFFSET: Final = 18
+OUTPUTS: Final = 19  # so many values, from the first on, make a row of results
+STEPS: Final = 19
+INTERVAL: Final = 20
+RATE: Final = 21
+HELD: Final = 24
+FORCE_WAIT: Final = 25
+FIELD_WAIT: Final = 26
+RATE_WAIT: Final = 27
+SEEN: Final = 28
+OWN: Final = 29
 
 BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
-FRESH: Final = tuple(
-    {ORIENTATION + 3: 1.0, STEPS: -1.0, HELD: BRIDGE_S, UP_AGE: -1.0, FIELD_AGE: -1.0}.get(i, 0.0)
-    for i in range(FIELD_WAIT + 1)
+FRESH_HEAD: Final = tuple(
+    {
+        ORIENTATION + 3: 1.0,
+        BIAS_SIGMA: -1.0,
+        BIAS_SIGMA + 1: -1.0,
+        BIAS_SIGMA + 2: -1.0,
+        STEPS: -1.0,
+        HELD: BRIDGE_S,
+        FORCE_WAIT: -1.0,
+        FIELD_WAIT: -1.0,
+        RATE_WAIT: -1.0,
+    }.get(i, 0.0)
+    for i in range(OWN)
 )
+
+RESET_AFTER: Final = 0  # places in the settings: the parameters that all filters have
+MEAN_SAMPLES: Final = 1
+GYRO_RANGE: Final = 2
+ACCEL_RANGE: Final = 3
+OWN_SETTINGS: Final = 4
 
 LAST_NS: Final = 0  # places in the account; from 1 on in the order of FilterReport
 SAMPLES: Final = 1
@@ -72,11 +87,24 @@ GAPS: Final = 2
 LONGEST_GAP_NS: Final = 3
 DUPLICATES: Final = 4
 BACKWARD: Final = 5
-INVALID_RATE: Final = 6
-INVALID_FORCE: Final = 7
-INVALID_FIELD: Final = 8
-RESTARTS: Final = 9
-ACCOUNT_SIZE: Final = 10
+MERGED_SAMPLES: Final = 6
+INVALID_RATE: Final = 7
+INVALID_FORCE: Final = 8
+INVALID_FIELD: Final = 9
+CLIPPED_RATE: Final = 10
+CLIPPED_FORCE: Final = 11
+SILENT_RATE_NS: Final = 12
+SILENT_FORCE_NS: Final = 13
+SILENT_FIELD_NS: Final = 14
+RESTARTS: Final = 15
+ACCOUNT_SIZE: Final = 16
+LONGEST: Final = (LONGEST_GAP_NS, SILENT_RATE_NS, SILENT_FORCE_NS, SILENT_FIELD_NS)
+
+# What a sample is for the filter.
+DROPPED: Final = 0
+START: Final = 1
+STEP: Final = 2
+MERGED: Final = 3
 
 # Beyond these no sensor measures, and far below them no arithmetic overflows.
 MAX_RATE: Final = 1e4  # rad/s
@@ -88,37 +116,48 @@ GAP_INTERVALS: Final = 5.0  # a step longer than so many mean intervals is a gap
 GAP_FLOOR_S: Final = 0.02  # ... if it is also longer than this
 MOST_STEPS: Final = 20.0  # intervals that the mean remembers
 BACKWARD_RESTART_S: Final = 1.0
-LOOSE_S: Final = 0.5  # averaging time that is left after a hole
-MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
+AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
+LOST_SAMPLE: Final = 1.5  # a step of so many mean intervals lacks a sample
 
-REST_RATE: Final = 2.0 * math.pi / 180.0  # rad/s, about the low-passed value; as in VQF
-REST_FORCE: Final = 0.5  # m/s^2, likewise
-REST_SMOOTHING_S: Final = 0.5
-REST_AFTER_S: Final = 1.5
-BIAS_S: Final = 1.0
-
-FIELD_TOLERANCE: Final = 0.1  # of the usual field: that far away a sample counts half
-FIELD_MEMORY_S: Final = 20.0
+RATE_BIT: Final = 1  # of SEEN
+FORCE_BIT: Final = 2
+FIELD_BIT: Final = 4
 
 
-def complementary_run(
+class Step(NamedTuple):
+    """A sample, as a filter takes it."""
+
+    event: int  # DROPPED, START, STEP or MERGED
+    dt: float  # seconds since the last sample; 0 at a start and when merged
+    turn_x: float  # what the gyro measured over dt, bias included [rad, body]
+    turn_y: float
+    turn_z: float
+    has_rate: bool
+    has_force: bool
+    has_field: bool
+    clipped: int  # bits: gyro X=1 Y=2 Z=4, accelerometer X=8 Y=16 Z=32
+    hole: float  # a hole in the rates that ends here, longer than a gap [s]; else 0
+    force_wait: float  # since the last usable specific force, and magnetic field [s];
+    field_wait: float  # 0 for the first
+
+
+def run(
     state: FloatArray,
     account: IntArray,
+    settings: FloatArray,
     t_ns: IntArray,
     rate: FloatArray,
     force: FloatArray,
     field: FloatArray,
-    tau_acc: float,
-    tau_mag: float,
-    bias_limit: float,
-    reset_after: float,
+    clipped: IntArray,
     out: FloatArray,
 ) -> None:
-    """Step through arrays of samples and write the orientation after each."""
+    """Step through arrays of samples and write what is known after each."""
     for i in range(len(t_ns)):
-        complementary_step(
+        step(  # noqa: F821 (bound when the loop is compiled)
             state,
             account,
+            settings,
             t_ns[i],
             rate[i, 0],
             rate[i, 1],
@@ -129,18 +168,16 @@ def complementary_run(
             field[i, 0],
             field[i, 1],
             field[i, 2],
-            tau_acc,
-            tau_mag,
-            bias_limit,
-            reset_after,
+            clipped[i],
         )
-        for k in range(4):
-            out[i, k] = state[ORIENTATION + k]
+        for k in range(OUTPUTS):
+            out[i, k] = state[k]
 
 
-def complementary_step(
-    state: State,
-    account: Account,
+def intake(
+    state: FloatArray,
+    account: IntArray,
+    settings: FloatArray,
     t_ns: int,
     wx: float,
     wy: float,
@@ -151,56 +188,72 @@ def complementary_step(
     mx: float,
     my: float,
     mz: float,
-    tau_acc: float,
-    tau_mag: float,
-    bias_limit: float,
-    reset_after: float,
-) -> None:
-    """Predict by the gyro, then correct tilt by the accelerometer and heading by the field."""
-    gap_after = max(GAP_INTERVALS * state[INTERVAL], GAP_FLOOR_S)
-    dt = tick(state, account, t_ns, gap_after, reset_after)
+    clipped: int,
+) -> Step:
+    """Judge a sample: its clock, its vectors, and the turn since the one before."""
+    account[SAMPLES] += 1
     has_rate = usable(wx, wy, wz, MAX_RATE)
     has_force = usable(ax, ay, az, MAX_FORCE)
     has_field = usable(mx, my, mz, MAX_FIELD) and mx * mx + my * my + mz * mz > MIN_FIELD**2
-    account[INVALID_RATE] += not has_rate
-    account[INVALID_FORCE] += not has_force
-    account[INVALID_FIELD] += not has_field and not is_absent(mx, my, mz)
-    if dt < 0.0:
-        return
-    if dt == 0.0:
-        forget(state)
-    x, y, z, w = orientation(state)
+    seen = RATE_BIT * has_rate + FORCE_BIT * has_force + FIELD_BIT * has_field
+    gap_after = max(GAP_INTERVALS * state[INTERVAL], GAP_FLOOR_S)
+    event, dt = tick(state, account, t_ns, gap_after, settings[RESET_AFTER], seen)
+    if event != MERGED:
+        account[INVALID_RATE] += not has_rate
+        account[INVALID_FORCE] += not has_force
+        account[INVALID_FIELD] += not has_field and not is_absent(mx, my, mz)
+    if event == DROPPED:
+        return Step(DROPPED, 0.0, 0.0, 0.0, 0.0, False, False, False, 0, 0.0, 0.0, 0.0)
+    if event == MERGED:
+        old = int(state[SEEN])
+        has_rate = has_rate and not old & RATE_BIT
+        has_force = has_force and not old & FORCE_BIT
+        has_field = has_field and not old & FIELD_BIT
+        seen |= old
+        # what was taken for unusable at this stamp was only late
+        account[INVALID_RATE] -= has_rate
+        account[INVALID_FORCE] -= has_force
+    state[SEEN] = seen
+    if event == START:
+        state[HELD] = BRIDGE_S
+    hole = state[HELD] + dt
+    waited(state, account, RATE_WAIT, SILENT_RATE_NS, dt, has_rate)
+    force_wait = waited(state, account, FORCE_WAIT, SILENT_FORCE_NS, dt, has_force)
+    field_wait = waited(state, account, FIELD_WAIT, SILENT_FIELD_NS, dt, has_field)
     if has_rate:
-        if state[HELD] + dt > gap_after:
-            loosen(state)
-        rotate_body(state, dt, wx, wy, wz)
+        x, y, z = turn_to(state, dt, wx, wy, wz, settings[MEAN_SAMPLES] > 0.0)
     else:
-        hold_rate(state, dt)
-    state[UP_WAIT] = min(state[UP_WAIT] + dt, BRIDGE_S)
-    state[FIELD_WAIT] = min(state[FIELD_WAIT] + dt, BRIDGE_S)
+        x, y, z = turn_on(state, dt)
+    hole = hole if has_rate and event == STEP and hole > gap_after else 0.0
+    if has_rate:
+        clipped |= axes_at(AT_RANGE * settings[GYRO_RANGE], wx, wy, wz)
     if has_force:
-        correct_tilt(state, ax, ay, az, tau_acc)
-    if has_field:
-        correct_heading(state, mx, my, mz, tau_mag)
-    if has_rate and has_force:
-        learn_bias(state, dt, wx, wy, wz, ax, ay, az, bias_limit)
-    normalise(state, x, y, z, w)
+        clipped |= axes_at(AT_RANGE * settings[ACCEL_RANGE], ax, ay, az) << 3
+    account[CLIPPED_RATE] += clipped & 7 > 0
+    account[CLIPPED_FORCE] += clipped & 56 > 0
+    return Step(
+        event, dt, x, y, z, has_rate, has_force, has_field, clipped, hole, force_wait, field_wait
+    )
 
 
-def tick(state: State, account: Account, t_ns: int, gap_after: float, reset_after: float) -> float:
-    """Return the seconds since the last sample: 0 for a start, -1 for a sample to drop."""
+def tick(
+    state: FloatArray, account: IntArray, t_ns: int, gap_after: float, reset_after: float, seen: int
+) -> tuple[int, float]:
+    """Return what a sample is by its stamp, and the seconds since the one before."""
     previous, steps, interval = account[LAST_NS], state[STEPS], state[INTERVAL]
-    account[SAMPLES] += 1
     apart = t_ns * 1e-9 - previous * 1e-9  # the exact difference may not fit in 64 bits
     if steps < 0.0 or apart < -BACKWARD_RESTART_S or apart > reset_after:
         account[RESTARTS] += steps >= 0.0
         account[LAST_NS] = t_ns
         state[STEPS] = max(steps, 0.0)
-        return 0.0
+        return START, 0.0
+    if t_ns == previous and seen & ~int(state[SEEN]):
+        account[MERGED_SAMPLES] += 1
+        return MERGED, 0.0
     if t_ns <= previous:
         account[DUPLICATES] += t_ns == previous
         account[BACKWARD] += t_ns < previous
-        return -1.0
+        return DROPPED, 0.0
     dt = (t_ns - previous) * 1e-9
     if steps == 1.0 and interval > max(GAP_INTERVALS * dt, GAP_FLOOR_S):
         count_gap(account, int(interval * 1e9 + 0.5))  # the first step: only now it shows
@@ -211,13 +264,26 @@ def tick(state: State, account: Account, t_ns: int, gap_after: float, reset_afte
     state[STEPS] = min(steps + 1.0, MOST_STEPS)
     regular = min(dt, 2.0 * interval) if steps > 0.0 else dt
     state[INTERVAL] = interval + (regular - interval) / state[STEPS]
-    return dt
+    return STEP, dt
 
 
-def count_gap(account: Account, gap_ns: int) -> None:
+def count_gap(account: IntArray, gap_ns: int) -> None:
     """Count a gap."""
     account[GAPS] += 1
     account[LONGEST_GAP_NS] = max(account[LONGEST_GAP_NS], gap_ns)
+
+
+def waited(
+    state: FloatArray, account: IntArray, wait: int, silence: int, dt: float, came: bool
+) -> float:
+    """Return the time since the last usable vector; ``came``: there is one again."""
+    seconds = state[wait] + dt if state[wait] >= 0.0 else 0.0
+    if came:
+        account[silence] = max(account[silence], int(min(seconds, 9e9) * 1e9 + 0.5))
+        state[wait] = 0.0
+    elif state[wait] >= 0.0:
+        state[wait] = seconds
+    return seconds
 
 
 def usable(x: float, y: float, z: float, limit: float) -> bool:
@@ -230,22 +296,61 @@ def is_absent(x: float, y: float, z: float) -> bool:
     return math.isnan(x) and math.isnan(y) and math.isnan(z)
 
 
-def forget(state: State) -> None:
-    """Let the next usable samples set tilt and heading anew; what was calibrated stays."""
-    state[HELD] = BRIDGE_S
-    state[REST] = 0.0
-    state[UP_AGE] = -1.0
-    state[FIELD_AGE] = -1.0
+def axes_at(limit: float, x: float, y: float, z: float) -> int:
+    """Return the bits of the axes that reach a limit."""
+    return (abs(x) >= limit) + 2 * (abs(y) >= limit) + 4 * (abs(z) >= limit)
 
 
-def loosen(state: State) -> None:
-    """After a hole in the rates: what happened in it is lost, so average anew."""
-    state[REST] = 0.0
-    state[UP_AGE] = min(state[UP_AGE], LOOSE_S)
-    state[FIELD_AGE] = min(state[FIELD_AGE], LOOSE_S)
+def turn_to(
+    state: FloatArray, dt: float, wx: float, wy: float, wz: float, mean_samples: bool
+) -> tuple[float, float, float]:
+    """Return the turn up to a usable rate, less what has been turned on credit before it.
+
+    The trapezoid of the last usable rate and this one; a mean says all about its own interval,
+    and the trapezoid stands for the samples that are lost before it.
+    """
+    held = state[HELD]
+    span = min(held + dt, BRIDGE_S)
+    if held >= BRIDGE_S:
+        new, old = min(dt, BRIDGE_S), 0.0
+    else:
+        known = 0.0
+        if mean_samples:
+            interval = state[INTERVAL]
+            known = span if span < LOST_SAMPLE * interval else interval
+        new = 0.5 * (span + known)
+        old = 0.5 * (span - known) - held
+    turn = (
+        old * state[RATE] + new * wx,
+        old * state[RATE + 1] + new * wy,
+        old * state[RATE + 2] + new * wz,
+    )
+    state[RATE], state[RATE + 1], state[RATE + 2] = wx, wy, wz
+    state[HELD] = 0.0
+    return turn
 
 
-def orientation(state: State) -> tuple[float, float, float, float]:
+def turn_on(state: FloatArray, dt: float) -> tuple[float, float, float]:
+    """Return the turn at the last usable rate, on credit, and for a while only."""
+    held = state[HELD]
+    state[HELD] = held + dt
+    span = max(min(held + dt, BRIDGE_S) - held, 0.0)
+    return span * state[RATE], span * state[RATE + 1], span * state[RATE + 2]
+
+
+def rotate_body(state: FloatArray, x: float, y: float, z: float) -> None:
+    """Rotate the body by a rotation vector in its own axes."""
+    store_orientation(
+        state, *quaternion_multiply(*orientation(state), *quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
+    )
+
+
+def turn_world(state: FloatArray, x: float, y: float, z: float, w: float) -> None:
+    """Rotate the body by a unit quaternion in world axes."""
+    store_orientation(state, *quaternion_multiply(x, y, z, w, *orientation(state)))
+
+
+def orientation(state: FloatArray) -> tuple[float, float, float, float]:
     return (
         state[ORIENTATION],
         state[ORIENTATION + 1],
@@ -254,111 +359,18 @@ def orientation(state: State) -> tuple[float, float, float, float]:
     )
 
 
-def rotate_body(state: State, dt: float, wx: float, wy: float, wz: float) -> None:
-    """Rotate by the trapezoid of the last usable rate and this one, back over what was held."""
-    held = state[HELD]
-    span = min(held + dt, BRIDGE_S)
-    new = 0.5 * span if held < BRIDGE_S else min(dt, BRIDGE_S)
-    old = 0.5 * span - held if held < BRIDGE_S else 0.0
-    rotate_by(state, old, new, wx, wy, wz)
-    state[RATE], state[RATE + 1], state[RATE + 2] = wx, wy, wz
-    state[HELD] = 0.0
+def store_orientation(state: FloatArray, x: float, y: float, z: float, w: float) -> None:
+    state[ORIENTATION], state[ORIENTATION + 1] = x, y
+    state[ORIENTATION + 2], state[ORIENTATION + 3] = z, w
 
 
-def hold_rate(state: State, dt: float) -> None:
-    """Rotate on with the last usable rate, for a while."""
-    held = state[HELD]
-    state[HELD] = min(held + dt, BRIDGE_S)
-    rotate_by(state, state[HELD] - held, 0.0, 0.0, 0.0, 0.0)
-
-
-def rotate_by(state: State, old: float, new: float, wx: float, wy: float, wz: float) -> None:
-    """Rotate the body for ``old`` seconds at the last rate and ``new`` seconds at this one."""
-    span = old + new
-    p = quaternion_exp(
-        0.5 * (old * state[RATE] + new * wx - span * state[BIAS]),
-        0.5 * (old * state[RATE + 1] + new * wy - span * state[BIAS + 1]),
-        0.5 * (old * state[RATE + 2] + new * wz - span * state[BIAS + 2]),
-    )
-    store_orientation(state, *quaternion_multiply(*orientation(state), *p))
-
-
-def correct_tilt(state: State, ax: float, ay: float, az: float, tau: float) -> None:
-    """Turn the world by the smallest rotation that brings the mean specific force up.
-
-    The mean is a vector mean in world axes: the accelerations of a motion that stays in
-    place average out, as they would not in directions (D. Laidig, T. Seel, "VQF",
-    Information Fusion 91, 2023). Two equal poles delay it by ``tau`` together.
-    """
-    age, wait, pole = state[UP_AGE], state[UP_WAIT], 0.5 * tau
-    approach(
-        state,
-        FORCE,
-        opening_gain(age, wait, pole),
-        *quaternion_rotate(*orientation(state), ax, ay, az),
-    )
-    second = gain(wait, pole) if age >= tau else 1.0
-    approach(state, UP, second, state[FORCE], state[FORCE + 1], state[FORCE + 2])
-    state[UP_AGE] = aged(age, wait)
-    state[UP_WAIT] = 0.0
-    x, y, z = state[UP], state[UP + 1], state[UP + 2]
-    norm = math.sqrt(x * x + y * y + z * z)
-    if norm < MIN_UP:
-        return
-    w = norm + z
-    scale = math.sqrt(x * x + y * y + w * w)
-    if scale > 1e-12 * norm:
-        turn_world(state, y / scale, -x / scale, 0.0, w / scale)
-    else:
-        turn_world(state, 1.0, 0.0, 0.0, 0.0)
-
-
-def correct_heading(state: State, mx: float, my: float, mz: float, tau: float) -> None:
-    """Turn the world about the vertical so that the horizontal field comes to point north.
-
-    A field that differs from the usual one in strength or dip is disturbed and counts less.
-    """
-    age, wait = state[FIELD_AGE], state[FIELD_WAIT]
-    east, north, up = quaternion_rotate(*orientation(state), mx, my, mz)
-    level = math.hypot(east, north)
-    memory = opening_gain(age, wait, FIELD_MEMORY_S)
-    state[FIELD_NORTH] += memory * (level - state[FIELD_NORTH])
-    state[FIELD_UP] += memory * (up - state[FIELD_UP])
-    usual = state[FIELD_NORTH] ** 2 + state[FIELD_UP] ** 2
-    strange = (level - state[FIELD_NORTH]) ** 2 + (up - state[FIELD_UP]) ** 2
-    trust = FIELD_TOLERANCE**2 * usual / (FIELD_TOLERANCE**2 * usual + strange)
-    angle = trust * opening_gain(age, wait, tau) * math.atan2(east, north)
-    state[FIELD_AGE] = aged(age, wait)
-    state[FIELD_WAIT] = 0.0
-    turn_world(state, *quaternion_exp(0.0, 0.0, 0.5 * angle))
-
-
-def learn_bias(
-    state: State,
-    dt: float,
-    wx: float,
-    wy: float,
-    wz: float,
-    ax: float,
-    ay: float,
-    az: float,
-    limit: float,
-) -> None:
-    """At rest, found as VQF finds it, what the gyro still reads is its bias."""
-    smooth = gain(dt, REST_SMOOTHING_S) if state[UP_AGE] > 0.0 else 1.0
-    approach(state, SLOW_RATE, smooth, wx, wy, wz)
-    approach(state, SLOW_FORCE, smooth, ax, ay, az)
-    bx, by, bz = state[SLOW_RATE], state[SLOW_RATE + 1], state[SLOW_RATE + 2]
-    shake = (wx - bx) ** 2 + (wy - by) ** 2 + (wz - bz) ** 2
-    jolt = (
-        (ax - state[SLOW_FORCE]) ** 2
-        + (ay - state[SLOW_FORCE + 1]) ** 2
-        + (az - state[SLOW_FORCE + 2]) ** 2
-    )
-    still = shake < REST_RATE**2 and jolt < REST_FORCE**2 and usable(bx, by, bz, limit)
-    state[REST] = min(state[REST] + dt, REST_AFTER_S) if still else 0.0
-    if state[REST] >= REST_AFTER_S:
-        approach(state, BIAS, gain(dt, BIAS_S), bx, by, bz)
+def normalise(state: FloatArray, px: float, py: float, pz: float, pw: float) -> None:
+    """Make the orientation unit, of the sign that continues from the one before."""
+    x, y, z, w = orientation(state)
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    if x * px + y * py + z * pz + w * pw < 0.0:
+        scale = -scale
+    store_orientation(state, scale * x, scale * y, scale * z, scale * w)
 
 
 def gain(wait: float, tau: float) -> float:
@@ -371,35 +383,8 @@ def opening_gain(age: float, wait: float, tau: float) -> float:
     return max(gain(wait, tau), wait / (age + wait)) if age >= 0.0 else 1.0
 
 
-def aged(age: float, wait: float) -> float:
-    return age + wait if age >= 0.0 else 0.0
-
-
-def approach(state: State, at: int, weight: float, x: float, y: float, z: float) -> None:
+def approach(state: FloatArray, at: int, weight: float, x: float, y: float, z: float) -> None:
     """Move a vector of the state towards a value."""
     state[at] += weight * (x - state[at])
     state[at + 1] += weight * (y - state[at + 1])
     state[at + 2] += weight * (z - state[at + 2])
-
-
-def turn_world(state: State, x: float, y: float, z: float, w: float) -> None:
-    """Turn everything that stands in world axes."""
-    store_orientation(state, *quaternion_multiply(x, y, z, w, *orientation(state)))
-    for at in (FORCE, UP):
-        state[at], state[at + 1], state[at + 2] = quaternion_rotate(
-            x, y, z, w, state[at], state[at + 1], state[at + 2]
-        )
-
-
-def store_orientation(state: State, x: float, y: float, z: float, w: float) -> None:
-    state[ORIENTATION], state[ORIENTATION + 1], state[ORIENTATION + 2] = x, y, z
-    state[ORIENTATION + 3] = w
-
-
-def normalise(state: State, x: float, y: float, z: float, w: float) -> None:
-    """Scale the orientation to length 1, on the side of the quaternion before it."""
-    a, b, c, d = orientation(state)
-    scale = 1.0 / math.sqrt(a * a + b * b + c * c + d * d)
-    if a * x + b * y + c * z + d * w < 0.0:
-        scale = -scale
-    store_orientation(state, scale * a, scale * b, scale * c, scale * d)

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from strapdown._columns import (
+    BODY_MAGNITUDES,
+    BODY_VECTOR,
+    FLAG,
+    QUATERNION,
+    SCALAR,
+    WORLD_COVARIANCE,
+    Columns,
+)
 from strapdown.errors import ValueRangeError
+from strapdown.geometry.frames import WorldFrame
 from strapdown.series import Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strapdown._typing import FloatArray, IntArray
-    from strapdown.estimation.samples import ImuSample
-    from strapdown.geometry.frames import BodyFrame, WorldFrame
+    from strapdown._typing import BoolArray, FloatArray
+    from strapdown.estimation.self_calibration import SelfCalibration
+    from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
-__all__ = ["FilterReport", "FilterState", "OrientationFilter", "OrientationResult"]
+__all__ = [
+    "FilterReport",
+    "FilterState",
+    "OrientationEstimate",
+    "OrientationFilter",
+    "OrientationResult",
+    "OrientationSmoother",
+]
 
 
 class OrientationFilter(Protocol):
@@ -41,6 +58,13 @@ class OrientationFilter(Protocol):
         """An account of the samples since the last reset."""
 
 
+class OrientationSmoother(Protocol):
+    """The shape of what needs a whole recording; each also has ``params``."""
+
+    def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
+        """Return the orientation at every stamp, from the samples before and after it."""
+
+
 @dataclass(frozen=True)
 class FilterReport:
     """An account of the samples that a filter was given.
@@ -55,9 +79,15 @@ class FilterReport:
         The longest of them [ns].
     duplicates, backward : int
         Samples left out because their stamp repeats, or goes back by up to a second.
+    merged : int
+        Samples with the stamp of the one before that brought a sensor which that one lacked.
     invalid_angular_velocity, invalid_specific_force, invalid_magnetic_field : int
         Vectors left out because they were missing, not finite or implausible (a field also
         because it was zero). A missing magnetic field is none: magnetometers are slower.
+    clipped_angular_velocity, clipped_specific_force : int
+        Samples with an axis that was saturated.
+    silent_angular_velocity_ns, silent_specific_force_ns, silent_magnetic_field_ns : int
+        The longest time between two usable vectors [ns].
     restarts : int
         Jumps of the clock after which tilt and heading were set anew.
     """
@@ -67,9 +97,15 @@ class FilterReport:
     longest_gap_ns: int = 0
     duplicates: int = 0
     backward: int = 0
+    merged: int = 0
     invalid_angular_velocity: int = 0
     invalid_specific_force: int = 0
     invalid_magnetic_field: int = 0
+    clipped_angular_velocity: int = 0
+    clipped_specific_force: int = 0
+    silent_angular_velocity_ns: int = 0
+    silent_specific_force_ns: int = 0
+    silent_magnetic_field_ns: int = 0
     restarts: int = 0
 
     @property
@@ -88,6 +124,10 @@ class FilterReport:
             "unusable angular velocities, bridged": self.invalid_angular_velocity,
             "unusable specific forces, left out": self.invalid_specific_force,
             "unusable magnetic fields, left out": self.invalid_magnetic_field,
+            "samples with a saturated gyro axis, trusted less": self.clipped_angular_velocity,
+            "samples with a saturated accelerometer axis, trusted less": (
+                self.clipped_specific_force
+            ),
             "restarts after a jump of the clock": self.restarts,
         }
         return [f"{what}: {count}" for what, count in counts.items() if count]
@@ -152,9 +192,43 @@ class FilterState:
         )
 
 
+@dataclass(frozen=True)
+class OrientationEstimate:
+    """What a streaming filter knows at the stamp of its last sample.
+
+    Parameters
+    ----------
+    t_ns : int
+        The stamp [ns].
+    q_world_from_body : (4,)
+        x y z w, ENU from FLU.
+    orientation_covariance : (3, 3)
+        Of the orientation, as a rotation about the axes of the world [rad^2, ENU].
+    gyro_bias : (3,)
+        What is subtracted from the gyro's readings [rad/s, FLU].
+    gyro_bias_sigma : (3,), optional
+        Its standard deviation [rad/s]; None where the filter does not know it.
+    rest : bool
+        Whether the sensor is at rest.
+    magnetic_disturbance : bool
+        Whether the magnetic field is not the usual one.
+    heading_offset : float
+        Heading of the magnetic world in that of the gyro [rad], where a filter keeps both.
+    """
+
+    t_ns: int
+    q_world_from_body: FloatArray
+    orientation_covariance: FloatArray
+    gyro_bias: FloatArray
+    gyro_bias_sigma: FloatArray | None
+    rest: bool
+    magnetic_disturbance: bool
+    heading_offset: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class OrientationResult:
-    """Orientation at every stamp of a series.
+class OrientationResult(Columns):
+    """Orientation at every stamp of a series, and what else the filter knows.
 
     Parameters
     ----------
@@ -163,38 +237,42 @@ class OrientationResult:
         stands.
     q_world_from_body : (N, 4)
         x y z w, unit, of continuous sign.
-    world, body : frames
-        Those of the series.
+    orientation_covariance : (N, 3, 3)
+        Of the orientation, as a rotation about the axes of the world [rad^2, world].
+    gyro_bias : (N, 3)
+        What is subtracted from the gyro's readings [rad/s, body].
+    gyro_bias_sigma : (N, 3), optional
+        Its standard deviation [rad/s, body]; None where the filter does not know it.
+    rest : (N,) bool
+        Whether the sensor is at rest.
+    magnetic_disturbance : (N,) bool
+        Whether the magnetic field is not the usual one.
+    heading_offset : (N,), optional
+        Heading of the magnetic world in that of the gyro [rad], where a filter keeps both.
     report : FilterReport
         An account of the samples of this run.
     uses_magnetic_field : bool
         Whether heading refers to magnetic north; otherwise it is relative to the start.
+    self_calibration : SelfCalibration, optional
+        What the estimator found out about the sensor.
+    world, body : frames
+        Those of the series.
     """
 
-    t_ns: IntArray
-    q_world_from_body: FloatArray
-    world: WorldFrame
-    body: BodyFrame
-    report: FilterReport
-    uses_magnetic_field: bool
+    q_world_from_body: FloatArray = field(metadata=QUATERNION)
+    orientation_covariance: FloatArray = field(metadata=WORLD_COVARIANCE)
+    gyro_bias: FloatArray = field(metadata=BODY_VECTOR)
+    rest: BoolArray = field(metadata=FLAG)
+    magnetic_disturbance: BoolArray = field(metadata=FLAG)
+    gyro_bias_sigma: FloatArray | None = field(default=None, kw_only=True, metadata=BODY_MAGNITUDES)
+    heading_offset: FloatArray | None = field(default=None, kw_only=True, metadata=SCALAR)
+    report: FilterReport = field(default=FilterReport(), kw_only=True)
+    uses_magnetic_field: bool = field(default=False, kw_only=True)
+    self_calibration: SelfCalibration | None = field(default=None, kw_only=True)
+    world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
 
     def __repr__(self) -> str:
         return f"OrientationResult({self.world} from {self.body}, {self.report})"
-
-    def in_frames(
-        self, *, world: WorldFrame | str | None = None, body: BodyFrame | str | None = None
-    ) -> OrientationResult:
-        """Return the same orientation in other axes: signs and permutations.
-
-        Raises
-        ------
-        FrameError
-            There is no such frame.
-        """
-        track = self.trajectory().in_frames(world=world, body=body)
-        return replace(
-            self, q_world_from_body=track.q_world_from_body, world=track.world, body=track.body
-        )
 
     def trajectory(self) -> Trajectory:
         """Return the orientation as a :class:`~strapdown.series.Trajectory`."""

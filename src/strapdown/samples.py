@@ -1,4 +1,4 @@
-"""One sample, as a streaming filter takes it."""
+"""One sample of an inertial measurement unit, as streaming algorithms take it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Three: TypeAlias = tuple[float, float, float]
 _ABSENT: Final = (math.nan, math.nan, math.nan)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ImuSample:
     """What an inertial measurement unit measured at one time, in FLU body axes.
 
@@ -34,6 +34,8 @@ class ImuSample:
         [m/s^2, FLU]: at rest +9.81 on the up axis.
     magnetic_field : sequence of 3 float, optional
         [T, FLU].
+    gyro_clipping, accel_clipping : int, optional
+        Axes that were saturated: bits X=1, Y=2, Z=4.
 
     Raises
     ------
@@ -45,6 +47,8 @@ class ImuSample:
     angular_velocity: Iterable[float] | None
     specific_force: Iterable[float] | None
     magnetic_field: Iterable[float] | None = None
+    gyro_clipping: int = 0
+    accel_clipping: int = 0
 
     def __post_init__(self) -> None:
         for name in ("angular_velocity", "specific_force", "magnetic_field"):

@@ -1,0 +1,286 @@
+"""The one shape of recursive filters: a state, a compiled step, and a loop of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+
+import numpy as np
+
+from strapdown._checks import as_member
+from strapdown._compile import compiled as compile_kernel
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.estimation import _kernels as kernels
+from strapdown.estimation.result import (
+    FilterReport,
+    FilterState,
+    OrientationEstimate,
+    OrientationResult,
+)
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.integration import SampleKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.samples import ImuSample
+    from strapdown.series import ImuSeries
+
+__all__ = ["FilterParams", "RecursiveFilter", "as_inputs", "as_result"]
+
+_Q: Final = slice(kernels.ORIENTATION, kernels.ORIENTATION + 4)
+_BIAS: Final = slice(kernels.BIAS, kernels.BIAS + 3)
+_SIGMA: Final = slice(kernels.BIAS_SIGMA, kernels.BIAS_SIGMA + 3)
+_COVARIANCE: Final = kernels.COVARIANCE + np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+
+@dataclass(frozen=True)
+class FilterParams:
+    """What every filter can be told about its samples.
+
+    Parameters
+    ----------
+    reset_after : float
+        A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
+    sample_kind : SampleKind or {"rate", "mean"}
+        What an angular velocity says: the value at its stamp, between which the trapezoid is
+        integrated, or the mean since the stamp before.
+    gyro_range, accel_range : float
+        Range of the sensor on each axis [rad/s], [m/s^2]: a reading there is taken for
+        clipped, even where the samples do not say so. Infinite: not known.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not positive, or not finite where it must be.
+    UnknownNameError
+        The kind of sample is neither of the two.
+    """
+
+    reset_after: float = 10.0
+    sample_kind: SampleKind = SampleKind.RATE
+    gyro_range: float = math.inf
+    accel_range: float = math.inf
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
+    MAY_BE_INFINITE: ClassVar[frozenset[str]] = frozenset({"gyro_range", "accel_range"})
+
+    def __post_init__(self) -> None:
+        kind = as_member(SampleKind, self.sample_kind, "kind of sample")
+        if kind is SampleKind.INCREMENT:
+            raise UnknownNameError("kind of sample for a filter", kind, ("rate", "mean"))
+        object.__setattr__(self, "sample_kind", kind)
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if not isinstance(value, SampleKind):
+                self._check(entry.name, value)
+
+    def _check(self, name: str, value: float) -> None:
+        least = 0.0 if name in self.MAY_BE_ZERO else math.ulp(0.0)
+        most = math.inf if name in self.MAY_BE_INFINITE else math.nextafter(math.inf, 0.0)
+        if not least <= value <= most:
+            finite = "" if name in self.MAY_BE_INFINITE else "finite and "
+            sign = "not negative" if name in self.MAY_BE_ZERO else "positive"
+            raise ValueRangeError(f"expected {name} {finite}{sign}, got {value}")
+
+    def settings(self) -> FloatArray:
+        """Return the parameters as the kernels take them, in the order of the fields."""
+        values = (getattr(self, entry.name) for entry in fields(self))
+        return np.array(
+            [v is SampleKind.MEAN if isinstance(v, SampleKind) else v for v in values], np.float64
+        )
+
+
+Params = TypeVar("Params", bound=FilterParams)
+
+
+class RecursiveFilter(Generic[Params]):
+    """Base of the filters: all but the parameters and the kernel of one step.
+
+    A filter gives its ``NAME``, its ``Params`` and its module of kernels, in which ``step``
+    takes a sample and ``FRESH`` is the state before any.
+    """
+
+    NAME: ClassVar[str]
+    KERNELS: ClassVar[ModuleType]
+    DEFAULTS: ClassVar[FilterParams]
+    HAS_HEADING_OFFSET: ClassVar[bool] = False
+
+    def __init__(self, params: Params | None = None, *, compiled: bool = True) -> None:
+        self.params = self.DEFAULTS if params is None else params
+        self._settings = self.params.settings()
+        step: Callable[..., None] = self.KERNELS.step
+        self._step = compile_kernel(step) if compiled else step
+        self.reset()
+
+    def reset(self, state: FilterState | None = None) -> None:
+        """Go back to a saved state, or to the beginning; the report starts anew.
+
+        Raises
+        ------
+        UnknownNameError
+            The state belongs to another filter.
+        ShapeError
+            The state has not the length of this filter's.
+        """
+        fresh = self.KERNELS.FRESH
+        state = state or FilterState(self.NAME, 0, fresh)
+        if state.filter != self.NAME:
+            raise UnknownNameError("state of this filter", state.filter, [self.NAME])
+        if len(state.values) != len(fresh):
+            raise ShapeError(f"expected a state of {len(fresh)} values, got {len(state.values)}")
+        self._state = np.array(state.values, np.float64)
+        self._account = np.zeros(kernels.ACCOUNT_SIZE, np.int64)
+        self._account[kernels.LAST_NS] = state.t_ns
+
+    @property
+    def state(self) -> FilterState:
+        """All that the future depends on, except ``params``."""
+        t_ns = int(self._account[kernels.LAST_NS])
+        return FilterState(self.NAME, t_ns, tuple(self._state.tolist()))
+
+    @property
+    def report(self) -> FilterReport:
+        """An account of the samples since the last reset."""
+        return _report(self._account)
+
+    @property
+    def estimate(self) -> OrientationEstimate:
+        """What is known at the stamp of the last sample."""
+        s = self._state.copy()
+        sigma = s[_SIGMA]
+        return OrientationEstimate(
+            int(self._account[kernels.LAST_NS]),
+            q_world_from_body=s[_Q],
+            orientation_covariance=s[_COVARIANCE],
+            gyro_bias=s[_BIAS],
+            gyro_bias_sigma=None if sigma[0] < 0.0 else sigma,
+            rest=bool(s[kernels.AT_REST]),
+            magnetic_disturbance=bool(s[kernels.DISTURBED]),
+            heading_offset=float(s[kernels.HEADING_OFFSET]),
+        )
+
+    def update(self, sample: ImuSample) -> FloatArray:
+        """Take one sample and return the orientation at its stamp.
+
+        Parameters
+        ----------
+        sample : ImuSample
+            In FLU body axes.
+
+        Returns
+        -------
+        ndarray, shape (4,)
+            q_world_from_body, ENU from FLU. A sample whose stamp repeats or goes back is
+            counted and changes nothing.
+
+        Raises
+        ------
+        ValueRangeError
+            The stamp does not fit in 64 bits.
+        """
+        t_ns = sample.t_ns
+        if not -(2**63) <= t_ns < 2**63:
+            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {t_ns}")
+        rate, force, field = sample.vectors()
+        clipped = sample.gyro_clipping & 7 | (sample.accel_clipping & 7) << 3
+        state = self._state
+        self._step(state, self._account, self._settings, t_ns, *rate, *force, *field, clipped)
+        return state[:4].copy()
+
+    def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
+        """Go on through a whole series; the same as a loop of :meth:`update`.
+
+        The filter continues from its state: parts of a recording may be given one after the
+        other. For another recording call :meth:`reset` first, or take a new filter.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            In any frames; stamps are taken as they come.
+        use_magnetic_field : bool
+            False leaves the magnetometer out.
+
+        Returns
+        -------
+        OrientationResult
+            N rows in the frames of the series.
+        """
+        inputs = as_inputs(series, use_magnetic_field=use_magnetic_field)
+        account = np.zeros(kernels.ACCOUNT_SIZE, np.int64)
+        account[kernels.LAST_NS] = self._account[kernels.LAST_NS]
+        out = np.empty((len(series), kernels.OUTPUTS))
+        loop = compile_kernel(kernels.run, step=self.KERNELS.step)
+        loop(self._state, account, self._settings, *inputs, out)
+        self._account = _added(self._account, account)
+        return as_result(
+            series,
+            out,
+            _report(account),
+            uses_magnetic_field=bool(self._state[kernels.FIELD_WAIT] >= 0.0),
+            has_heading_offset=self.HAS_HEADING_OFFSET,
+        )
+
+
+Inputs = tuple["IntArray", "FloatArray", "FloatArray", "FloatArray", "IntArray"]
+
+
+def as_inputs(series: ImuSeries, *, use_magnetic_field: bool) -> Inputs:
+    """Return stamps, rates, forces, fields and clipping bits as the kernels take them."""
+    inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
+    magnetic_field = inside.magnetic_field if use_magnetic_field else None
+    if magnetic_field is None:
+        magnetic_field = np.full((len(inside), 3), np.nan)
+        magnetic_field.flags.writeable = False  # like the columns: one compiled version serves
+    clipped = np.zeros(len(inside), np.int64)
+    if inside.gyro_clipping is not None:
+        clipped |= inside.gyro_clipping & 7
+    if inside.accel_clipping is not None:
+        clipped |= (inside.accel_clipping & 7).astype(np.int64) << 3
+    return (
+        inside.t_ns,
+        inside.angular_velocity,
+        inside.specific_force,
+        magnetic_field,
+        clipped,
+    )
+
+
+def as_result(
+    series: ImuSeries,
+    out: FloatArray,
+    report: FilterReport,
+    *,
+    uses_magnetic_field: bool,
+    has_heading_offset: bool = False,
+) -> OrientationResult:
+    """Return rows of outputs (ENU from FLU) as a result in the frames of the series."""
+    sigma = out[:, _SIGMA]
+    return OrientationResult(
+        series.t_ns,
+        out[:, _Q],
+        orientation_covariance=out[:, _COVARIANCE],
+        gyro_bias=out[:, _BIAS],
+        rest=out[:, kernels.AT_REST] > 0.0,
+        magnetic_disturbance=out[:, kernels.DISTURBED] > 0.0,
+        gyro_bias_sigma=None if (sigma < 0.0).any() else sigma,
+        heading_offset=out[:, kernels.HEADING_OFFSET] if has_heading_offset else None,
+        report=report,
+        uses_magnetic_field=uses_magnetic_field,
+    ).in_frames(world=series.world, body=series.body)
+
+
+def _report(account: IntArray) -> FilterReport:
+    return FilterReport(*account[kernels.SAMPLES :].tolist())
+
+
+def _added(before: IntArray, run: IntArray) -> IntArray:
+    """Return the account since the last reset after a run with its own account."""
+    total = before + run
+    total[kernels.LAST_NS] = run[kernels.LAST_NS]
+    for at in kernels.LONGEST:
+        total[at] = max(before[at], run[at])
+    return total
