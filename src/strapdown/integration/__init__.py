@@ -1,4 +1,4 @@
-"""From samples to increments: delta angle and delta velocity over intervals."""
+"""From samples to increments: delta angle and delta velocity; and on to motion."""
 
 from strapdown.integration.clocks import integrate_pair, on_gyro_clock
 from strapdown.integration.increments import (
@@ -9,17 +9,35 @@ from strapdown.integration.increments import (
     increments_from_rates,
     integrate,
 )
+from strapdown.integration.preintegration import (
+    ImuNoise,
+    NavigationState,
+    PreintegratedImu,
+    PreintegrationReport,
+    Preintegrator,
+    Quadrature,
+    compose,
+    preintegrate,
+)
 from strapdown.integration.stream import Increment, IncrementIntegrator
 
 __all__ = [
+    "ImuNoise",
     "Increment",
     "IncrementIntegrator",
     "Integration",
     "IntegrationReport",
+    "NavigationState",
+    "PreintegratedImu",
+    "PreintegrationReport",
+    "Preintegrator",
+    "Quadrature",
     "SampleKind",
     "WindowRule",
+    "compose",
     "increments_from_rates",
     "integrate",
     "integrate_pair",
     "on_gyro_clock",
+    "preintegrate",
 ]

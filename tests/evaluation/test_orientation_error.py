@@ -181,3 +181,16 @@ def test_tracks_without_common_time_are_one_clear_error():
 def test_an_unknown_alignment_is_refused():
     with pytest.raises(UnknownNameError, match="yaw"):
         evaluate_orientation(track(RANDOM), track(RANDOM), align="yaw")
+
+
+def test_world_and_body_alignment_finds_the_mounting_of_a_sensor():
+    world, body = Rotation.random(2, rng=np.random.default_rng(5))
+    estimate = track(world * RANDOM * body)
+    evaluation = evaluate_orientation(estimate, track(RANDOM), align="world_and_body")
+    assert evaluation.total_max < 1e-7
+    for removed, true in [
+        (evaluation.removed_rotation, world),
+        (evaluation.removed_body_rotation, body),
+    ]:
+        assert (Rotation.from_quat(removed) * true.inv()).magnitude() < 1e-7
+    assert evaluate_orientation(estimate, track(RANDOM), align="world").total_deg > 30.0

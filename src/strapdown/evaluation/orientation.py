@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.errors import ValueRangeError
-from strapdown.geometry import WorldFrame, quaternion
-from strapdown.timebase import ordered, orientation_at
-from strapdown.units import NS_PER_S, RAD_PER_DEG
+from strapdown.evaluation._pairing import paired, rms
+from strapdown.geometry import quaternion
+from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
+    from strapdown._typing import ArrayLike, FloatArray, IntArray
     from strapdown.series import Trajectory
 
 __all__ = [
@@ -35,6 +34,9 @@ __all__ = [
 ]
 
 
+_ROUNDS: Final = 30  # of the alternating means
+
+
 class Alignment(StrEnum):
     """Which constant rotation between two worlds is removed before errors are taken."""
 
@@ -44,6 +46,8 @@ class Alignment(StrEnum):
     """The mean heading over the first second that counts: heading has no reference (6D)."""
     WORLD = "world"
     """The mean rotation over all rows: the world of one is arbitrary."""
+    WORLD_AND_BODY = "world_and_body"
+    """Such a rotation on both sides: the sensor is mounted in an unknown attitude, too."""
 
 
 class OrientationError(NamedTuple):
@@ -75,6 +79,8 @@ class OrientationEvaluation:
     removed_rotation : tuple of 4 float
         The constant rotation that was removed, x y z w, from the reference's world to the
         estimate's, both ENU.
+    removed_body_rotation : tuple of 4 float
+        The same from the estimate's body to the reference's.
     """
 
     total: float
@@ -88,6 +94,7 @@ class OrientationEvaluation:
     dropped: int
     align: Alignment
     removed_rotation: tuple[float, float, float, float]
+    removed_body_rotation: tuple[float, float, float, float]
 
     @property
     def total_deg(self) -> float:
@@ -104,14 +111,21 @@ class OrientationEvaluation:
         """Root mean square of the error of the vertical [deg]."""
         return self.inclination / RAD_PER_DEG
 
-    def to_dict(self) -> dict[str, object]:
-        """Return every field, and the degrees, as JSON holds them."""
-        degrees = {
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What tables compare: the three root mean squares [deg]."""
+        return {
             "total_deg": self.total_deg,
             "heading_deg": self.heading_deg,
             "inclination_deg": self.inclination_deg,
         }
-        return asdict(self) | degrees | {"removed_rotation": list(self.removed_rotation)}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return every field, and the degrees, as JSON holds them."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        } | self.metrics
 
 
 def orientation_error(q_estimate: ArrayLike, q_reference: ArrayLike) -> OrientationError:
@@ -130,7 +144,15 @@ def orientation_error(q_estimate: ArrayLike, q_reference: ArrayLike) -> Orientat
     """
     q_estimate = as_floats(q_estimate, "q_estimate", (4,))
     q_reference = as_floats(q_reference, "q_reference", (4,))
-    return _split(quaternion.multiply(q_estimate, quaternion.conjugate(q_reference)))
+    turn = quaternion.multiply(q_estimate, quaternion.conjugate(q_reference))
+    x, y, z, w = np.moveaxis(turn, -1, 0)
+    # arc tangents, unlike arc cosines, are exact near zero
+    about, level = np.hypot(z, w), np.hypot(x, y)
+    return OrientationError(
+        2.0 * np.arctan2(np.hypot(level, z), np.abs(w)),
+        2.0 * np.arctan2(np.abs(z), np.abs(w)),
+        2.0 * np.arctan2(level, about),
+    )
 
 
 def evaluate_orientation(
@@ -150,8 +172,9 @@ def evaluate_orientation(
     ----------
     estimate, reference : Trajectory
         In any frames; the stamps of the reference in any order.
-    align : {"none", "heading", "world"}
-        Which constant rotation between the worlds is removed first.
+    align : {"none", "heading", "world", "world_and_body"}
+        Which constant rotation is removed first. Between worlds it is the mean rotation (F. L.
+        Markley et al., JGCD 30(4), 2007); on both sides the two means are taken in turns, 30 times.
     max_gap_ns : int, optional
         Rows of the estimate farther apart are not interpolated [ns]; by default five times
         its median interval and at least 20 ms.
@@ -168,89 +191,49 @@ def evaluate_orientation(
         There is no such alignment.
     """
     align = as_member(Alignment, align, "alignment")
-    reference = reference.in_frames(world=WorldFrame.ENU)
-    estimate, order = ordered(estimate.in_frames(world=WorldFrame.ENU, body=reference.body), "drop")
-    q_estimate = orientation_at(estimate, reference.t_ns, max_gap_ns=max_gap_ns)
-    counts, excluded = _counting_rows(q_estimate, reference)
-    if not counts.any():
-        raise ValueRangeError(
-            f"expected rows that can be compared, got none of {len(reference)}"
-            f" ({', '.join(f'{number} {reason}' for reason, number in excluded.items())}):"
-            f" the estimate covers {_span(estimate)}, the reference {_span(reference)}"
-        )
-    turns = quaternion.multiply(
-        q_estimate[counts], quaternion.conjugate(reference.q_world_from_body[counts])
-    )
-    removed = _constant_turn(turns, align, np.flatnonzero(counts), reference.rate_hz)
-    errors = _split(quaternion.multiply(turns, quaternion.conjugate(removed)))
-    x, y, z, w = removed.tolist()
+    pair = paired(estimate, reference, max_gap_ns, attitude=True)
+    q, r = pair.estimate.q_world_from_body, pair.reference.q_world_from_body
+    world, body = _constant_turns(q, r, align, np.flatnonzero(pair.counts), reference.rate_hz)
+    errors = orientation_error(q, quaternion.multiply(quaternion.multiply(world, r), body))
     return OrientationEvaluation(
-        total=_rms(errors.total),
-        heading=_rms(errors.heading),
-        inclination=_rms(errors.inclination),
+        total=rms(errors.total),
+        heading=rms(errors.heading),
+        inclination=rms(errors.inclination),
         total_max=float(errors.total.max()),
         heading_max=float(errors.heading.max()),
         inclination_max=float(errors.inclination.max()),
-        samples=int(counts.sum()),
-        excluded=excluded,
-        dropped=order.dropped_duplicates + order.dropped_backward,
+        samples=len(q),
+        excluded=pair.excluded,
+        dropped=pair.dropped,
         align=align,
-        removed_rotation=(x, y, z, w),
+        removed_rotation=_as_tuple(world),
+        removed_body_rotation=_as_tuple(body),
     )
 
 
-def _split(turn: FloatArray) -> OrientationError:
-    """Split rotations in world axes; arc tangents, unlike arc cosines, are exact near zero."""
-    x, y, z, w = np.moveaxis(turn, -1, 0)
-    about, level = np.hypot(z, w), np.hypot(x, y)
-    return OrientationError(
-        2.0 * np.arctan2(np.hypot(level, z), np.abs(w)),
-        2.0 * np.arctan2(np.abs(z), np.abs(w)),
-        2.0 * np.arctan2(level, about),
-    )
-
-
-def _rms(error: FloatArray) -> float:
-    return float(np.sqrt(np.mean(error**2)))
-
-
-def _counting_rows(
-    q_estimate: FloatArray, reference: Trajectory
-) -> tuple[BoolArray, dict[str, int]]:
-    """Return which rows of the reference count, and why the others do not."""
-    moving = reference.moving if reference.moving is not None else np.ones(len(reference), bool)
-    counts, excluded = moving, {"not moving": int((~moving).sum())}
-    known = {
-        "without reference": _known(reference.q_world_from_body),
-        "without estimate": _known(q_estimate),
-    }
-    for reason, mask in known.items():
-        excluded[reason] = int((counts & ~mask).sum())
-        counts = counts & mask
-    return counts, {reason: number for reason, number in excluded.items() if number}
-
-
-def _known(q: FloatArray) -> BoolArray:
-    """Return which rows are a rotation: finite, and not all zero."""
-    largest: FloatArray = np.max(np.abs(q), axis=1)
-    return np.isfinite(largest) & (largest > 0.0)
-
-
-def _constant_turn(
-    turns: FloatArray, align: Alignment, rows: IntArray, rate_hz: float
-) -> FloatArray:
-    """Return the rotation that ``align`` removes from the turns at these rows."""
+def _constant_turns(
+    q: FloatArray, r: FloatArray, align: Alignment, rows: IntArray, rate_hz: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return W and S, the rotations of ``q = W r S`` that ``align`` removes."""
+    still = quaternion.IDENTITY
     if align is Alignment.NONE:
-        return quaternion.IDENTITY
-    if align is Alignment.WORLD:
-        return quaternion.mean(turns)
-    second = max(1, int(np.nan_to_num(rate_hz)))
-    first = turns[rows < rows[0] + second]
-    mean = np.mean(np.exp(2j * np.arctan2(first[:, 2], first[:, 3])))
-    return quaternion.from_rotation_vector([0.0, 0.0, np.angle(mean)])
+        return still, still
+    turns = quaternion.multiply(q, quaternion.conjugate(r))
+    if align is Alignment.HEADING:
+        second = max(1, int(np.nan_to_num(rate_hz)))
+        first = turns[rows < rows[0] + second]
+        mean = np.mean(np.exp(2j * np.arctan2(first[:, 2], first[:, 3])))
+        return quaternion.from_rotation_vector([0.0, 0.0, np.angle(mean)]), still
+    world, body = quaternion.mean(turns), still
+    if align is Alignment.WORLD_AND_BODY:
+        for _ in range(_ROUNDS):
+            mounted = quaternion.conjugate(quaternion.multiply(world, r))
+            body = quaternion.mean(quaternion.multiply(mounted, q))
+            turned = quaternion.conjugate(quaternion.multiply(r, body))
+            world = quaternion.mean(quaternion.multiply(q, turned))
+    return world, body
 
 
-def _span(track: Trajectory) -> str:
-    if not len(track):
-        return "no time"
-    return f"{track.t_ns.min() / NS_PER_S:.3f} to {track.t_ns.max() / NS_PER_S:.3f} s"
+def _as_tuple(q: FloatArray) -> tuple[float, float, float, float]:
+    x, y, z, w = q.tolist()
+    return x, y, z, w
