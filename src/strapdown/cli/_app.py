@@ -33,9 +33,11 @@ VERBS = {
     "info": "Say what a recording holds: topics, rates, gaps, frames.",
     "convert": "Convert a recording to the format that the output's ending names.",
     "integrate": "Integrate samples into vehicle_imu, or say what an integrator leaves.",
-    "fuse": "Estimate attitude from a recording, and compare it with a reference in it.",
+    "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
+    "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
+    "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
-    "evaluate": "Compare an estimated attitude with a reference.",
+    "evaluate": "Compare an estimated attitude or position with a reference.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
     "mavlink": "Exchange IMU messages with autopilots and ground stations, by UDP.",
 }

@@ -1,96 +1,241 @@
-"""``strapdown fuse``: attitude from a recording."""
+"""``strapdown fuse``: attitude from a recording, or live."""
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 import strapdown.formats as files
+from strapdown import plots
 from strapdown.cli._common import (
     Force,
-    Input,
-    Output,
     Topic,
     frames_of,
+    progress_bar,
     read_losses,
     working,
 )
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._compare import compare
+from strapdown.cli._outcome import EXIT_OK, Outcome
 from strapdown.cli.evaluate import error_line
-from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FILTERS
+from strapdown.errors import FormatError, PeerLostError, UnknownNameError, ValueRangeError
+from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
-from strapdown.series import Trajectory
+from strapdown.webots.runner import ended_by_signals
+
+if TYPE_CHECKING:
+    from strapdown.estimation import OrientationResult
+    from strapdown.series import ImuSeries, Trajectory
 
 
 def fuse(
-    source: Input,
+    source: Annotated[
+        Path | None, typer.Argument(help="A recording, recognised by content; none with --live.")
+    ] = None,
     *,
     filter_name: Annotated[
         str, typer.Option("--filter", help=f"One of: {', '.join(FILTERS)}.")
-    ] = "complementary",
-    output: Output,
+    ] = "eskf",
+    smooth: Annotated[
+        bool,
+        typer.Option(
+            "--smooth", help=f"Use the samples after each instant too: {', '.join(SMOOTHERS)}."
+        ),
+    ] = False,
+    compare_all: Annotated[
+        bool, typer.Option("--compare", help="Run every filter and smoother, and print a table.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The attitude: .csv, .tum, .mcap, ...")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
+    ] = None,
     no_mag: Annotated[
         bool, typer.Option("--no-mag", help="Leave the magnetometer out: heading is relative.")
     ] = False,
+    align: Annotated[
+        Alignment | None, typer.Option(help="What is removed before a reference is compared.")
+    ] = None,
     topic: Topic = None,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="Take MAVLink IMU messages from here, by UDP."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="With --live: send ATTITUDE_QUATERNION there."),
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="With --live: seconds; by default until Ctrl-C.")
+    ] = None,
     force: Force = False,
 ) -> Outcome:
-    """Estimate attitude from a recording and write it as .csv, .tum or .mcap.
+    """Estimate attitude from a recording or live, and write it.
 
     Where the recording also holds a reference (a truth, an autopilot's own attitude), the
     difference is printed. Without a magnetometer the reference is first turned to the
-    heading of the estimate over the first second.
+    heading of the estimate over the first second. --compare runs every estimator; without a
+    reference it shows how far each is from the best smoother.
+
+    With --live the samples come from HIGHRES_IMU or HIL_SENSOR of the first sender heard.
 
     Examples
     --------
-    strapdown fuse flight.ulg --filter complementary --output attitude.mcap
+    strapdown fuse flight.ulg --output attitude.mcap
 
-    strapdown fuse demo.mcap --no-mag --output attitude.tum
+    strapdown fuse demo.mcap --smooth --output attitude.tum --picture attitude.png
 
-    strapdown fuse walk.csv --filter complementary --output attitude.csv --json
+    strapdown fuse demo.mcap --compare --picture filters.png
+
+    strapdown fuse walk.csv --filter vqf --no-mag --output attitude.csv --json
+
+    strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
     if filter_name not in FILTERS:
         raise UnknownNameError("filter", filter_name, FILTERS)
+    if smooth and filter_name not in SMOOTHERS:
+        raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
+    if live is not None and source is None:
+        return _live(filter_name, live, to, duration, output, no_mag=no_mag, force=force)
+    if source is None or live is not None:
+        raise typer.BadParameter("expected either a recording or --live", param_hint="'SOURCE'")
+    if not (output or picture or compare_all):
+        raise typer.BadParameter(
+            "expected --output, --picture or --compare", param_hint="'--output'"
+        )
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     series = recording.imu_series(topic)
     if len(series) and not np.isfinite(series.angular_velocity).any():
         raise FormatError("expected angular velocity to fuse, the IMU has none", path=source)
-    with working(f"{filter_name} filter over {len(series)} samples"):
-        result = FILTERS[filter_name]().run(series, use_magnetic_field=not no_mag)
+    if compare_all:
+        return _compared(recording, series, picture, align, no_mag=no_mag, force=force)
+    name = f"{filter_name} smoothed" if smooth else filter_name
+    result = _estimated(series, filter_name, smooth=smooth, no_mag=no_mag)
     attitude = result.trajectory()
-    product = Recording(trajectories={"attitude": attitude})
-    written = files.write(output, product, force=force)
-    data = _as_data(source, output, filter_name, attitude)
-    view = [
-        *recording.report.notes,
-        frames_of(attitude),
-        f"wrote {output}: {len(attitude)} attitudes",
-        str(result.report),
-    ]
-    if (name := recording.reference_topic()) is not None:
-        align = Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING
+    data = {"input": str(source), "filter": name, **_as_data(output, attitude)}
+    view = [*recording.report.notes, frames_of(attitude), str(result.report)]
+    lost = [*read_losses(recording.report), *result.report.losses()]
+    if output is not None:
+        product = Recording(trajectories={"attitude": attitude})
+        lost += files.write(output, product, force=force).lost
+        view.append(f"wrote {output}: {len(attitude)} attitudes")
+    if picture is not None:
+        plots.save(plots.plot_track(attitude, title=f"{source}: {name}"), picture, force=force)
+        view.append(f"wrote {picture}")
+    added, line = _against_reference(recording, result, align)
+    return Outcome(data | added | {"report": result.report.to_dict()}, [*view, *line], lost)
+
+
+def _estimated(series: ImuSeries, name: str, *, smooth: bool, no_mag: bool) -> OrientationResult:
+    """Return the orientation by a filter, or by its smoother."""
+    if not smooth:
+        with working(f"{name} filter over {len(series)} samples"):
+            return FILTERS[name]().run(series, use_magnetic_field=not no_mag)
+    with progress_bar(f"{name} smoother over {len(series)} samples") as progress:
+        return SMOOTHERS[name]().run(series, use_magnetic_field=not no_mag, progress=progress)
+
+
+def _against_reference(
+    recording: Recording, result: OrientationResult, align: Alignment | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what a recording's own reference says about an estimate."""
+    name = recording.reference_topic()
+    if name is None:
+        return {}, []
+    align = align or (Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING)
+    try:
+        found = evaluate_orientation(result.trajectory(), recording.trajectory(name), align=align)
+    except ValueRangeError as error:
+        return {}, [f"not compared with {name}: {error}"]
+    data = {"reference": name, "orientation_error": found.to_dict()}
+    return data, [f"against {name}: {error_line(found)}"]
+
+
+def _compared(
+    recording: Recording,
+    series: ImuSeries,
+    picture: Path | None,
+    align: Alignment | None,
+    *,
+    no_mag: bool,
+    force: bool,
+) -> Outcome:
+    """Run every estimator."""
+    found = compare(series, recording, with_field=not no_mag, align=align)
+    view: list[Any] = [*recording.report.notes, found.table()]
+    if picture is not None:
+        with working("drawing"):
+            plots.save(found.figure(recording.path.name), picture, force=force)
+        view.append(f"wrote {picture}")
+    data = {
+        "input": str(recording.path),
+        "reference": found.against,
+        "estimators": [row.to_dict() for row in found.rows],
+    }
+    best = min(found.rows, key=lambda row: row.errors.total)
+    return Outcome(data, view, [*read_losses(recording.report), *best.result.report.losses()])
+
+
+def _live(
+    name: str,
+    listen: str,
+    to: str | None,
+    duration: float | None,
+    output: Path | None,
+    *,
+    no_mag: bool,
+    force: bool,
+) -> Outcome:
+    """Follow a sender until the time is over or a signal comes."""
+    from strapdown.bridges.mavlink import MavlinkLink, fuse_link  # noqa: PLC0415 (an extra)
+
+    stop, heard = Event(), Recording()
+    until = math.inf if duration is None else time.monotonic() + duration
+    orientation = FILTERS[name]()
+    with MavlinkLink(listen=listen) as inward, ended_by_signals(stop.set) as signals:
+        host, port = inward.address
+        typer.echo(f"listening at {host}:{port}", err=True)
+        outward = None if to is None else MavlinkLink(to=to)
         try:
-            evaluation = evaluate_orientation(attitude, recording.trajectory(name), align=align)
-        except ValueRangeError as error:
-            view.append(f"not compared with {name}: {error}")
-        else:
-            data |= {"reference": name, "orientation_error": evaluation.to_dict()}
-            view.append(f"against {name}: {error_line(evaluation)}")
-    lost = [*read_losses(recording.report), *result.report.losses(), *written.lost]
-    return Outcome(data | {"report": result.report.to_dict()}, view, lost)
+            attitude = fuse_link(
+                inward,
+                outward,
+                orientation,
+                goes_on=lambda: not stop.is_set() and time.monotonic() < until,
+                use_magnetic_field=not no_mag,
+            )
+        finally:
+            if outward is not None:
+                outward.close()
+        lost = [*inward.decoder.losses(), *orientation.report.losses()]
+    if not len(attitude):
+        raise PeerLostError(
+            f"expected HIGHRES_IMU or HIL_SENSOR at {host}:{port}, heard none; check where the "
+            "sender sends"
+        )
+    view = [frames_of(attitude), str(orientation.report)]
+    if output is not None:
+        heard = replace(heard, trajectories={"attitude": attitude})
+        lost += files.write(output, heard, force=force).lost
+        view.append(f"wrote {output}: {len(attitude)} attitudes")
+    data = {"filter": name, "listened": f"{host}:{port}", **_as_data(output, attitude)}
+    data["report"] = orientation.report.to_dict()
+    return Outcome(data, view, lost, code=128 + signals[0] if signals else EXIT_OK)
 
 
-def _as_data(source: Path, output: Path, name: str, attitude: Trajectory) -> dict[str, Any]:
+def _as_data(output: Path | None, attitude: Trajectory) -> dict[str, Any]:
     return {
-        "input": str(source),
-        "output": str(output),
-        "filter": name,
+        "output": None if output is None else str(output),
         "attitudes": len(attitude),
         "frames": {"world": str(attitude.world), "body": str(attitude.body)},
     }

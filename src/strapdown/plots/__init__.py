@@ -6,14 +6,18 @@ their peaks, because each pixel shows the smallest and the largest value behind 
 """
 
 from strapdown.plots._axes import save
+from strapdown.plots.events import plot_events
 from strapdown.plots.health import plot_clipping, plot_spectrum, plot_timing, plot_vibration
+from strapdown.plots.orientation import plot_comparison
 from strapdown.plots.recordings import plot_estimate, plot_recording, plot_track
 from strapdown.plots.simulation import plot_allan, plot_motion, plot_simulation
 
 __all__ = [
     "plot_allan",
     "plot_clipping",
+    "plot_comparison",
     "plot_estimate",
+    "plot_events",
     "plot_motion",
     "plot_recording",
     "plot_simulation",

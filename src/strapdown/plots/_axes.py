@@ -32,6 +32,7 @@ __all__ = [
     "label",
     "panels",
     "save",
+    "thinned",
 ]
 
 # Okabe and Ito's palette: safe for colour-blind readers.
@@ -95,7 +96,7 @@ def draw(  # noqa: PLR0913 (a drawing primitive)
 ) -> None:
     """Draw the columns of ``values`` over seconds since ``start_ns``."""
     for column, (text, (own_colour, dashes)) in enumerate(zip(labels, STYLES, strict=True)):
-        t, y = _envelope(t_ns, values[:, column])
+        t, y = thinned(t_ns, values[:, column])
         axis.plot(
             (t - start_ns) / NS_PER_S,
             y,
@@ -116,7 +117,7 @@ def label(axis: Axes, quantity: str, frame: str, *, columns: int = 4) -> None:
     )
 
 
-def _envelope(t_ns: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def thinned(t_ns: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Break a signal at gaps, and thin each piece to the extremes of its bins."""
     order = np.argsort(t_ns, kind="stable")
     t, y = t_ns[order].astype(np.float64), values[order]

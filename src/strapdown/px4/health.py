@@ -103,6 +103,11 @@ class ClippingReport:
     by_axis: tuple[int, int, int]
     longest_run: int
 
+    @property
+    def share(self) -> float:
+        """Part of the windows in which any axis was saturated; 0 without windows."""
+        return self.clipped / self.windows if self.windows else 0.0
+
 
 def vibration_report(t_ns: IntArray, metric: ArrayLike) -> VibrationReport:
     """Summarise a vibration metric.

@@ -26,6 +26,7 @@ from strapdown.bridges.mavlink.conversion import (
     series_from_records,
 )
 from strapdown.bridges.mavlink.frames import Decoder, SourceCount
+from strapdown.bridges.mavlink.fusion import fuse_link
 from strapdown.bridges.mavlink.increments import (
     CoveredIncrements,
     increments_from_records,
@@ -51,6 +52,7 @@ __all__ = [
     "SendReport",
     "SourceCount",
     "attitude_records_from_trajectory",
+    "fuse_link",
     "increments_from_records",
     "messages_from_records",
     "read_tlog",

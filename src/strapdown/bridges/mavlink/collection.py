@@ -128,7 +128,7 @@ class Collection:
             lost_bytes=decoder.bad_bytes,
             skipped=dict(self._skipped),
             notes=tuple(notes),
-            damage=tuple(_losses(decoder)),
+            damage=tuple(decoder.losses()),
             coverage=coverage,
         )
         return Recording(path, report, imu, trajectories)
@@ -164,16 +164,6 @@ def _notes(kind: Kind, records: NDArray[np.void]) -> Iterator[str]:
         yield "means over intervals that end at the stamps, less the biases the autopilot knows"
     elif kind is not Kind.ATTITUDE_QUATERNION:
         yield f"too coarse to integrate: {coarseness(kind)}"
-
-
-def _losses(decoder: Decoder) -> Iterator[str]:
-    """Say what is missing by the sequence numbers."""
-    for (system, component), count in sorted(decoder.sources.items()):
-        if count.lost:
-            yield (
-                f"sys{system}/comp{component}: {count.lost} messages are missing by their sequence "
-                f"numbers, {count.messages} came"
-            )
 
 
 def read_tlog(

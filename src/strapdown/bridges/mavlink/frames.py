@@ -71,6 +71,15 @@ class Decoder:
         self._error = module.MAVError
         self._decode = module.MAVLink(None).decode
 
+    def losses(self) -> list[str]:
+        """Return a line for each sender of which messages are missing, by their numbers."""
+        return [
+            f"sys{system}/comp{component}: {count.lost} messages are missing by their sequence "
+            f"numbers, {count.messages} came"
+            for (system, component), count in sorted(self.sources.items())
+            if count.lost
+        ]
+
     def take(self, data: bytes, at: int, *, is_lost: bool) -> tuple[WireMessage, int] | None:
         """Return and count the message of the frame at a byte, and where the frame ends.
 

@@ -1,0 +1,371 @@
+"""How good and how fast orientation estimators are, ours beside their peers, in one run.
+
+Run with ``python benchmarks/orientation.py`` (extra ``bench``; recordings where
+``STRAPDOWN_DATA`` points to). It prints, as means over the recordings and in degrees RMS,
+
+* the BROAD trials with nine and six axes, and each trial's total error;
+* the same trials with lost samples, gaps and NaN;
+* the TUM-VI rooms, six axes, after one constant rotation of the world is removed;
+* samples a second, and their ratio to vqf's own batch.
+
+Peers run with their defaults, or with the gains that are the best for BROAD where their
+authors found some. They know neither time steps nor NaN, so where samples are missing they get
+data interpolated on the nominal grid.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import ahrs
+import imufusion
+import numpy as np
+import vqf
+
+import strapdown
+from strapdown.errors import ValueRangeError
+from strapdown.estimation import FILTERS, SMOOTHERS, ImuSample
+from strapdown.evaluation import Fault, evaluate_orientation, surviving, with_faults
+from strapdown.series import ImuSeries, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from strapdown._typing import FloatArray
+    from strapdown.evaluation import OrientationEvaluation
+
+    Estimator = Callable[[ImuSeries, bool], FloatArray]
+
+REPEATS = 5
+BASE = "vqf"
+STREAMED = 20_000
+
+
+class Trial(NamedTuple):
+    """A recording: what the sensor said, and where it really pointed."""
+
+    name: str
+    series: ImuSeries
+    truth: Trajectory
+
+
+def load(folder: Path) -> list[Trial]:
+    """Return the recordings of a folder in the order of their names."""
+    trials = []
+    for path in sorted(folder.glob("*.npz")):
+        recording = strapdown.open(path)
+        truth = recording.trajectory(recording.reference_topic())
+        trials.append(Trial(path.stem, recording.imu_series(), truth))
+    return trials
+
+
+def filtered(name: str) -> Estimator:
+    """Return a filter of ours, or its smoother, as a function."""
+    made = SMOOTHERS[name.removesuffix(" smoothed")] if name.endswith("ed") else FILTERS[name]
+    return lambda series, with_field: (
+        made().run(series, use_magnetic_field=with_field).q_world_from_body
+    )
+
+
+def vqf_online(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (one shape for all)
+    """Run vqf, every sample as it comes."""
+    gyr, acc, mag = arrays(series)
+    if with_field:
+        out = vqf.VQF(1.0 / series.rate_hz).updateBatch(gyr, acc, mag)
+        return xyzw(out["quat9D"])
+    return xyzw(vqf.VQF(1.0 / series.rate_hz).updateBatch(gyr, acc)["quat6D"])
+
+
+def vqf_basic(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
+    """Run vqf without bias and disturbance."""
+    gyr, acc, mag = arrays(series)
+    if with_field:
+        return xyzw(vqf.BasicVQF(1.0 / series.rate_hz).updateBatch(gyr, acc, mag)["quat9D"])
+    return xyzw(vqf.BasicVQF(1.0 / series.rate_hz).updateBatch(gyr, acc)["quat6D"])
+
+
+def vqf_offline(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
+    """Run vqf over a whole recording."""
+    gyr, acc, mag = arrays(series)
+    out = vqf.offlineVQF(gyr, acc, mag if with_field else None, 1.0 / series.rate_hz)
+    return xyzw(out["quat9D" if with_field else "quat6D"])
+
+
+def madgwick(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
+    """Run Madgwick of ahrs, gain 0.12."""
+    gyr, acc, mag = arrays(series)
+    rate = series.rate_hz
+    if with_field:
+        field = 1e9 * mag  # it wants nanotesla
+        return enu(ahrs.filters.Madgwick(gyr, acc, field, frequency=rate, gain=0.12).Q)
+    return enu(ahrs.filters.Madgwick(gyr, acc, frequency=rate, gain=0.12).Q)
+
+
+def mahony(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
+    """Run Mahony of ahrs, gains 0.74 and 0.0012."""
+    gyr, acc, mag = arrays(series)
+    gains = {"frequency": series.rate_hz, "k_P": 0.74, "k_I": 0.0012}
+    if with_field:
+        return enu(ahrs.filters.Mahony(gyr, acc, 1e9 * mag, **gains).Q)
+    return enu(ahrs.filters.Mahony(gyr, acc, **gains).Q)
+
+
+def fusion(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
+    """Run imufusion, whose heading has bias and rejection."""
+    made, step = imufusion_made(series.rate_hz)
+    gyr, acc, mag = arrays(series)
+    out = np.empty((len(gyr), 4))
+    for i, (w, a, m) in enumerate(zip(np.degrees(gyr), acc / 9.81, 1e6 * mag, strict=True)):
+        step(w, a, m if with_field else None)
+        out[i] = made.get_quaternion()
+    return xyzw(out)
+
+
+def imufusion_made(rate_hz: float) -> tuple[imufusion.Ahrs, Callable[..., None]]:
+    """Return imufusion with the settings of its own example, and a function of one sample."""
+    bias, made = imufusion.Bias(), imufusion.Ahrs()
+    bias.set_settings(imufusion.BiasSettings(sample_rate=rate_hz))
+    settings = imufusion.AhrsSettings(
+        sample_rate=rate_hz,
+        convention=imufusion.CONVENTION_ENU,
+        gain=0.5,
+        gyroscope_range=2000,
+        acceleration_rejection=10,
+        magnetic_rejection=10,
+        rejection_timeout=5,
+    )
+    # 1.3.3 does not keep the convention that its constructor is given
+    settings.convention = imufusion.CONVENTION_ENU
+    made.set_settings(settings)
+
+    def step(w: FloatArray, a: FloatArray, m: FloatArray | None) -> None:
+        w = bias.update(w)
+        if m is None:
+            made.update_no_magnetometer(w, a)
+        else:
+            made.update(w, a, m)
+
+    return made, step
+
+
+PEERS: Mapping[str, Estimator] = {
+    BASE: vqf_online,
+    "vqf offline": vqf_offline,
+    "vqf basic": vqf_basic,
+    "imufusion": fusion,
+    "ahrs Madgwick": madgwick,
+    "ahrs Mahony": mahony,
+}
+
+
+def arrays(series: ImuSeries) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what peers take: writable arrays in sensor axes."""
+    field = series.magnetic_field
+    mag = np.zeros((len(series), 3)) if field is None else field.copy()
+    return series.angular_velocity.copy(), series.specific_force.copy(), mag
+
+
+def xyzw(wxyz: FloatArray) -> FloatArray:
+    """Return quaternions whose scalar comes last."""
+    return np.roll(wxyz, -1, axis=1)
+
+
+def enu(wxyz: FloatArray) -> FloatArray:
+    """Return ahrs's orientation, whose world has x where the field points, in ENU."""
+    half = np.sqrt(0.5)
+    x, y, z, w = xyzw(wxyz).T
+    return half * np.stack([x - y, x + y, z + w, w - z], axis=1)
+
+
+def on_grid(series: ImuSeries, rate_hz: float) -> ImuSeries:
+    """Return the samples on the nominal grid, straight lines where some are missing."""
+    step = round(1e9 / rate_hz)
+    t_ns = np.arange(series.t_ns[0], series.t_ns[-1] + step // 2, step)
+
+    def lines(values: FloatArray) -> FloatArray:
+        good = np.isfinite(values).all(axis=1)
+        return np.stack([np.interp(t_ns, series.t_ns[good], v) for v in values[good].T], axis=1)
+
+    field = series.magnetic_field
+    return ImuSeries(
+        t_ns,
+        lines(series.angular_velocity),
+        lines(series.specific_force),
+        magnetic_field=None if field is None else lines(field),
+    )
+
+
+def judge(
+    estimate: Estimator, trials: Iterable[Trial], align: str, *, with_field: bool, gridded: bool
+) -> list[OrientationEvaluation]:
+    """Return the errors of an estimator, one a trial."""
+    rows = []
+    for _, series, truth in trials:
+        seen = on_grid(series, 1e9 / np.median(np.diff(series.t_ns))) if gridded else series
+        q = estimate(seen, with_field)
+        try:
+            rows.append(evaluate_orientation(Trajectory(seen.t_ns, q), truth, align=align))
+        except ValueRangeError:  # it became NaN
+            rows.append(None)
+    return rows
+
+
+def means(rows: list[OrientationEvaluation]) -> str:
+    """Return mean total, heading and inclination, and the median total."""
+    if None in rows:
+        return f"{'NaN':>8}"
+    parts = [
+        statistics.fmean(getattr(row, f"{part}_deg") for row in rows)
+        for part in ("total", "heading", "inclination")
+    ]
+    median = statistics.median(row.total_deg for row in rows)
+    return " ".join(f"{value:8.2f}" for value in [*parts, median])
+
+
+def accuracy(trials: list[Trial], estimators: Mapping[str, Estimator], align: str, title: str,
+             *, with_field: bool) -> dict[str, list[OrientationEvaluation]]:  # fmt: skip
+    """Print one table of accuracy, and return what stands in it."""
+    print(f"\n{title}\n{'':22}    total  heading   incl.   median")
+    found = {}
+    for name, estimate in estimators.items():
+        found[name] = judge(estimate, trials, align, with_field=with_field, gridded=False)
+        print(f"{name:22} {means(found[name])}", flush=True)
+    return found
+
+
+def per_trial(trials: list[Trial], found: Mapping[str, list[OrientationEvaluation]]) -> None:
+    """Print the total error of each trial."""
+    print(f"\n{'':44}" + "".join(f"{name[-18:]:>20}" for name in found))
+    for i, trial in enumerate(trials):
+        cells = "".join(f"{rows[i].total_deg:20.2f}" for rows in found.values())
+        print(f"{trial.name:44}{cells}")
+
+
+def broken(trials: list[Trial], estimators: Mapping[str, Estimator], align: str, *,
+                with_field: bool) -> None:  # fmt: skip
+    """Print the total error where samples are missing or broken."""
+    recordings = [trial.series for trial in trials]
+    cases = {"clean": recordings}
+    cases |= {str(fault): list(with_faults(fault, recordings)) for fault in Fault}
+    print(f"\nBROAD, {'9' if with_field else '6'}D with faults: mean total; peers on a grid")
+    print(f"{'':22}" + "".join(f"{case:>12}" for case in cases))
+    for name, estimate in estimators.items():
+        cells = []
+        for left in cases.values():
+            pairs = [
+                Trial(t.name, series, surviving(t.truth, series))
+                for t, series in zip(trials, left, strict=True)
+            ]
+            rows = judge(estimate, pairs, align, with_field=with_field, gridded=name in PEERS)
+            cells.append(statistics.fmean(row.total_deg for row in rows))
+        print(f"{name:22}" + "".join(f"{cell:12.2f}" for cell in cells), flush=True)
+
+
+def rate_of(work: Callable[[], object], samples: int) -> float:
+    """Return samples a second: the median of some runs after one that compiles."""
+    work()
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return samples / statistics.median(times)
+
+
+def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
+    """Print samples a second, batch and stream, and ratios to vqf's batch."""
+    series, count = trial.series, len(trial.series)
+    gyr, acc, mag = arrays(series)
+    dt = 1.0 / series.rate_hz
+    batch: dict[str, Callable[[], object]] = {
+        "vqf": lambda: vqf.VQF(dt).updateBatch(gyr, acc, mag),
+        "vqf 6D": lambda: vqf.VQF(dt).updateBatch(gyr, acc),
+        "vqf full state": lambda: vqf.VQF(dt).updateBatchFullState(gyr, acc, mag),
+        "vqf offline": lambda: vqf.offlineVQF(gyr, acc, mag, dt),
+    }
+    batch |= {
+        f"strapdown {name}": (lambda estimate=estimate: estimate(series, True))  # noqa: FBT003 (as above)
+        for name, estimate in ours.items()
+    }
+    rates = {name: rate_of(work, count) for name, work in batch.items()}
+    print(f"\n{'batch, 9D':30} M samples/s  vqf = 1")
+    for name, rate in rates.items():
+        print(f"{name:30} {rate / 1e6:11.3f} {rate / rates[BASE]:8.2f}")
+    print(f"\n{'stream, a call a sample, 9D':30}   M calls/s  vqf batch = 1")
+    for name, work in streams(series).items():
+        rate = rate_of(work, STREAMED)
+        print(f"{name:30} {rate / 1e6:11.3f} {rate / rates[BASE]:8.2f}")
+
+
+def streams(series: ImuSeries) -> dict[str, Callable[[], object]]:
+    """Return what leads the first samples through each streaming filter."""
+    gyr, acc, mag = (list(column[:STREAMED].copy()) for column in arrays(series))
+    samples = [
+        ImuSample(*row) for row in zip(series.t_ns[:STREAMED].tolist(), gyr, acc, mag, strict=True)
+    ]
+
+    def ours(name: str) -> Callable[[], object]:
+        made = FILTERS[name]()
+
+        def run() -> None:
+            made.reset()
+            for sample in samples:
+                made.update(sample)
+
+        return run
+
+    def with_vqf() -> None:
+        made = vqf.VQF(1.0 / series.rate_hz)
+        for w, a, m in zip(gyr, acc, mag, strict=True):
+            made.update(w, a, m)
+            made.getQuat9D()
+
+    def with_fusion() -> None:
+        made, step = imufusion_made(series.rate_hz)
+        for w, a, m in zip(gyr, acc, mag, strict=True):
+            step(w, a, m)
+            made.get_quaternion()
+
+    return {"vqf": with_vqf, "imufusion": with_fusion} | {
+        f"strapdown {name}": ours(name) for name in FILTERS
+    }
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    default = os.environ.get("STRAPDOWN_DATA", "../shared/data")
+    parser.add_argument("--data", type=Path, default=Path(default))
+    parser.add_argument("--slow-peers", action="store_true", help="ahrs too: some minutes")
+    parser.add_argument("--only", nargs="*", help="names of our estimators; by default all")
+    parser.add_argument("--skip", nargs="*", default=[], help="faults, speed, peers")
+    options = parser.parse_args()
+
+    names = options.only or [*FILTERS, *(f"{name} smoothed" for name in SMOOTHERS)]
+    ours = {name: filtered(name) for name in names}
+    peers = {n: e for n, e in PEERS.items() if options.slow_peers or not n.startswith("ahrs")}
+    peers = {} if "peers" in options.skip else peers
+    both = peers | {f"strapdown {name}": estimate for name, estimate in ours.items()}
+
+    broad, rooms = load(options.data / "broad"), load(options.data / "tumvi")
+    found = accuracy(broad, both, "none", "BROAD, 9D [deg]", with_field=True)
+    per_trial(broad, found)
+    found = accuracy(broad, both, "heading", "BROAD, 6D [deg]", with_field=False)
+    per_trial(broad, found)
+    found = accuracy(rooms, both, "world", "TUM-VI rooms, 6D [deg]", with_field=False)
+    per_trial(rooms, found)
+    if "faults" not in options.skip:
+        quick = {n: e for n, e in both.items() if not n.startswith(("ahrs", "imufusion"))}
+        broken(broad, quick, "none", with_field=True)
+        broken(broad, quick, "heading", with_field=False)
+    if "speed" not in options.skip:
+        speed(broad[0], ours)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Orientation live: IMU messages of an autopilot in, its ATTITUDE_QUATERNION out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.bridges.fusion import LOOK_S
+from strapdown.bridges.mavlink.attitude import attitude_records_from_trajectory
+from strapdown.bridges.mavlink.conversion import series_from_records
+from strapdown.bridges.mavlink.messages import Kind, records_from_messages
+from strapdown.geometry import BodyFrame, WorldFrame
+from strapdown.series import Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.bridges.mavlink.link import MavlinkLink
+    from strapdown.bridges.mavlink.messages import WireMessage
+    from strapdown.estimation import OrientationFilter
+
+__all__ = ["IMU_KINDS", "fuse_link"]
+
+IMU_KINDS: Final = (Kind.HIL_SENSOR, Kind.HIGHRES_IMU)
+"""Messages that are fine enough to integrate."""
+
+
+def fuse_link(
+    source: MavlinkLink,
+    target: MavlinkLink | None,
+    orientation: OrientationFilter,
+    *,
+    goes_on: Callable[[], bool],
+    use_magnetic_field: bool = True,
+) -> Trajectory:
+    """Estimate orientation from HIGHRES_IMU or HIL_SENSOR as long as told to.
+
+    The first sender and kind that is heard is followed; others are left alone.
+
+    Parameters
+    ----------
+    source : MavlinkLink
+        Where IMU messages come from.
+    target : MavlinkLink, optional
+        Where an ATTITUDE_QUATERNION is sent for each of them.
+    orientation : OrientationFilter
+        Goes on from its state.
+    goes_on : callable
+        Asked before each wait, which lasts at most 0.2 s.
+    use_magnetic_field : bool
+        False leaves the magnetometer out.
+
+    Returns
+    -------
+    Trajectory
+        Everything that was estimated, NED from FRD; its stamps are those of the messages.
+    """
+    tracks, followed = [], None
+    while goes_on():
+        message = source.receive(LOOK_S)
+        if message is None:
+            continue
+        messages: list[WireMessage] = []
+        while message is not None:
+            who = (message.get_srcSystem(), message.get_srcComponent(), message.get_type())
+            followed = followed or (who if _is_imu(message) else None)
+            if who == followed:
+                messages.append(message)
+            message = source.receive(0.0)
+        if messages:
+            kind = Kind[messages[0].get_type()]
+            series = series_from_records(kind, records_from_messages(kind, messages))
+            result = orientation.run(
+                series.in_frames(world=WorldFrame.NED), use_magnetic_field=use_magnetic_field
+            )
+            tracks.append(result.trajectory())
+            if target is not None:
+                records = attitude_records_from_trajectory(
+                    tracks[-1], angular_velocity=series.angular_velocity - result.gyro_bias
+                )
+                target.send(Kind.ATTITUDE_QUATERNION, records)
+    return Trajectory.concatenate(tracks or [_nothing()])
+
+
+def _is_imu(message: WireMessage) -> bool:
+    return message.get_type() in {kind.name for kind in IMU_KINDS}
+
+
+def _nothing() -> Trajectory:
+    """Return a track without rows."""
+    rows = np.empty(0, np.int64)
+    return Trajectory(rows, np.empty((0, 4)), world=WorldFrame.NED, body=BodyFrame.FRD)

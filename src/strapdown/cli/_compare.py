@@ -1,0 +1,138 @@
+"""Every estimator on one recording: a table, and a picture."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from strapdown import plots
+from strapdown.cli._common import working
+from strapdown.errors import FormatError
+from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.evaluation import Alignment, evaluate_orientation
+from strapdown.geometry import WorldFrame
+from strapdown.units import RAD_PER_DEG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
+
+    from strapdown.estimation import OrientationResult
+    from strapdown.evaluation import OrientationEvaluation
+    from strapdown.formats import Recording
+    from strapdown.series import ImuSeries, Trajectory
+
+__all__ = ["Contest", "Row", "compare"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimator: what it found, how far off that is, and how long it took."""
+
+    name: str
+    result: OrientationResult
+    errors: OrientationEvaluation
+    seconds: float
+
+    @property
+    def samples_per_s(self) -> float:
+        """Samples a second, of a run after one that compiled."""
+        return len(self.result) / self.seconds if self.seconds > 0.0 else float("inf")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON holds it."""
+        return {
+            "filter": self.name,
+            "orientation_error": self.errors.to_dict(),
+            "samples_per_s": self.samples_per_s,
+            "uses_magnetic_field": self.result.uses_magnetic_field,
+            "report": self.result.report.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All estimators against a reference, or against the best of them where there is none."""
+
+    rows: tuple[Row, ...]
+    reference: Trajectory
+    against: str
+
+    def table(self) -> Table:
+        """Return the table for a person, best first."""
+        table = Table(
+            "estimator", "total", "heading", "inclination", "largest", "M samples/s",
+            box=None, pad_edge=False,
+        )  # fmt: skip
+        align = self.rows[0].errors.align
+        table.title = rf"against {self.against} \[deg RMS], alignment: {align}"
+        table.title_justify = "left"
+        for row in sorted(self.rows, key=lambda row: row.errors.total):
+            e = row.errors
+            largest = e.total_max / RAD_PER_DEG
+            figures = (e.total_deg, e.heading_deg, e.inclination_deg, largest)
+            cells = (f"{figure:.3f}" for figure in figures)
+            table.add_row(row.name, *cells, f"{row.samples_per_s / 1e6:.2f}")
+        return table
+
+    def figure(self, title: str) -> Figure:
+        """Return the picture of the errors over time."""
+        reference = self.reference.in_frames(world=WorldFrame.ENU)
+        tracks = {
+            row.name: row.result.trajectory().in_frames(world=WorldFrame.ENU, body=reference.body)
+            for row in self.rows
+        }
+        return plots.plot_comparison(
+            tracks,
+            reference,
+            removed={
+                row.name: (row.errors.removed_rotation, row.errors.removed_body_rotation)
+                for row in self.rows
+            },
+            title=f"{title}: estimators against {self.against}",
+        )
+
+
+def compare(
+    series: ImuSeries, recording: Recording, *, with_field: bool, align: Alignment | None
+) -> Contest:
+    """Run every filter and smoother, and judge each against the reference of the recording."""
+    results: dict[str, tuple[OrientationResult, float]] = {}
+    for name, estimator in _estimators():
+        with working(f"{name} over {len(series)} samples"):
+            estimator().run(series[:2], use_magnetic_field=with_field)  # compiles
+            made, start = estimator(), time.perf_counter()
+            result = made.run(series, use_magnetic_field=with_field)
+            results[name] = result, time.perf_counter() - start
+    uses_field = any(result.uses_magnetic_field for result, _ in results.values())
+    if (topic := recording.reference_topic()) is not None:
+        reference, against = recording.trajectory(topic), topic
+        align = align or (Alignment.NONE if uses_field else Alignment.HEADING)
+    elif SMOOTHERS:
+        against = f"{list(SMOOTHERS)[-1]} smoothed"
+        reference = results[against][0].trajectory()
+        align = align or Alignment.NONE
+    else:
+        raise FormatError("expected a reference to compare with, got none", path=recording.path)
+    rows = tuple(
+        Row(
+            each,
+            result,
+            evaluate_orientation(result.trajectory(), reference, align=align),
+            seconds,
+        )
+        for each, (result, seconds) in results.items()
+        if each != against
+    )
+    return Contest(rows, reference, against)
+
+
+def _estimators() -> Iterator[tuple[str, Any]]:
+    """Yield every filter and smoother under the name that a table has."""
+    yield from FILTERS.items()
+    for name, smoother in SMOOTHERS.items():
+        yield f"{name} smoothed", smoother

@@ -1,0 +1,100 @@
+"""``strapdown detect``: falls, impacts, stillness and faults in a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+import strapdown.formats as files
+from strapdown import plots
+from strapdown.cli._common import Force, Input, Topic, read_losses, working
+from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.detection import DETECTORS, Events
+from strapdown.errors import UnknownNameError
+from strapdown.formats._output import replacing
+from strapdown.units import NS_PER_S
+
+
+def detect(
+    source: Input,
+    *,
+    kind: Annotated[
+        str, typer.Option("--kind", help=f"Comma between: {', '.join(DETECTORS)}; by default all.")
+    ] = ",".join(DETECTORS),
+    topic: Topic = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The events, as JSON.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
+    ] = None,
+    force: Force = False,
+) -> Outcome:
+    """Find free falls, falls of people, impacts, stillness and faults of sensors.
+
+    Falls are judged with the preset for the waist: see the guide on detection for where the
+    sensor must sit. No detector is a medical device.
+
+    Exit code 3: done, and something was found.
+
+    Examples
+    --------
+    strapdown detect walk.csv
+
+    strapdown detect phone.mcap --kind free_fall,impact --picture drop.png
+
+    strapdown detect flight.ulg --kind clipping,stuck --output faults.json --json
+    """
+    names = [name.strip() for name in kind.split(",") if name.strip()]
+    for name in names:
+        if name not in DETECTORS:
+            raise UnknownNameError("detector", name, DETECTORS)
+    with working(f"reading {source}"):
+        recording = files.open(source, on_error="salvage")
+    series = recording.imu_series(topic)
+    events = Events.of([])
+    reports = {}
+    for name in names:
+        detector = DETECTORS[name]()
+        with working(f"{name} over {len(series)} samples"):
+            found = detector.run(series)
+        last = detector.finish()
+        events = events.merge(found, *([] if last is None else [Events.of([last])]))
+        reports[name] = detector.report.to_dict()
+    start_ns = int(series.t_ns.min()) if len(series) else 0
+    data = {"input": str(source), "detectors": reports, **events.to_dict()}
+    view = [*recording.report.notes, _table(events, start_ns) if len(events) else "nothing found"]
+    if output is not None:
+        _write(output, events, force=force)
+        view.append(f"wrote {output}: {len(events)} events")
+    if picture is not None:
+        title = f"{source.name}: {', '.join(names)}"
+        plots.save(plots.plot_events(series, events, title=title), picture, force=force)
+        view.append(f"wrote {picture}")
+    code = EXIT_LOSSY if len(events) else EXIT_OK
+    return Outcome(data, view, read_losses(recording.report), code=code)
+
+
+def _table(events: Events, start_ns: int) -> Table:
+    """Return the events for a person."""
+    table = Table(
+        "event", "start [s]", "duration [s]", "decided [s]", "figures", "flags",
+        box=None, pad_edge=False,
+    )  # fmt: skip
+    for event in events:
+        times = (event.t_start_ns - start_ns, event.t_end_ns - event.t_start_ns)
+        decided = f"+{(event.t_decided_ns - event.t_start_ns) / NS_PER_S:.3f}"
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in event.values.items())
+        cells = (f"{t / NS_PER_S:.3f}" for t in times)
+        table.add_row(event.kind, *cells, decided, figures, " ".join(sorted(event.flags)))
+    return table
+
+
+def _write(path: Path, events: Events, *, force: bool) -> None:
+    from json import dumps  # noqa: PLC0415 (only an output needs it)
+
+    with replacing(path, force=force) as partial:
+        partial.write_text(dumps(events.to_dict(), indent=2) + "\n", "utf-8")

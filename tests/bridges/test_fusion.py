@@ -1,0 +1,108 @@
+"""Orientation live, over topics and over MAVLink, is that of the whole recording."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from strapdown.bridges.fusion import fuse_topic
+from strapdown.bridges.mavlink import MavlinkLink, fuse_link
+from strapdown.estimation import FILTERS
+from strapdown.messages import Imu, Pose3D, conversion
+from strapdown.series import ImuSeries
+from strapdown.transport import Topic
+
+STEP_NS = 5_000_000
+
+
+@pytest.fixture
+def swing():
+    """Two seconds of a body that swings about its x axis."""
+    t_ns = np.arange(1, 401) * STEP_NS
+    angle = 0.5 * np.sin(t_ns * 1e-9)
+    rate = np.zeros((400, 3))
+    rate[:, 0] = 0.5 * np.cos(t_ns * 1e-9)
+    zero = np.zeros(400)
+    force = 9.81 * np.stack([zero, np.sin(angle), np.cos(angle)], axis=1)
+    return ImuSeries(t_ns, rate, force)
+
+
+def test_every_message_of_a_topic_is_answered_by_the_pose_of_the_whole_recording(swing):
+    expected = FILTERS["eskf"]().run(swing)
+    stop, reports = threading.Event(), []
+    with (
+        Topic(Imu, name="live/imu") as sender,
+        Topic(Imu, name="live/imu") as source,
+        Topic(Pose3D, name="live/pose") as target,
+        Topic(Pose3D, name="live/pose") as receiver,
+    ):
+
+        def work():
+            reports.append(fuse_topic(source, target, FILTERS["eskf"](), stop=stop))
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        poses = []
+        try:
+            for record in conversion.imu_from_series(swing):
+                sender.send(Imu.from_record(record))
+            while len(poses) < len(swing) and (pose := receiver.recv(timeout=60.0)) is not None:
+                poses.append(pose)
+        finally:
+            stop.set()
+            worker.join()
+    assert [pose.timestamp_ns for pose in poses] == swing.t_ns.tolist()
+    q = np.array([pose.orientation for pose in poses])
+    np.testing.assert_allclose(q, expected.q_world_from_body, rtol=0.0, atol=1e-12)
+    assert all(pose.x == pose.y == pose.z == 0.0 for pose in poses)
+    assert reports[0].samples == len(swing)
+
+
+def test_an_autopilot_hears_its_attitude_while_it_speaks(swing):
+    frd = swing.in_frames(world="NED", body="FRD")
+    stop, tracks = threading.Event(), []
+    with MavlinkLink(listen="127.0.0.1:0") as ear, MavlinkLink(listen="127.0.0.1:0") as mouth:
+        host, port = ear.address
+        back = "{}:{}".format(*mouth.address)
+
+        def work():
+            with MavlinkLink(to=back) as answers:
+                orientation = FILTERS["eskf"]()
+                tracks.append(
+                    fuse_link(ear, answers, orientation, goes_on=lambda: not stop.is_set())
+                )
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        heard = []
+        try:
+            with MavlinkLink(to=f"{host}:{port}") as autopilot:
+                autopilot.send_imu(frd, kind="HIGHRES_IMU", speed=float("inf"))
+                end = time.monotonic() + 60.0
+                while len(heard) < len(swing) and time.monotonic() < end:
+                    message = mouth.receive(0.5)
+                    if message is not None:
+                        heard.append(message)
+        finally:
+            stop.set()
+            worker.join()
+    assert {message.get_type() for message in heard} == {"ATTITUDE_QUATERNION"}
+    assert len(heard) == len(swing)
+    (track,) = tracks
+    assert track.t_ns.tolist() == swing.t_ns.tolist()
+    roll = 2.0 * np.arctan2(track.q_world_from_body[:, 0], track.q_world_from_body[:, 3])
+    truth = 0.5 * np.sin(swing.t_ns * 1e-9)
+    assert np.abs(np.sin(0.5 * (roll - truth))).max() < np.radians(1.0)
+    assert heard[-1].q2 == pytest.approx(track.q_world_from_body[-1, 0], abs=1e-6)
+
+
+def test_nothing_heard_is_an_empty_track():
+    with MavlinkLink(listen="127.0.0.1:0") as ear:
+        orientation = FILTERS["complementary"]()
+        asked = iter([True, False])
+        track = fuse_link(ear, None, orientation, goes_on=lambda: next(asked))
+    assert len(track) == 0
+    assert track.world == "NED"
