@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from strapdown.estimation import FILTERS
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import STANDARD_GRAVITY
 
@@ -39,7 +42,7 @@ def sensed(t_ns, attitude, angular_velocity):
     return series, Trajectory(t_ns, attitude.as_quat())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tumble():
     """Return a function of stamps: the readings and the truth of a tumbling sensor."""
 
@@ -50,7 +53,7 @@ def tumble():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def still():
     """Return a function of stamps and attitude: the readings and the truth of a still sensor."""
 
@@ -59,5 +62,25 @@ def still():
         attitude = Rotation.identity() if attitude is None else attitude
         held = Rotation.from_quat(np.tile(attitude.as_quat(), (t_ns.size, 1)))
         return sensed(t_ns, held, np.zeros((t_ns.size, 3)))
+
+    return make
+
+
+@pytest.fixture
+def made():
+    """Return a function that makes a filter by name with some parameters changed."""
+
+    def make(name, **changes):
+        return FILTERS[name](replace(FILTERS[name].DEFAULTS, **changes))
+
+    return make
+
+
+@pytest.fixture
+def ideal(made):
+    """Return a function that makes a filter by name for readings at instants, as ours are."""
+
+    def make(name, **changes):
+        return made(name, sample_kind="rate", **changes)
 
     return make

@@ -13,3 +13,9 @@ def test_what_was_left_out_is_a_loss():
     report = FilterReport(samples=10, duplicates=2)
     assert not report.lossless
     assert report.losses() == ["samples with a repeated stamp, left out: 2"]
+
+
+def test_a_sensor_that_stopped_for_long_is_named():
+    report = FilterReport(samples=10, silent_magnetic_field_ns=2_500_000_000)
+    assert report.lossless
+    assert str(report) == "10 samples, all used, magnetometer silent for up to 2.5 s"

@@ -17,6 +17,9 @@ from strapdown.errors import UnknownNameError
 from strapdown.formats._output import replacing
 from strapdown.units import NS_PER_S
 
+SHOWN = 2
+"""Figures of an event in the table; all are in the JSON."""
+
 
 def detect(
     source: Input,
@@ -87,7 +90,8 @@ def _table(events: Events, start_ns: int) -> Table:
     for event in events:
         times = (event.t_start_ns - start_ns, event.t_end_ns - event.t_start_ns)
         decided = f"+{(event.t_decided_ns - event.t_start_ns) / NS_PER_S:.3f}"
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in event.values.items())
+        shown = list(event.values.items())[:SHOWN]
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in shown)
         cells = (f"{t / NS_PER_S:.3f}" for t in times)
         table.add_row(event.kind, *cells, decided, figures, " ".join(sorted(event.flags)))
     return table

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strapdown.estimation.complementary import ComplementaryFilter, ComplementaryParams
+from strapdown.estimation.madgwick import MadgwickFilter, MadgwickParams
+from strapdown.estimation.mahony import MahonyFilter, MahonyParams
 from strapdown.estimation.result import (
     FilterReport,
     FilterState,
@@ -29,13 +31,21 @@ __all__ = [
     "FilterReport",
     "FilterState",
     "ImuSample",
+    "MadgwickFilter",
+    "MadgwickParams",
+    "MahonyFilter",
+    "MahonyParams",
     "OrientationEstimate",
     "OrientationFilter",
     "OrientationResult",
     "OrientationSmoother",
 ]
 
-FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {"complementary": ComplementaryFilter}
+FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {
+    "complementary": ComplementaryFilter,
+    "mahony": MahonyFilter,
+    "madgwick": MadgwickFilter,
+}
 """Every filter by name, with default parameters when called."""
 
 SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {}

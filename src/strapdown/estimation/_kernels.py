@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     step: Callable[..., None]  # the filter's own, bound when the loop is compiled
 
+BORROWS = True
+
 ORIENTATION: Final = 0
 BIAS: Final = 4
 BIAS_SIGMA: Final = 7

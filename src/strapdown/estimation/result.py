@@ -18,9 +18,10 @@ from strapdown._columns import (
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import WorldFrame
 from strapdown.series import Trajectory
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.estimation.self_calibration import SelfCalibration
@@ -61,8 +62,17 @@ class OrientationFilter(Protocol):
 class OrientationSmoother(Protocol):
     """The shape of what needs a whole recording; each also has ``params``."""
 
-    def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
-        """Return the orientation at every stamp, from the samples before and after it."""
+    def run(
+        self,
+        series: ImuSeries,
+        *,
+        use_magnetic_field: bool = True,
+        progress: Callable[[float], object] | None = None,
+    ) -> OrientationResult:
+        """Return the orientation at every stamp, from the samples before and after it.
+
+        ``progress`` is told the fraction that is done.
+        """
 
 
 @dataclass(frozen=True)
@@ -132,10 +142,24 @@ class FilterReport:
         }
         return [f"{what}: {count}" for what, count in counts.items() if count]
 
+    def silences(self) -> list[str]:
+        """Return one line for each sensor that was silent for more than a second."""
+        longest = {
+            "gyro": self.silent_angular_velocity_ns,
+            "accelerometer": self.silent_specific_force_ns,
+            "magnetometer": self.silent_magnetic_field_ns,
+        }
+        return [
+            f"{sensor} silent for up to {silent_ns / NS_PER_S:.1f} s"
+            for sensor, silent_ns in longest.items()
+            if silent_ns > NS_PER_S
+        ]
+
     def __str__(self) -> str:
-        gaps = f", {self.gaps} gaps in time up to {self.longest_gap_ns / 1e6:.1f} ms, bridged"
+        gaps = f"{self.gaps} gaps in time up to {self.longest_gap_ns / 1e6:.1f} ms, bridged"
         used = "; ".join(self.losses()) or "all used"
-        return f"{self.samples} samples, {used}" + gaps * bool(self.gaps)
+        parts = [f"{self.samples} samples", used, *[gaps] * bool(self.gaps), *self.silences()]
+        return ", ".join(parts)
 
     def to_dict(self) -> dict[str, int | bool]:
         """Return the counts and ``lossless``, as JSON holds them."""

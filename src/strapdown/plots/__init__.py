@@ -8,6 +8,7 @@ their peaks, because each pixel shows the smallest and the largest value behind 
 from strapdown.plots._axes import save
 from strapdown.plots.events import plot_events
 from strapdown.plots.health import plot_clipping, plot_spectrum, plot_timing, plot_vibration
+from strapdown.plots.odometry import plot_odometry
 from strapdown.plots.orientation import plot_comparison
 from strapdown.plots.recordings import plot_estimate, plot_recording, plot_track
 from strapdown.plots.simulation import plot_allan, plot_motion, plot_simulation
@@ -19,6 +20,7 @@ __all__ = [
     "plot_estimate",
     "plot_events",
     "plot_motion",
+    "plot_odometry",
     "plot_recording",
     "plot_simulation",
     "plot_spectrum",

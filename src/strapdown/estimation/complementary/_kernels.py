@@ -1,19 +1,17 @@
 """One sample into the complementary filter.
 
-The state goes on from the head that all filters share:
+The state goes on from that of the classical filters:
 
 =====  ===============  ==================================================================
 state  name             holds
 =====  ===============  ==================================================================
-29-31  SLOW_RATE        low-passed angular velocity [rad/s, body]
-32-34  SLOW_FORCE       low-passed specific force [m/s^2, body]
-35     REST             how long the sensor has been at rest [s]
-36-38  FORCE            mean specific force, first pole [m/s^2, world]
-39-41  UP               the same, second pole: the direction that is up
-42     UP_AGE           how long UP has been averaged [s]; -1 never
-43     FIELD_NORTH      horizontal part of the usual magnetic field [as measured]
-44     FIELD_UP         vertical part of it
-45     FIELD_AGE        how long heading has been averaged [s]; -1 never
+34-36  SLOW_RATE        low-passed angular velocity [rad/s, body]
+37-39  SLOW_FORCE       low-passed specific force [m/s^2, body]
+40     REST             how long the sensor has been at rest [s]
+41-43  FORCE            mean specific force, first pole [m/s^2, world]
+44-46  UP               the same, second pole: the direction that is up
+47     FIELD_NORTH      horizontal part of the usual magnetic field [as measured]
+48     FIELD_UP         vertical part of it
 =====  ===============  ==================================================================
 """
 
@@ -25,11 +23,9 @@ from typing import TYPE_CHECKING, Final
 from strapdown.estimation._kernels import (
     AT_REST,
     BIAS,
-    BRIDGE_S,
+    BIAS_SIGMA,
+    DISTURBED,
     DROPPED,
-    FRESH_HEAD,
-    OWN,
-    OWN_SETTINGS,
     START,
     approach,
     gain,
@@ -37,34 +33,53 @@ from strapdown.estimation._kernels import (
     normalise,
     opening_gain,
     orientation,
-    rotate_body,
     turn_world,
     usable,
 )
+from strapdown.estimation.classical._kernels import (
+    ACCEL_NOISE,
+    BIAS_SPREAD,
+    CLASSICAL,
+    CLASSICAL_SETTINGS,
+    FIELD_NOISE,
+    FRESH_CLASSICAL,
+    GYRO_NOISE,
+    HEADING_CROSS,
+    MIN_UP,
+    NORTH_AGE,
+    TILT_CROSS,
+    UP_AGE,
+    aged,
+    predict,
+    stands_for,
+    steepness,
+    tighten_heading,
+    tighten_tilt,
+    turn_body,
+    upward,
+)
 from strapdown.geometry._kernels import quaternion_exp, quaternion_rotate
+from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
-SLOW_RATE: Final = OWN
-SLOW_FORCE: Final = OWN + 3
-REST: Final = OWN + 6
-FORCE: Final = OWN + 7
-UP: Final = OWN + 10
-UP_AGE: Final = OWN + 13
-FIELD_NORTH: Final = OWN + 14
-FIELD_UP: Final = OWN + 15
-FIELD_AGE: Final = OWN + 16
-FRESH: Final = FRESH_HEAD + tuple(
-    -1.0 if i in (UP_AGE, FIELD_AGE) else 0.0 for i in range(OWN, FIELD_AGE + 1)
-)
+BORROWS = True
 
-TAU_ACC: Final = OWN_SETTINGS  # places in the settings
-TAU_MAG: Final = OWN_SETTINGS + 1
-BIAS_LIMIT: Final = OWN_SETTINGS + 2
+SLOW_RATE: Final = CLASSICAL
+SLOW_FORCE: Final = CLASSICAL + 3
+REST: Final = CLASSICAL + 6
+FORCE: Final = CLASSICAL + 7
+UP: Final = CLASSICAL + 10
+FIELD_NORTH: Final = CLASSICAL + 13
+FIELD_UP: Final = CLASSICAL + 14
+FRESH: Final = FRESH_CLASSICAL + 15 * (0.0,)
 
-LOOSE_S: Final = 0.5  # averaging time that is left after a hole
-MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
+TAU_ACC: Final = CLASSICAL_SETTINGS  # places in the settings
+TAU_MAG: Final = CLASSICAL_SETTINGS + 1
+BIAS_LIMIT: Final = CLASSICAL_SETTINGS + 2
+
+MOST_FORCE: Final = 16.0 * STANDARD_GRAVITY  # m/s^2, a usual range
 
 REST_RATE: Final = 2.0 * math.pi / 180.0  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
@@ -96,79 +111,54 @@ def step(
     s = intake(state, account, settings, t_ns, wx, wy, wz, ax, ay, az, mx, my, mz, clipped)
     if s.event == DROPPED:
         return
-    if s.event == START:
-        forget(state)
-    if s.hole > 0.0:
-        loosen(state)
-    x, y, z, w = orientation(state)
-    rotate_body(
-        state,
-        s.turn_x - s.dt * state[BIAS],
-        s.turn_y - s.dt * state[BIAS + 1],
-        s.turn_z - s.dt * state[BIAS + 2],
-    )
-    if s.has_force:
-        correct_tilt(state, min(s.force_wait, BRIDGE_S), ax, ay, az, settings[TAU_ACC])
+    before = orientation(state)
+    part = predict(state, settings, s)
+    if s.event == START or s.hole > 0.0:
+        state[REST] = 0.0
+    if s.has_force and not s.clipped & 56:
+        correct_tilt(state, settings, stands_for(state, s, s.force_wait), ax, ay, az)
     if s.has_field:
-        correct_heading(state, min(s.field_wait, BRIDGE_S), mx, my, mz, settings[TAU_MAG])
+        correct_heading(state, settings, stands_for(state, s, s.field_wait), mx, my, mz)
     if s.has_rate and s.has_force:
-        learn_bias(state, s.dt, wx, wy, wz, ax, ay, az, settings[BIAS_LIMIT])
-    normalise(state, x, y, z, w)
-
-
-def forget(state: FloatArray) -> None:
-    """Let the next usable samples set tilt and heading anew; what was calibrated stays."""
-    state[REST] = 0.0
-    state[UP_AGE] = -1.0
-    state[FIELD_AGE] = -1.0
-
-
-def loosen(state: FloatArray) -> None:
-    """After a hole in the rates: what happened in it is lost, so average anew."""
-    state[REST] = 0.0
-    state[UP_AGE] = min(state[UP_AGE], LOOSE_S)
-    state[FIELD_AGE] = min(state[FIELD_AGE], LOOSE_S)
+        learn_bias(state, settings, s.dt, wx, wy, wz, ax, ay, az)
+    turn_body(state, s, 1.0 - part)
+    normalise(state, *before)
 
 
 def correct_tilt(
-    state: FloatArray, wait: float, ax: float, ay: float, az: float, tau: float
+    state: FloatArray, settings: FloatArray, wait: float, ax: float, ay: float, az: float
 ) -> None:
     """Turn the world by the smallest rotation that brings the mean specific force up.
 
     The mean is a vector mean in world axes: the accelerations of a motion that stays in
     place average out, as they would not in directions (D. Laidig, T. Seel, "VQF",
-    Information Fusion 91, 2023). Two equal poles delay it by ``tau`` together.
+    Information Fusion 91, 2023). Two equal poles delay it by ``tau`` together. What
+    exceeds the usual range of accelerometers is an impact, and counts as that range.
     """
-    age, pole = state[UP_AGE], 0.5 * tau
-    approach(
-        state,
-        FORCE,
-        opening_gain(age, wait, pole),
-        *quaternion_rotate(*orientation(state), ax, ay, az),
-    )
+    age, tau = state[UP_AGE], settings[TAU_ACC]
+    pole = 0.5 * tau
+    part = opening_gain(age, wait, pole)
+    bound = MOST_FORCE / max(math.sqrt(ax * ax + ay * ay + az * az), MOST_FORCE)
+    x, y, z = quaternion_rotate(*orientation(state), ax, ay, az)
+    approach(state, FORCE, part, bound * x, bound * y, bound * z)
     second = gain(wait, pole) if age >= tau else 1.0
     approach(state, UP, second, state[FORCE], state[FORCE + 1], state[FORCE + 2])
     state[UP_AGE] = aged(age, wait)
+    noise = settings[ACCEL_NOISE] / STANDARD_GRAVITY
+    tighten_tilt(state, opening_gain(age, wait, tau), noise, wait)
     x, y, z = state[UP], state[UP + 1], state[UP + 2]
-    norm = math.sqrt(x * x + y * y + z * z)
-    if norm < MIN_UP:
-        return
-    w = norm + z
-    scale = math.sqrt(x * x + y * y + w * w)
-    if scale > 1e-12 * norm:
-        turn_with_world(state, y / scale, -x / scale, 0.0, w / scale)
-    else:
-        turn_with_world(state, 1.0, 0.0, 0.0, 0.0)
+    if x * x + y * y + z * z > MIN_UP**2:
+        turn_with_world(state, *upward(1.0, x, y, z))
 
 
 def correct_heading(
-    state: FloatArray, wait: float, mx: float, my: float, mz: float, tau: float
+    state: FloatArray, settings: FloatArray, wait: float, mx: float, my: float, mz: float
 ) -> None:
     """Turn the world about the vertical so that the horizontal field comes to point north.
 
     A field that differs from the usual one in strength or dip is disturbed and counts less.
     """
-    age = state[FIELD_AGE]
+    age = state[NORTH_AGE]
     east, north, up = quaternion_rotate(*orientation(state), mx, my, mz)
     level = math.hypot(east, north)
     memory = opening_gain(age, wait, FIELD_MEMORY_S)
@@ -177,13 +167,16 @@ def correct_heading(
     usual = state[FIELD_NORTH] ** 2 + state[FIELD_UP] ** 2
     strange = (level - state[FIELD_NORTH]) ** 2 + (up - state[FIELD_UP]) ** 2
     trust = FIELD_TOLERANCE**2 * usual / (FIELD_TOLERANCE**2 * usual + strange)
-    angle = trust * opening_gain(age, wait, tau) * math.atan2(east, north)
-    state[FIELD_AGE] = aged(age, wait)
-    turn_with_world(state, *quaternion_exp(0.0, 0.0, 0.5 * angle))
+    part = trust * opening_gain(age, wait, settings[TAU_MAG])
+    state[DISTURBED] = trust < 0.5
+    state[NORTH_AGE] = aged(age, wait)
+    turn_with_world(state, *quaternion_exp(0.0, 0.0, 0.5 * part * math.atan2(east, north)))
+    tighten_heading(state, part, settings[FIELD_NOISE], wait, steepness(level, up))
 
 
 def learn_bias(
     state: FloatArray,
+    settings: FloatArray,
     dt: float,
     wx: float,
     wy: float,
@@ -191,7 +184,6 @@ def learn_bias(
     ax: float,
     ay: float,
     az: float,
-    limit: float,
 ) -> None:
     """At rest, found as VQF finds it, what the gyro still reads is its bias."""
     smooth = gain(dt, REST_SMOOTHING_S) if state[UP_AGE] > 0.0 else 1.0
@@ -204,11 +196,20 @@ def learn_bias(
         + (ay - state[SLOW_FORCE + 1]) ** 2
         + (az - state[SLOW_FORCE + 2]) ** 2
     )
-    still = shake < REST_RATE**2 and jolt < REST_FORCE**2 and usable(bx, by, bz, limit)
+    still = (
+        shake < REST_RATE**2 and jolt < REST_FORCE**2 and usable(bx, by, bz, settings[BIAS_LIMIT])
+    )
     state[REST] = min(state[REST] + dt, REST_AFTER_S) if still else 0.0
     state[AT_REST] = state[REST] >= REST_AFTER_S
     if state[REST] >= REST_AFTER_S:
-        approach(state, BIAS, gain(dt, BIAS_S), bx, by, bz)
+        part = gain(dt, BIAS_S)
+        approach(state, BIAS, part, bx, by, bz)
+        state[BIAS_SPREAD] *= (1.0 - part) ** 2
+        state[BIAS_SPREAD] += part * settings[GYRO_NOISE] ** 2 / BIAS_S
+        state[TILT_CROSS] *= 1.0 - part
+        state[HEADING_CROSS] *= 1.0 - part
+    for k in range(3):
+        state[BIAS_SIGMA + k] = math.sqrt(state[BIAS_SPREAD])
 
 
 def turn_with_world(state: FloatArray, x: float, y: float, z: float, w: float) -> None:
@@ -218,7 +219,3 @@ def turn_with_world(state: FloatArray, x: float, y: float, z: float, w: float) -
         state[at], state[at + 1], state[at + 2] = quaternion_rotate(
             x, y, z, w, state[at], state[at + 1], state[at + 2]
         )
-
-
-def aged(age: float, wait: float) -> float:
-    return age + wait if age >= 0.0 else 0.0

@@ -1,0 +1,117 @@
+"""``strapdown odometry``: where an IMU went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+import strapdown.formats as files
+from strapdown import plots
+from strapdown.cli._common import Force, Input, Topic, progress_bar, read_losses, working
+from strapdown.cli._outcome import Outcome
+from strapdown.estimation.foot import FootNavigator
+from strapdown.estimation.navigation import StrapdownNavigator
+from strapdown.evaluation import closing_error
+from strapdown.formats import Recording
+
+if TYPE_CHECKING:
+    from strapdown.estimation.foot import FootResult
+    from strapdown.estimation.navigation import NavigationResult
+    from strapdown.series import ImuSeries
+
+
+def odometry(
+    source: Input,
+    *,
+    foot: Annotated[
+        bool, typer.Option("--foot", help="Worn on a foot: each stance stops the drift.")
+    ] = False,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="With --foot: use what comes after each instant too.")
+    ] = False,
+    topic: Topic = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The track: .csv, .tum, .mcap, ...")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
+    ] = None,
+    force: Force = False,
+) -> Outcome:
+    """Estimate attitude, velocity and position from angular velocity and specific force.
+
+    The recording begins at rest; there the origin is. On a foot the drift is a few parts in a
+    hundred of the way; anywhere else position is lost within seconds, and the printed sigma
+    says how far.
+
+    Examples
+    --------
+    strapdown odometry walk.csv --foot --output track.tum
+
+    strapdown odometry walk.csv --foot --smooth --output track.csv --picture track.png
+
+    strapdown odometry flight.ulg --output dead_reckoning.mcap --json
+    """
+    if smooth and not foot:
+        raise typer.BadParameter("expected --foot with --smooth", param_hint="'--smooth'")
+    with working(f"reading {source}"):
+        recording = files.open(source, on_error="salvage")
+    series = recording.imu_series(topic)
+    view: list[Any] = [*recording.report.notes]
+    data: dict[str, Any] = {"input": str(source)}
+    result: NavigationResult
+    if foot:
+        result = walked = _walked(series, smooth=smooth)
+        data["gait"] = _gait(walked)
+        view.append(str(walked.gait()))
+    else:
+        with working(f"navigating over {len(series)} samples"):
+            result = StrapdownNavigator().run(series)
+    track = result.trajectory()
+    whole, plane = closing_error(track)
+    sigma = _sigma(result)
+    data |= {
+        "output": None if output is None else str(output),
+        "frames": {"world": str(track.world), "body": str(track.body)},
+        "end_to_start_m": whole,
+        "end_to_start_plane_m": plane,
+        "end_sigma_m": sigma,
+        "report": result.report.to_dict(),
+    }
+    ends = f"from start to end: {plane:.3f} m in the plane, {whole:.3f} m in space"
+    view += [f"{ends}; sigma at the end {sigma:.3g} m", str(result.report)]
+    lost = [*read_losses(recording.report), *result.report.losses()]
+    if output is not None:
+        product = Recording(trajectories={"odometry": track})
+        lost += files.write(output, product, force=force).lost
+        view.append(f"wrote {output}: {len(track)} poses")
+    if picture is not None:
+        with working("drawing"):
+            plots.save(plots.plot_odometry(track, title=source.name), picture, force=force)
+        view.append(f"wrote {picture}")
+    return Outcome(data, view, lost)
+
+
+def _walked(series: ImuSeries, *, smooth: bool) -> FootResult:
+    with progress_bar(f"walking over {len(series)} samples") as progress:
+        return FootNavigator().run(series, smooth=smooth, progress=progress)
+
+
+def _gait(walked: FootResult) -> dict[str, Any]:
+    """Return the strides as JSON holds them."""
+    gait = walked.gait()
+    columns = ("stride_length", "duration", "clearance", "cadence", "height_change")
+    medians = {
+        name: float(np.median(getattr(gait, name))) if len(gait) else None for name in columns
+    }
+    return {"strides": len(gait), "distance_m": gait.distance, "median": medians}
+
+
+def _sigma(result: NavigationResult) -> float:
+    """Return the standard deviation of the last position [m]."""
+    if not len(result):
+        return float("nan")
+    return float(np.sqrt(np.trace(result.pose_covariance()[-1, :3, :3])))

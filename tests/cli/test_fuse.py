@@ -1,0 +1,163 @@
+"""``strapdown fuse`` with every estimator, compared, smoothed and live."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from typer.testing import CliRunner
+
+import strapdown
+from strapdown.bridges.mavlink import MavlinkLink
+from strapdown.cli._app import app
+from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.simulation import simulate
+
+runner = CliRunner()
+
+
+def run(*arguments):
+    return runner.invoke(app, ["fuse", *map(str, arguments)])
+
+
+def run_json(*arguments):
+    done = run(*arguments, "--json")
+    return json.loads(done.stdout), done
+
+
+@pytest.fixture(scope="module")
+def flight():
+    """Twenty seconds of a consumer IMU that wanders, and the truth."""
+    return simulate("wander", "MPU-6050", 20.0, rate_hz=100, seed=3)
+
+
+@pytest.fixture(scope="module")
+def recorded(flight, tmp_path_factory):
+    path = tmp_path_factory.mktemp("flight") / "flight.mcap"
+    recording = strapdown.Recording(
+        imu={"imu/data": flight.samples.series()}, trajectories={"truth/pose": flight.truth}
+    )
+    strapdown.write(path, recording)
+    return path
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_every_filter_writes_attitude_near_the_truth(recorded, tmp_path, name):
+    data, done = run_json(recorded, "--filter", name, "--output", tmp_path / "attitude.tum")
+    assert done.exit_code in {0, 3}
+    assert data["filter"] == name
+    assert data["orientation_error"]["inclination_deg"] < 3.0
+    assert len(strapdown.open(tmp_path / "attitude.tum").trajectory()) == data["attitudes"]
+
+
+@pytest.mark.parametrize("name", SMOOTHERS)
+def test_every_smoother_writes_attitude_and_a_picture(recorded, tmp_path, name):
+    picture = tmp_path / "attitude.png"
+    data, done = run_json(recorded, "--filter", name, "--smooth", "--picture", picture)
+    assert done.exit_code in {0, 3}
+    assert data["filter"] == f"{name} smoothed"
+    assert data["output"] is None
+    assert data["orientation_error"]["inclination_deg"] < 2.0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_comparison_has_every_estimator_and_draws_them(recorded, tmp_path):
+    picture = tmp_path / "filters.png"
+    data, done = run_json(recorded, "--compare", "--picture", picture)
+    assert done.exit_code in {0, 3}
+    names = [row["filter"] for row in data["estimators"]]
+    assert names == [*FILTERS, *(f"{name} smoothed" for name in SMOOTHERS)]
+    assert data["reference"] == "truth/pose"
+    assert all(row["samples_per_s"] > 0.0 for row in data["estimators"])
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    view = run(recorded, "--compare").stdout
+    assert all(name in view for name in names)
+
+
+def test_without_a_reference_estimators_are_compared_with_the_best_smoother(flight, tmp_path):
+    strapdown.write(tmp_path / "imu.mcap", flight.samples.series())
+    data, done = run_json(tmp_path / "imu.mcap", "--compare")
+    assert done.exit_code in {0, 3}
+    assert data["reference"] == "eskf smoothed"
+    assert "eskf smoothed" not in [row["filter"] for row in data["estimators"]]
+
+
+def test_another_alignment_is_taken_as_told(recorded):
+    data, _ = run_json(recorded, "--compare", "--align", "world")
+    assert {row["orientation_error"]["align"] for row in data["estimators"]} == {"world"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--filter", "mahony", "--smooth", "--output", "a.tum"], "there is no smoother"),
+        (["--filter", "kalman", "--output", "a.tum"], "there is no filter 'kalman'"),
+    ],
+)
+def test_what_does_not_exist_is_one_line(recorded, arguments, words):
+    done = run(recorded, *arguments)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["flight.mcap"], ["flight.mcap", "--live", "14550"]])
+def test_half_a_command_is_a_usage_error(arguments):
+    assert run(*arguments).exit_code == 2
+
+
+def test_live_attitude_goes_back_and_into_a_file(tmp_path):
+    t_ns = np.arange(1, 201) * 5_000_000
+    tilt = Rotation.from_euler("x", 30.0, degrees=True)
+    series = strapdown.ImuSeries(
+        t_ns,
+        np.zeros((200, 3)),
+        np.tile(tilt.inv().apply([0.0, 0.0, 9.81]), (200, 1)),
+    ).in_frames(world="NED", body="FRD")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    answers, stop = [], threading.Event()
+    with MavlinkLink(listen="127.0.0.1:0") as ear:
+
+        def talk():
+            with MavlinkLink(to=f"127.0.0.1:{port}") as mouth:
+                while not stop.is_set():
+                    mouth.send_imu(series, kind="HIGHRES_IMU", speed=float("inf"))
+                    stop.wait(0.1)
+
+        def listen():
+            while not stop.is_set():
+                if (message := ear.receive(0.1)) is not None:
+                    answers.append(message)
+
+        threads = [threading.Thread(target=work) for work in (talk, listen)]
+        for thread in threads:
+            thread.start()
+        try:
+            data, done = run_json(
+                *("--live", f"127.0.0.1:{port}", "--to", "{}:{}".format(*ear.address)),
+                *("--duration", "8", "--filter", "complementary"),
+                *("--output", tmp_path / "live.tum"),
+            )
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    assert done.exit_code in {0, 3}, done.output
+    assert data["attitudes"] >= 200
+    track = strapdown.open(tmp_path / "live.tum").trajectory()
+    assert len(track) == data["attitudes"]
+    assert {answer.get_type() for answer in answers} == {"ATTITUDE_QUATERNION"}
+    roll = 2.0 * np.arctan2(abs(answers[-1].q2), abs(answers[-1].q1))
+    assert np.degrees(roll) == pytest.approx(30.0, abs=0.1)
+
+
+def test_silence_is_one_line():
+    done = run("--live", "127.0.0.1:0", "--duration", "0.3")
+    assert done.exit_code == 1
+    assert "heard none" in done.stderr
