@@ -17,6 +17,7 @@ import numpy as np
 
 from strapdown.evaluation import drift_errors, strapdown_drift, true_states
 from strapdown.geometry import quaternion
+from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, quaternion_rotate
 from strapdown.integration.navigation import NavigationStart, Place, mechanise
 from strapdown.series import ImuSeries, Trajectory
 
@@ -59,18 +60,20 @@ def strapdown(imu: ImuSeries, start: NavigationStart) -> Trajectory:
 
 def mid_point(imu: ImuSeries, start: NavigationStart) -> Trajectory:
     """Return the track by means of neighbours, turned by the attitude in the middle."""
-    q, v, p = start.q_world_from_body, start.velocity_world, start.position_world
+    q, v, p = start.for_kernels()
     dt = np.diff(imu.t_ns) * 1e-9
     rate = 0.5 * (imu.angular_velocity[1:] + imu.angular_velocity[:-1])
     force = 0.5 * (imu.specific_force[1:] + imu.specific_force[:-1])
-    halves = quaternion.from_rotation_vector(0.5 * rate * dt[:, None])
+    quarters = 0.25 * rate * dt[:, None]
     attitudes, track = [q], [p]
-    for h, half, f in zip(dt, halves, force, strict=True):
-        middle = quaternion.multiply(q, half)
-        a = quaternion.rotate(middle, f) - [0.0, 0.0, GRAVITY]
-        q = quaternion.multiply(middle, half)
-        p = p + v * h + 0.5 * a * h**2
-        v = v + a * h
+    for h, quarter, f in zip(dt.tolist(), quarters.tolist(), force.tolist(), strict=True):
+        half = quaternion_exp(*quarter)
+        middle = quaternion_multiply(*q, *half)
+        x, y, z = quaternion_rotate(*middle, *f)
+        a = (x, y, z - GRAVITY)
+        q = quaternion_multiply(*middle, *half)
+        p = tuple(p[k] + v[k] * h + 0.5 * a[k] * h**2 for k in range(3))
+        v = tuple(v[k] + a[k] * h for k in range(3))
         attitudes.append(q)
         track.append(p)
     return Trajectory(imu.t_ns, attitudes, position_world=track)

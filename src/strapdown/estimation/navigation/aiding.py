@@ -1,0 +1,220 @@
+"""What a navigator can be told about its motion, and how far that is believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from strapdown._checks import as_finite, as_floats
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.estimation._kernels import BIAS, ORIENTATION, RATE
+from strapdown.estimation.navigation import _kernels as errors
+from strapdown.estimation.navigation.memory._kernels import FORCE
+from strapdown.geometry import quaternion
+from strapdown.integration.navigation._kernels import gravity_at
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from strapdown._typing import ArrayLike, FloatArray
+    from strapdown.integration.navigation._kernels import Earth
+
+__all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
+
+Kind = Literal["position", "velocity", "zero_rate", "heading", "gravity"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+Frame = Literal["world", "body"]
+
+
+class AidingResult(NamedTuple):
+    """What became of an aiding.
+
+    Parameters
+    ----------
+    t_ns : int
+        Its stamp [ns].
+    kind : str
+        What it told.
+    nis : float
+        Normalised innovation squared: chi-square with ``dof`` degrees of freedom where the
+        model is right.
+    dof : int
+        How many numbers it told.
+    accepted : bool
+        False: it has changed nothing, because it was beyond the gate, or came before the
+        navigator had aligned itself.
+    """
+
+    t_ns: int
+    kind: Kind
+    nis: float
+    dof: int
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Aiding:
+    """A measurement from outside, at its own time.
+
+    Make one with :meth:`position` and the other methods named after what is told.
+
+    Parameters
+    ----------
+    t_ns : int
+        When it holds [ns].
+    kind : str
+        What it tells.
+    value : (M,)
+        M numbers; none are needed where they are known to be zero.
+    covariance : (M, M)
+        Of their errors.
+    frame : {"world", "body"}
+        The axes of a velocity.
+    """
+
+    t_ns: int
+    kind: Kind
+    value: FloatArray
+    covariance: FloatArray
+    frame: Frame = "world"
+
+    @classmethod
+    def position(cls, t_ns: int, position: ArrayLike, covariance: ArrayLike) -> Self:
+        """Tell the position [m, world ENU].
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        position : (3,)
+            [m, world].
+        covariance : (3, 3), (3,) or float
+            [m^2]; a vector is the diagonal, a number the variance of each axis.
+        """
+        return cls(t_ns, "position", _vector(position, "position"), _covariance(covariance, 3))
+
+    @classmethod
+    def velocity(
+        cls, t_ns: int, velocity: ArrayLike, covariance: ArrayLike, frame: Frame = "world"
+    ) -> Self:
+        """Tell the velocity [m/s], in the axes of the world (ENU) or of the body (FLU).
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        velocity : (3,)
+            [m/s].
+        covariance : (3, 3), (3,) or float
+            [m^2/s^2], in the same axes.
+        frame : {"world", "body"}
+            Wheels and zero sideways slip speak in the axes of the body.
+        """
+        if frame not in {"world", "body"}:
+            raise UnknownNameError("frame of a velocity", frame, ["world", "body"])
+        value = _vector(velocity, "velocity")
+        return cls(t_ns, "velocity", value, _covariance(covariance, 3), frame)
+
+    @classmethod
+    def zero_velocity(cls, t_ns: int, sigma: float = 0.01) -> Self:
+        """Tell that the body does not move, within ``sigma`` [m/s]."""
+        return cls.velocity(t_ns, (0.0, 0.0, 0.0), sigma**2)
+
+    @classmethod
+    def zero_rate(cls, t_ns: int, sigma: float = 0.005) -> Self:
+        """Tell that the body does not turn: the gyro reads its bias, within ``sigma`` [rad/s]."""
+        return cls(t_ns, "zero_rate", np.zeros(3), _covariance(sigma**2, 3))
+
+    @classmethod
+    def heading(cls, t_ns: int, heading: float, sigma: float) -> Self:
+        """Tell where the forward axis points.
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        heading : float
+            Its angle from east towards north [rad].
+        sigma : float
+            [rad].
+        """
+        value = as_finite([heading], "heading", (1,))
+        return cls(t_ns, "heading", value, _covariance(sigma**2, 1))
+
+    @classmethod
+    def gravity(cls, t_ns: int, sigma: float = 0.05) -> Self:
+        """Tell that the accelerometer feels gravity alone, within ``sigma`` [m/s^2]."""
+        return cls(t_ns, "gravity", np.zeros(3), _covariance(sigma**2, 3))
+
+    def rows(self, state: FloatArray, earth: Earth) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return rows (M, 15), residuals (M,) and variances (M,) of independent errors."""
+        R = quaternion.to_matrix(state[ORIENTATION : ORIENTATION + 4])
+        rows = np.zeros((len(self.value), errors.SIZE))
+        if self.kind == "position":
+            rows[:, :3] = np.eye(3)
+            residual = self.value - state[errors.POSITION : errors.POSITION + 3]
+        elif self.kind == "velocity":
+            velocity = state[errors.VELOCITY : errors.VELOCITY + 3]
+            if self.frame == "body":
+                # R_true^T v_true = R^T (v + dv - phi x v)
+                rows[:, 3:6], rows[:, 6:9] = R.T, R.T @ _skew(velocity)
+                residual = self.value - R.T @ velocity
+            else:
+                rows[:, 3:6] = np.eye(3)
+                residual = self.value - velocity
+        elif self.kind == "zero_rate":
+            spin = np.array([0.0, earth.rate_north, earth.rate_up])
+            rows[:, 6:9], rows[:, 12:15] = R.T @ _skew(spin), np.eye(3)
+            residual = state[RATE : RATE + 3] - R.T @ spin - state[BIAS : BIAS + 3]
+        elif self.kind == "gravity":
+            x, y, z = state[errors.POSITION : errors.POSITION + 3].tolist()
+            up = -np.array(gravity_at(earth, (x, y, z)))
+            bias = state[errors.ACCEL_BIAS : errors.ACCEL_BIAS + 3]
+            rows[:, 6:9], rows[:, 9:12] = R.T @ _skew(up), np.eye(3)
+            residual = state[FORCE : FORCE + 3] - bias - R.T @ up
+        else:
+            x, y, z = R[:, 0].tolist()
+            rows[0, 6:9] = errors.heading_row(x, y, z)
+            residual = (self.value - math.atan2(y, x) + math.pi) % (2.0 * math.pi) - math.pi
+        return _whitened(rows, residual, self.covariance)
+
+
+def _whitened(
+    rows: FloatArray, residual: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the same numbers, combined so that their errors are independent."""
+    variances, axes = np.linalg.eigh(covariance)
+    return axes.T @ rows, axes.T @ residual, variances
+
+
+def _vector(value: ArrayLike, name: str) -> FloatArray:
+    vector = as_finite(value, name, (3,))
+    if vector.ndim != 1:
+        raise ShapeError(f"expected {name} of shape (3,), got {vector.shape}")
+    return vector
+
+
+def _covariance(value: ArrayLike, size: int) -> FloatArray:
+    covariance = as_floats(value, "covariance", ())
+    if covariance.ndim < 2:
+        covariance = covariance * np.eye(size)
+    if covariance.shape != (size, size):
+        raise ShapeError(
+            f"expected a covariance of shape ({size}, {size}), ({size},) or a variance,"
+            f" got {np.shape(value)}"
+        )
+    if not np.isfinite(covariance).all() or not (
+        np.allclose(covariance, covariance.T) and np.linalg.eigvalsh(covariance)[0] > 0.0
+    ):
+        raise ValueRangeError(
+            f"expected a symmetric, positive definite covariance, got {covariance.tolist()}"
+        )
+    return covariance
+
+
+def _skew(v: FloatArray) -> FloatArray:
+    """Return the matrix of v x."""
+    return np.asarray(np.cross(np.eye(3), v))

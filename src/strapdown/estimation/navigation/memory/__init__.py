@@ -1,0 +1,1 @@
+"""What the strapdown navigator remembers."""

@@ -1,0 +1,342 @@
+"""The strapdown navigator: inertial navigation with fifteen errors, and aiding at any time."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right, insort
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.estimation import _kernels as head
+from strapdown.estimation.navigation.aiding import Aiding, AidingResult
+from strapdown.estimation.navigation.core import NOT_MEASURED, Core, IncrementRows, SampleRows
+from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.result import NavigationEstimate, result_of_rows
+from strapdown.estimation.result import FilterReport, FilterState
+from strapdown.integration.navigation import Place
+from strapdown.series import ImuSeries
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from strapdown._typing import ArrayLike, FloatArray, IntArray
+    from strapdown.estimation.navigation.aiding import Frame
+    from strapdown.estimation.navigation.params import NavigatorStart
+    from strapdown.estimation.navigation.result import NavigationResult
+    from strapdown.samples import ImuSample
+    from strapdown.series import Increments
+
+__all__ = ["StrapdownNavigator"]
+
+_NAME = "strapdown-navigator"
+_NO_SAMPLE = (*NOT_MEASURED * 3, 0)
+
+
+class _Past(NamedTuple):
+    """A sample, and the state after it."""
+
+    t_ns: int
+    sample: tuple[float, ...]
+    state: FloatArray
+
+
+class StrapdownNavigator:
+    """Inertial navigation: attitude, velocity and position from an IMU, aided from outside.
+
+    Attitude, velocity and position are integrated with coning and sculling; an error-state
+    Kalman filter over fifteen errors carries their covariance, and corrects them and the
+    biases of both sensors wherever something else is known: that the sensor rests, a position,
+    a velocity, a heading. Such an aiding holds at its own time: one that comes late is put
+    where it belongs, and what came since is done again. What does not fit is refused.
+
+    The start is at rest: for ``align_for`` seconds the sensor gives tilt and gyro bias, and
+    the origin is where it rests. Another start is given as ``start``.
+
+    Without aiding, consumer sensors give position for seconds only.
+
+    Samples in which both sensors measured (or two of one stamp that complement each other)
+    are integrated; others are bridged by the trapezoid, holes with a covariance that says that
+    nobody knows what happened in them.
+
+    Parameters
+    ----------
+    params : NavigatorParams, optional
+    start : NavigatorStart, optional
+        By default the navigator aligns itself at rest.
+    place : Place, optional
+        The world; by default a flat Earth of standard gravity.
+    compiled : bool, optional
+        False runs the kernels as ordinary Python: the same numbers, slower.
+
+    References
+    ----------
+    J. Sola, "Quaternion kinematics for the error-state Kalman filter", arXiv:1711.02508, 2017.
+    P. D. Groves, "Principles of GNSS, Inertial, and Multisensor Integrated Navigation
+    Systems", 2nd ed., 2013, chapters 5 and 14.
+
+    Examples
+    --------
+    >>> from strapdown.estimation import ImuSample
+    >>> navigator = StrapdownNavigator()
+    >>> for k in range(400):
+    ...     estimate = navigator.update(ImuSample(k * 5_000_000, (0, 0, 0), (0, 0, 9.80665)))
+    >>> navigator.aid_zero_velocity().accepted
+    True
+    >>> bool(abs(estimate.position_world).max() < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        params: NavigatorParams | None = None,
+        *,
+        start: NavigatorStart | None = None,
+        place: Place | None = None,
+        compiled: bool = True,
+    ) -> None:
+        self.params = params or NavigatorParams()
+        self._fresh = start.values(self.params) if start else memory.FRESH
+        self._core = Core(self.params, place or Place(), compile_kernels=compiled)
+        self.reset()
+
+    def reset(self, state: FilterState | None = None) -> None:
+        """Go back to a saved state, or to the beginning; report and buffer start anew.
+
+        Raises
+        ------
+        UnknownNameError
+            The state belongs to another filter.
+        ShapeError
+            The state has not the length of this one's.
+        """
+        state = state or FilterState(_NAME, 0, self._fresh)
+        if state.filter != _NAME:
+            raise UnknownNameError("state of this filter", state.filter, [_NAME])
+        if len(state.values) != len(memory.FRESH):
+            raise ShapeError(
+                f"expected a state of {len(memory.FRESH)} values, got {len(state.values)}"
+            )
+        self._core.state = np.array(state.values)
+        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)
+        self._core.account[head.LAST_NS] = state.t_ns
+        self._past: list[_Past] = []
+        self._told: list[Aiding] = []
+        if self._core.state[head.STEPS] >= 0.0:
+            self._remember(_NO_SAMPLE)
+
+    @property
+    def state(self) -> FilterState:
+        """All that the future depends on, except ``params``, ``place``, and what comes late."""
+        return FilterState(_NAME, self._core.last_ns, tuple(self._core.state.tolist()))
+
+    @property
+    def estimate(self) -> NavigationEstimate:
+        """What is known at the stamp of the last sample."""
+        return NavigationEstimate(self._core.last_ns, self._core.state.copy())
+
+    @property
+    def report(self) -> FilterReport:
+        """An account of the samples since the last reset."""
+        return FilterReport(*self._core.account[head.SAMPLES :].tolist())
+
+    def update(self, sample: ImuSample) -> NavigationEstimate:
+        """Take one sample and return what is known at its stamp.
+
+        Parameters
+        ----------
+        sample : ImuSample
+            In FLU body axes.
+
+        Raises
+        ------
+        ValueRangeError
+            The stamp does not fit in 64 bits.
+        """
+        if not -(2**63) <= sample.t_ns < 2**63:
+            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {sample.t_ns}")
+        rate, force, _ = sample.vectors()
+        clipped = sample.gyro_clipping & 7 | (sample.accel_clipping & 7) << 3
+        values = (*rate, *force, *NOT_MEASURED, clipped)
+        self._core.step(sample.t_ns, values)
+        if sample.t_ns == self._core.last_ns:
+            self._remember(values)
+        return self.estimate
+
+    def run(
+        self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
+    ) -> NavigationResult:
+        """Go on through a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
+
+        The navigator continues from its state: parts of a recording may be given one after the
+        other. Increments are taken as in :class:`~strapdown.series.Increments`.
+
+        Parameters
+        ----------
+        data : ImuSeries or Increments
+            In any body frame.
+        aiding : iterable of Aiding, optional
+            In any order, with stamps within the data.
+
+        Returns
+        -------
+        NavigationResult
+            N rows, in the frames of the data.
+
+        Raises
+        ------
+        ValueRangeError
+            An aiding is older than the data, or newer.
+        """
+        rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
+        told = sorted(aiding, key=lambda each: each.t_ns)
+        self._check_times(told, rows.t_ns)
+        total = self._core.account
+        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)
+        self._core.account[head.LAST_NS] = total[head.LAST_NS]
+        results = tuple(self._through(rows, told))
+        report = self.report
+        self._core.account = _added(total, self._core.account)
+        self._past.clear()
+        self._told.clear()
+        if len(data):
+            self._remember(_NO_SAMPLE)
+        variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
+        found = result_of_rows(data.t_ns, rows.out, results, report, variance)
+        world = data.world if isinstance(data, ImuSeries) else None
+        return found.in_frames(world=world, body=data.body)
+
+    def aid(self, aiding: Aiding) -> AidingResult:
+        """Take an aiding at its own time, which may be past.
+
+        What came after it is done again: samples from the buffer, and other aiding, which is
+        judged anew.
+
+        Raises
+        ------
+        ValueRangeError
+            The aiding is newer than the last sample, or older than the buffer.
+        """
+        at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
+        if at < 0 or aiding.t_ns > self._core.last_ns:
+            raise _untimely(aiding, self._core.last_ns)
+        insort(self._told, aiding, key=lambda each: each.t_ns)
+        return self._again(at, aiding)
+
+    def aid_position(
+        self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
+    ) -> AidingResult:
+        """Tell the position; see :meth:`Aiding.position`. By default it holds now."""
+        return self.aid(Aiding.position(self._now(t_ns), position, covariance))
+
+    def aid_velocity(
+        self,
+        velocity: ArrayLike,
+        covariance: ArrayLike,
+        frame: Frame = "world",
+        *,
+        t_ns: int | None = None,
+    ) -> AidingResult:
+        """Tell the velocity; see :meth:`Aiding.velocity`. By default it holds now."""
+        return self.aid(Aiding.velocity(self._now(t_ns), velocity, covariance, frame))
+
+    def aid_zero_velocity(self, sigma: float = 0.01, *, t_ns: int | None = None) -> AidingResult:
+        """Tell that the body does not move; see :meth:`Aiding.zero_velocity`."""
+        return self.aid(Aiding.zero_velocity(self._now(t_ns), sigma))
+
+    def aid_zero_rate(self, sigma: float = 0.005, *, t_ns: int | None = None) -> AidingResult:
+        """Tell that the body does not turn; see :meth:`Aiding.zero_rate`."""
+        return self.aid(Aiding.zero_rate(self._now(t_ns), sigma))
+
+    def aid_heading(self, heading: float, sigma: float, *, t_ns: int | None = None) -> AidingResult:
+        """Tell where the forward axis points; see :meth:`Aiding.heading`."""
+        return self.aid(Aiding.heading(self._now(t_ns), heading, sigma))
+
+    def aid_gravity(self, sigma: float = 0.05, *, t_ns: int | None = None) -> AidingResult:
+        """Tell that the accelerometer feels gravity alone; see :meth:`Aiding.gravity`."""
+        return self.aid(Aiding.gravity(self._now(t_ns), sigma))
+
+    def _check_times(self, aiding: list[Aiding], t_ns: IntArray) -> None:
+        """Require ascending aiding that begins after what is done, and ends within the rows."""
+        started = self._core.state[head.STEPS] >= 0.0
+        first_ns = self._core.last_ns if started else min(t_ns, default=0)
+        last_ns = max(t_ns, default=first_ns)
+        for each in aiding[:1] + aiding[-1:]:
+            if not (first_ns <= each.t_ns <= last_ns and (started or len(t_ns))):
+                raise _untimely(each, last_ns)
+
+    def _now(self, t_ns: int | None) -> int:
+        return self._core.last_ns if t_ns is None else t_ns
+
+    def _remember(self, values: tuple[float, ...]) -> None:
+        """Keep the state for what may come late, and forget what is too old."""
+        t_ns = self._core.last_ns
+        if self._past and self._past[-1].t_ns > t_ns:
+            self._past.clear()  # the clock has jumped
+            self._told.clear()
+        self._past.append(_Past(t_ns, values, self._core.state.copy()))
+        oldest = t_ns - round(self.params.buffer * NS_PER_S)
+        while self._past[0].t_ns < oldest and len(self._past) > 1:
+            del self._past[0]
+        while self._told and self._told[0].t_ns < self._past[0].t_ns:
+            del self._told[0]
+
+    def _again(self, first: int, new: Aiding) -> AidingResult:
+        """Do again what came after a state in the buffer, and tell what is new on the way."""
+        account, past = self._core.account, self._past
+        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)  # everything is counted already
+        self._core.account[head.LAST_NS] = past[first].t_ns
+        self._core.state[:] = past[first].state
+        told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
+        found = {}
+        for j, (t_ns, sample, _) in enumerate(past[first:], first):
+            if j > first:
+                self._core.step(t_ns, sample)
+            then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
+            while told and told[0].t_ns <= t_ns < then:
+                each = told.popleft()
+                found[id(each)] = self._core.tell(each)
+            past[j] = past[j]._replace(state=self._core.state.copy())
+            while told and told[0].t_ns < then:
+                each = told.popleft()
+                self._core.reach(each.t_ns, *past[j + 1][:2])
+                found[id(each)] = self._core.tell(each)
+        self._core.account = account
+        return found[id(new)]
+
+    def _through(
+        self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding]
+    ) -> Iterator[AidingResult]:
+        """Go through rows, and tell what is to be told where it belongs."""
+        row, stamps = 0, np.maximum.accumulate(rows.t_ns)
+        for each in aiding:
+            upto = int(np.searchsorted(stamps, each.t_ns, "right"))
+            rows.run(self._core, row, upto)
+            row = upto
+            if each.t_ns > self._core.last_ns:
+                rows.reach(self._core, each.t_ns, row)
+            yield self._core.tell(each)
+            if row and stamps[row - 1] == each.t_ns:
+                memory.describe(self._core.state, rows.out[row - 1])
+        rows.run(self._core, row, len(stamps))
+
+
+def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:
+    return ValueRangeError(
+        f"expected aiding at a time that the samples have reached, and that the buffer still"
+        f" holds; got {aiding.kind} at {aiding.t_ns} ns where the last sample is at {last_ns} ns;"
+        " give it after the sample that follows it, or make the buffer longer"
+    )
+
+
+def _added(before: IntArray, run: IntArray) -> IntArray:
+    """Return the account since the last reset after a run with its own account."""
+    total = before + run
+    total[head.LAST_NS] = run[head.LAST_NS]
+    for at in head.LONGEST:
+        total[at] = max(before[at], run[at])
+    return total

@@ -1,0 +1,148 @@
+"""What a navigator is told before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from strapdown._checks import as_finite
+from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.estimation import _kernels as head
+from strapdown.estimation.filtering import FilterParams
+from strapdown.estimation.navigation import _kernels as errors
+from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.integration.navigation import NavigationStart
+
+if TYPE_CHECKING:
+    from strapdown._typing import ArrayLike
+
+__all__ = ["NavigatorParams", "NavigatorStart"]
+
+
+@dataclass(frozen=True)
+class NavigatorParams(FilterParams):
+    """What the navigator is told about the sensor, and about the start.
+
+    Noise densities are Allan deviations of white noise at 1 s; the walks are densities of the
+    noise that makes the biases wander. Defaults are those of a consumer MEMS sensor. Larger
+    noises let aiding correct more and the covariance grow faster.
+
+    Parameters
+    ----------
+    reset_after, sample_kind, gyro_range, accel_range
+        As in :class:`~strapdown.estimation.filtering.FilterParams`; after a jump of the clock
+        the state stands, less sure.
+    gyro_noise, accel_noise : float
+        [rad/sqrt(s)], [m/s/sqrt(s)].
+    gyro_walk, accel_walk : float
+        [rad/s/sqrt(s)], [m/s^2/sqrt(s)].
+    align_for : float
+        How long the sensor is at rest at the start [s].
+    gyro_bias_sigma, accel_bias_sigma : float
+        Standard deviation of the biases before anything is measured [rad/s], [m/s^2].
+    velocity_sigma : float
+        Standard deviation of the velocity at the start [m/s].
+    heading, heading_sigma : float
+        Angle of the forward axis from east towards north at the start, and its standard
+        deviation [rad]; 0 where heading is relative to the start.
+    gate : float
+        Probability with which a measurement that fits the model is accepted.
+    patience : int
+        So many refusals in a row of one kind are believed to be errors of what was told; after
+        them the navigator doubts itself, widens its covariance until the next one fits, and
+        takes it. Without this a navigator that is wrong by chance stays so for ever.
+    buffer : float
+        How late an aiding may come in streaming [s]. Samples so long ago are kept.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is negative (or zero, where it must not be), or not finite; or the gate is no
+        probability.
+    UnknownNameError
+        There is no such kind of sample.
+    """
+
+    gyro_noise: float = 2e-4
+    accel_noise: float = 3e-3
+    gyro_walk: float = 2e-5
+    accel_walk: float = 3e-4
+    align_for: float = 1.0
+    gyro_bias_sigma: float = 0.01
+    accel_bias_sigma: float = 0.2
+    velocity_sigma: float = 0.01
+    heading: float = 0.0
+    heading_sigma: float = 0.0
+    gate: float = 0.999
+    patience: int = 3
+    buffer: float = 1.0
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
+        {"gyro_noise", "accel_noise", "gyro_walk", "accel_walk", "align_for", "gyro_bias_sigma"}
+        | {"accel_bias_sigma", "velocity_sigma", "heading_sigma", "buffer"}
+    )
+
+    def _check(self, name: str, value: float) -> None:
+        if name == "heading":
+            as_finite([value], name, (1,))
+        elif name == "gate":
+            if not 0.0 < value < 1.0:
+                raise ValueRangeError(f"expected gate within 0 ... 1, got {value}")
+        else:
+            super()._check(name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class NavigatorStart(NavigationStart):
+    """A known start, instead of an alignment at rest.
+
+    Parameters
+    ----------
+    q_world_from_body, velocity_world, position_world
+        As in :class:`~strapdown.integration.navigation.NavigationStart`; ENU from FLU.
+    gyro_bias, accel_bias : (3,), optional
+        [rad/s], [m/s^2, body].
+    covariance : (15, 15), optional
+        Of the errors of position, velocity, rotation about the axes of the world, bias of the
+        accelerometer, bias of the gyro; by default all but the biases are known.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        An array has another shape, or is not finite, or the covariance is not symmetric.
+    """
+
+    gyro_bias: ArrayLike = (0.0, 0.0, 0.0)
+    accel_bias: ArrayLike = (0.0, 0.0, 0.0)
+    covariance: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("gyro_bias", "accel_bias"):
+            object.__setattr__(self, name, as_finite(getattr(self, name), name, (3,)))
+        if self.covariance is not None:
+            covariance = as_finite(self.covariance, "covariance", (15,))
+            if covariance.shape != (15, 15):
+                raise ShapeError(f"expected covariance of shape (15, 15), got {covariance.shape}")
+            if not np.allclose(covariance, covariance.T):
+                raise ValueRangeError("expected a symmetric covariance; give (P + P.T) / 2")
+            object.__setattr__(self, "covariance", covariance)
+
+    def values(self, params: NavigatorParams) -> tuple[float, ...]:
+        """Return the state of a navigator that begins here."""
+        state = np.array(memory.FRESH)
+        state[head.ORIENTATION : head.ORIENTATION + 4] = self.q_world_from_body
+        state[head.BIAS : head.BIAS + 3] = self.gyro_bias
+        state[errors.VELOCITY : errors.VELOCITY + 3] = self.velocity_world
+        state[errors.POSITION : errors.POSITION + 3] = self.position_world
+        state[errors.ACCEL_BIAS : errors.ACCEL_BIAS + 3] = self.accel_bias
+        covariance = self.covariance
+        if covariance is None:
+            sigmas = [0.0] * 9 + [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
+            covariance = np.diag(np.square(sigmas))
+        state[errors.SPREAD : errors.NAVIGATOR] = np.ravel(covariance)
+        state[memory.ALIGNED] = 1.0
+        errors.publish(state)
+        return tuple(state.tolist())
