@@ -12,11 +12,12 @@ import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Topic, read_losses, working
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.detection import DETECTORS, Events
+from strapdown.detection import DETECTORS, Events, StillnessDetector
 from strapdown.errors import UnknownNameError
 from strapdown.formats._output import replacing
 from strapdown.units import NS_PER_S
 
+KINDS = {**DETECTORS, "still": lambda: StillnessDetector("lowpass")}
 SHOWN = 2
 """Figures of an event in the table; all are in the JSON."""
 
@@ -25,7 +26,10 @@ def detect(
     source: Input,
     *,
     kind: Annotated[
-        str, typer.Option("--kind", help=f"Comma between: {', '.join(DETECTORS)}; by default all.")
+        str,
+        typer.Option(
+            "--kind", help=f"Comma between: {', '.join(KINDS)}; by default all but still."
+        ),
     ] = ",".join(DETECTORS),
     topic: Topic = None,
     output: Annotated[
@@ -53,15 +57,15 @@ def detect(
     """
     names = [name.strip() for name in kind.split(",") if name.strip()]
     for name in names:
-        if name not in DETECTORS:
-            raise UnknownNameError("detector", name, DETECTORS)
+        if name not in KINDS:
+            raise UnknownNameError("detector", name, KINDS)
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     series = recording.imu_series(topic)
     events = Events.of([])
     reports = {}
     for name in names:
-        detector = DETECTORS[name]()
+        detector = KINDS[name]()
         with working(f"{name} over {len(series)} samples"):
             found = detector.run(series)
         last = detector.finish()

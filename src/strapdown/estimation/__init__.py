@@ -8,8 +8,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strapdown.estimation.complementary import ComplementaryFilter, ComplementaryParams
+from strapdown.estimation.foot import (
+    FootEstimate,
+    FootNavigator,
+    FootParams,
+    FootResult,
+    FootState,
+    GaitResult,
+)
 from strapdown.estimation.madgwick import MadgwickFilter, MadgwickParams
 from strapdown.estimation.mahony import MahonyFilter, MahonyParams
+from strapdown.estimation.navigation import (
+    Aiding,
+    AidingResult,
+    NavigationEstimate,
+    NavigationResult,
+    NavigatorParams,
+    NavigatorStart,
+    StrapdownNavigator,
+    poses_of_orientation,
+)
 from strapdown.estimation.result import (
     FilterReport,
     FilterState,
@@ -26,19 +44,33 @@ if TYPE_CHECKING:
 __all__ = [
     "FILTERS",
     "SMOOTHERS",
+    "Aiding",
+    "AidingResult",
     "ComplementaryFilter",
     "ComplementaryParams",
     "FilterReport",
     "FilterState",
+    "FootEstimate",
+    "FootNavigator",
+    "FootParams",
+    "FootResult",
+    "FootState",
+    "GaitResult",
     "ImuSample",
     "MadgwickFilter",
     "MadgwickParams",
     "MahonyFilter",
     "MahonyParams",
+    "NavigationEstimate",
+    "NavigationResult",
+    "NavigatorParams",
+    "NavigatorStart",
     "OrientationEstimate",
     "OrientationFilter",
     "OrientationResult",
     "OrientationSmoother",
+    "StrapdownNavigator",
+    "poses_of_orientation",
 ]
 
 FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {

@@ -1,0 +1,108 @@
+"""What a navigator on a foot is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from strapdown.estimation.filtering import FilterParams
+from strapdown.estimation.navigation.memory import _kernels as navigator
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.integration.navigation import Place
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
+
+__all__ = ["FootParams"]
+
+_OWN = (
+    "still_sigma", "still_statistic", "envelope_growth", "rate_sigma",
+    "contact_height", "floor_sigma", "stair_height",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FootParams(FilterParams):
+    """What can be set; one set of defaults serves walking, running and climbing.
+
+    Parameters
+    ----------
+    reset_after, sample_kind, gyro_range, accel_range
+        As in :class:`~strapdown.estimation.filtering.FilterParams`; after a jump of the clock
+        the state stands, less sure.
+    gyro_noise, accel_noise : float
+        Densities [rad/sqrt(s)], [m/s/sqrt(s)]. Far above the sensor's own: they stand for
+        scale, alignment and bandwidth in the blows of a gait. Larger: each stance says more
+        about what came before it.
+    gyro_walk, accel_walk : float
+        Of the biases [rad/s/sqrt(s)], [m/s^2/sqrt(s)].
+    align_for : float
+        How long the foot rests flat at the start at least [s].
+    gyro_bias_sigma, accel_bias_sigma, velocity_sigma : float
+        Standard deviations at the start [rad/s], [m/s^2], [m/s]. The last is large, so that a
+        start in motion does little harm; rest is recognised at once.
+    still_sigma : float
+        Velocity of the sole in a stance, of one sample at 200 a second [m/s].
+    still_statistic : float
+        Up to here the foot stands as still as a foot can. In gaits that never get there
+        ``still_sigma`` grows with the root of the lower envelope of the statistic.
+    envelope_growth : float
+        Rate at which the envelope rises [1/s]. Faster: gaits whose stances are short get
+        tighter velocities, and a swing between quiet stances too.
+    rate_sigma : float
+        Angular velocity of a standing foot, of one sample at 200 a second [rad/s].
+    contact_height : float
+        Of the sensor above the ground, as the foot stands flat at the start [m]. The foot
+        rolls about the ground, not about the sensor.
+    floor_sigma : float
+        How well the heights of stances on one floor agree [m].
+    stair_height : float
+        A stance that is farther above or below the last one stands on another floor [m];
+        0: floors are not assumed to be level.
+    gravity : float
+        [m/s^2].
+
+    Raises
+    ------
+    ValueRangeError
+        A value is negative (or zero, where it must not be), or not finite.
+    UnknownNameError
+        There is no such kind of sample.
+    """
+
+    gyro_noise: float = 0.005
+    accel_noise: float = 0.05
+    gyro_walk: float = 1e-5
+    accel_walk: float = 1e-4
+    align_for: float = 0.1
+    gyro_bias_sigma: float = 0.005
+    accel_bias_sigma: float = 0.1
+    velocity_sigma: float = 0.3
+    still_sigma: float = 0.007
+    still_statistic: float = 3e3
+    envelope_growth: float = 3.0  # e^3 = 20
+    rate_sigma: float = 0.005
+    contact_height: float = 0.08
+    floor_sigma: float = 0.02
+    stair_height: float = 0.08
+    gravity: float = STANDARD_GRAVITY
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"contact_height", "stair_height"})
+
+    def settings(self) -> FloatArray:
+        """Return the parameters as the kernels take them."""
+        inherited = NavigatorParams(
+            self.reset_after, self.sample_kind, self.gyro_range, self.accel_range,
+            self.gyro_noise, self.accel_noise, self.gyro_walk, self.accel_walk, self.align_for,
+            self.gyro_bias_sigma, self.accel_bias_sigma, self.velocity_sigma,
+        )  # fmt: skip
+        return np.concatenate(
+            [
+                inherited.settings()[: navigator.EARTH],
+                Place(gravity=self.gravity).for_kernels(),
+                [getattr(self, name) for name in _OWN],
+            ]
+        )

@@ -1,0 +1,1 @@
+"""Going back through the samples of a foot."""
