@@ -11,10 +11,13 @@ two atomic operations less for every array in every call.
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
+from hashlib import blake2s
+from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled"]
 
+_IMPORTED: Final = re.compile(rb"^from (strapdown\.[\w.]+) import", re.MULTILINE)
+
 
 def compiled(kernel: Kernel, **parts: Callable[..., Any]) -> Kernel:
     """Return ``kernel`` compiled, together with every kernel that it calls.
 
-    The machine code is cached on disk, so one process pays for it once per installation.
+    The machine code is cached on disk, so one process pays for it once per installation; what
+    was compiled from other sources, of this kernel or of one that it calls, is not used again.
     Arithmetic stays IEEE double in the written order (no fast-math), and the call releases
     the interpreter lock.
 
@@ -57,8 +63,20 @@ def _entry(module_name: str, name: str, given: tuple[tuple[str, str, str], ...])
         parts = {part: _compiled_scope(home)[twin] for part, home, twin in given}
         scope = scope | parts
         # The cache tells functions apart by name, and this one has a body for each binding.
-        name = "_".join([name, *(f"{home}.{twin}" for _, home, twin in given)])
+        name = "_".join([name, *(f"{home}.{twin}_{_digest(home)}" for _, home, twin in given)])
     return _jit(kernel, scope, name, no_cpython_wrapper=False)
+
+
+@cache
+def _digest(module_name: str) -> str:
+    """Return what changes with the source of a module, or of one that it imports from.
+
+    The cache of the compiler looks at the file of a function alone, not at what is called.
+    """
+    source = Path(str(sys.modules[module_name].__file__)).read_bytes()
+    imported = sorted({name.decode() for name in _IMPORTED.findall(source)})
+    whole = b"".join([source, *(_digest(name).encode() for name in imported)])
+    return blake2s(whole, digest_size=4).hexdigest()
 
 
 @cache
@@ -86,7 +104,7 @@ def _jit(
     from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
 
     twin = FunctionType(kernel.__code__, scope, name, kernel.__defaults__)
-    twin.__qualname__ = name
+    twin.__qualname__ = f"{name}_{_digest(kernel.__module__)}"
     twin.__module__ = kernel.__module__
     options: dict[str, Any] = {
         "forceinline": scope.get("INLINE", False),
