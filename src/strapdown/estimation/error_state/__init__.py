@@ -1,0 +1,1 @@
+"""The error-state model that the online filter and the smoother share."""

@@ -1,0 +1,1 @@
+"""What the error-state filter makes of the magnetic field."""

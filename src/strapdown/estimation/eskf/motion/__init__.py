@@ -1,0 +1,1 @@
+"""What single samples tell the error-state filter: rest, and what has been lost."""
