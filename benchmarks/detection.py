@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.detection import DETECTORS
+from strapdown.detection import DETECTORS, Voter
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 from strapdown.units import STANDARD_GRAVITY
@@ -75,6 +75,11 @@ def main() -> None:
         stream = millions_a_second(calls(kind().update, samples), FEW)
         slow = millions_a_second(calls(plain.update, samples), FEW)
         print(f"{name:26} {batch:8.2f} {stream:8.2f} {slow:13.3f}")
+    cycles = [(sample, sample, sample) for sample in samples]
+    batch = millions_a_second(lambda: Voter(3).run([series] * 3), 3 * SAMPLES)
+    voter = Voter(3)
+    stream = millions_a_second(lambda: [voter.update(cycle) for cycle in cycles], 3 * FEW)
+    print(f"{'voter of three':26} {batch:8.2f} {stream:8.2f}")
 
 
 if __name__ == "__main__":

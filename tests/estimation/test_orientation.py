@@ -236,9 +236,10 @@ def test_the_covariance_is_one_and_heading_alone_drifts_without_a_magnetometer(t
         assert np.linalg.eigvalsh(covariance[100:]).min() > 0.0
         tilt, heading = covariance[:, 0, 0], covariance[:, 2, 2]
         assert tilt[-1] < tilt[1]
-        assert tilt[-1] == pytest.approx(tilt[-2000], rel=0.5)  # has settled
+        # has settled, but for what the motion itself makes of it
+        assert tilt[-1000:].mean() == pytest.approx(tilt[-2000:-1000].mean(), rel=0.5)
         if nine_axes:
-            assert heading[-1] == pytest.approx(heading[-2000], rel=0.5)
+            assert heading[-1000:].mean() == pytest.approx(heading[-2000:-1000].mean(), rel=0.5)
         else:
             assert heading[-1] > heading[2000] > heading[200]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,12 +13,15 @@ import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Topic, read_losses, working
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.detection import DETECTORS, Events, StillnessDetector
+from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
 from strapdown.formats._output import replacing
 from strapdown.units import NS_PER_S
 
-KINDS = {**DETECTORS, "still": lambda: StillnessDetector("lowpass")}
+KINDS: Mapping[str, Callable[[], Detector[Any]]] = {
+    **DETECTORS,
+    "still": lambda: StillnessDetector("lowpass"),
+}
 SHOWN = 2
 """Figures of an event in the table; all are in the JSON."""
 
@@ -64,6 +68,7 @@ def detect(
     series = recording.imu_series(topic)
     events = Events.of([])
     reports = {}
+    health: list[dict[str, object]] = []
     for name in names:
         detector = KINDS[name]()
         with working(f"{name} over {len(series)} samples"):
@@ -71,9 +76,14 @@ def detect(
         last = detector.finish()
         events = events.merge(found, *([] if last is None else [Events.of([last])]))
         reports[name] = detector.report.to_dict()
+        if isinstance(detector, HealthDetector):
+            health = [each.to_dict() for each in detector.summary.values()]
     start_ns = int(series.t_ns.min()) if len(series) else 0
     data = {"input": str(source), "detectors": reports, **events.to_dict()}
+    if health:
+        data["health"] = health
     view = [*recording.report.notes, _table(events, start_ns) if len(events) else "nothing found"]
+    view += [_health_line(each) for each in health]
     if output is not None:
         _write(output, events, force=force)
         view.append(f"wrote {output}: {len(events)} events")
@@ -83,6 +93,13 @@ def detect(
         view.append(f"wrote {picture}")
     code = EXIT_LOSSY if len(events) else EXIT_OK
     return Outcome(data, view, read_losses(recording.report), code=code)
+
+
+def _health_line(health: dict[str, object]) -> str:
+    """Return the health of a sensor for a person."""
+    reasons = health["reasons"]
+    why = f": {', '.join(reasons)}" if isinstance(reasons, list) and reasons else ""
+    return f"{health['sensor']} {health['status']}{why}"
 
 
 def _table(events: Events, start_ns: int) -> Table:
