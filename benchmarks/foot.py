@@ -43,6 +43,7 @@ PARAMS: Final = NavigatorParams(
     gyro_bias_sigma=0.005,
     accel_bias_sigma=0.05,
     velocity_sigma=1e-3,
+    gate=1.0,  # what refuses stances never comes back
 )
 
 
@@ -69,9 +70,7 @@ def with_noise(rule: Callable[[FloatArray], FloatArray]) -> Track:
             for t_ns, noise in zip(series.t_ns.tolist(), sigma.tolist(), strict=True)
             if noise < np.inf
         ]
-        navigator = StrapdownNavigator(PARAMS)
-        navigator._core.gate = 1.0  # noqa: SLF001 (what refuses stances never comes back)
-        return navigator.run(series, aiding=told).trajectory()
+        return StrapdownNavigator(PARAMS).run(series, aiding=told).trajectory()
 
     return track
 

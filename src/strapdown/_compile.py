@@ -73,10 +73,14 @@ def _digest(module_name: str) -> str:
 
     The cache of the compiler looks at the file of a function alone, not at what is called.
     """
-    source = Path(str(sys.modules[module_name].__file__)).read_bytes()
-    imported = sorted({name.decode() for name in _IMPORTED.findall(source)})
-    whole = b"".join([source, *(_digest(name).encode() for name in imported)])
-    return blake2s(whole, digest_size=4).hexdigest()
+    sources: dict[str, bytes] = {}
+    left = [module_name]
+    while left:  # modules of a package may import each other
+        name = left.pop()
+        if name not in sources:
+            sources[name] = Path(str(sys.modules[name].__file__)).read_bytes()
+            left += (found.decode() for found in _IMPORTED.findall(sources[name]))
+    return blake2s(b"".join(sources[name] for name in sorted(sources)), digest_size=4).hexdigest()
 
 
 @cache

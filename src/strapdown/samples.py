@@ -58,9 +58,10 @@ class ImuSample:
 
     def vectors(self) -> tuple[Three, Three, Three]:
         """Return angular velocity, specific force and magnetic field, NaN where not measured."""
-        three = (self.angular_velocity, self.specific_force, self.magnetic_field)
-        w, f, m = (cast("Three", _ABSENT if vector is None else vector) for vector in three)
-        return w, f, m
+        w = self.angular_velocity or _ABSENT  # a tuple of three is never false
+        f = self.specific_force or _ABSENT
+        m = self.magnetic_field or _ABSENT
+        return cast("tuple[Three, Three, Three]", (w, f, m))
 
 
 def _as_three(value: Iterable[float], name: str) -> Three:

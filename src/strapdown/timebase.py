@@ -17,6 +17,7 @@ from strapdown._columns import Columns, as_stamps, present
 from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
+from strapdown.intake._kernels import GAP_FLOOR_S, GAP_INTERVALS
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ OrderPolicy: TypeAlias = Literal["strict", "drop", "sort"]
 
 Series = TypeVar("Series", bound=Columns)
 
-_SHORTEST_GAP_NS: Final = 20 * NS_PER_MS
+_SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
 
 
 @dataclass(frozen=True)
@@ -336,7 +337,9 @@ def _late(stamps: IntArray) -> tuple[BoolArray, BoolArray]:
 
 def _gap_limit(steps: IntArray) -> int:
     """Return the interval after which a gap begins [ns]."""
-    return max(_SHORTEST_GAP_NS, round(5.0 * float(np.median(steps))) if steps.size else 0)
+    return max(
+        _SHORTEST_GAP_NS, round(GAP_INTERVALS * float(np.median(steps))) if steps.size else 0
+    )
 
 
 def _grid(stamps: IntArray, rate_hz: float) -> IntArray:

@@ -80,7 +80,7 @@ def test_an_autopilot_hears_its_attitude_while_it_speaks(swing):
         heard = []
         try:
             with MavlinkLink(to=f"{host}:{port}") as autopilot:
-                autopilot.send_imu(frd, kind="HIGHRES_IMU", speed=float("inf"))
+                autopilot.send_imu(frd, kind="hil_sensor", speed=float("inf"))
                 end = time.monotonic() + 60.0
                 while len(heard) < len(swing) and time.monotonic() < end:
                     message = mouth.receive(0.5)

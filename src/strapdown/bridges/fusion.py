@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from strapdown.estimation import poses_of_orientation
 from strapdown.messages import Pose3D, conversion
 
 if TYPE_CHECKING:
@@ -51,6 +52,6 @@ def fuse_topic(
         while (message := source.try_recv()) is not None:
             messages.append(message)
         result = orientation.run(conversion.series_from_imu(messages))
-        for record in conversion.pose_from_trajectory(result.trajectory()):
+        for record in poses_of_orientation(result):
             target.send(Pose3D.from_record(record))
     return orientation.report

@@ -19,25 +19,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from strapdown.intake import _kernels as rule
+from strapdown.intake._kernels import MAX_FORCE, MAX_RATE, gap_after, tick, usable
+
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from strapdown._typing import FloatArray, IntArray
-
-    Floats: TypeAlias = list[float] | FloatArray
-    Ints: TypeAlias = list[int] | IntArray
+    from strapdown.intake._kernels import Floats, Ints
 
 STEPS: Final = 0  # intervals in the mean of the next, at most MOST_STEPS; -1 before any sample
 INTERVAL: Final = 1  # running mean of the sampling interval [s]
 OWN: Final = 2
-FRESH_CLOCK: Final = (-1.0, 0.0)
+FRESH_CLOCK: Final = rule.FRESH_CLOCK
 
-LAST_NS: Final = 0
-SAMPLES: Final = 1
-GAPS: Final = 2
-LONGEST_GAP_NS: Final = 3
-DUPLICATES: Final = 4
-BACKWARD: Final = 5
+LAST_NS: Final = rule.LAST_NS
+SAMPLES: Final = rule.SAMPLES
 INVALID_RATE: Final = 6
 INVALID_FORCE: Final = 7
 RESTARTS: Final = 8
@@ -52,19 +47,12 @@ KIND: Final = 3
 FLAGS: Final = 4
 EVENT_SIZE: Final = 5
 
-# Beyond these no sensor measures, and far below them no arithmetic overflows.
-MAX_RATE: Final = 1e4  # rad/s
-MAX_FORCE: Final = 1e5  # m/s^2
+RESTART_AFTER_S: Final = 10.0  # a longer gap is no gap, but another recording
 
-GAP_INTERVALS: Final = 5.0  # a step longer than so many mean intervals is a gap, ...
-GAP_FLOOR_S: Final = 0.02  # ... if it is also longer than this
-MOST_STEPS: Final = 20.0
-BACKWARD_RESTART_S: Final = 1.0
-FORWARD_RESTART_S: Final = 10.0
-
-DROPPED: Final = 0  # a sample whose stamp repeats or goes back: nothing to do
-BEGIN: Final = 1  # the first, or the first after a jump of the clock: forget what was before
-NEXT: Final = 2
+# what a sample is by its stamp
+DROPPED: Final = rule.DROPPED
+BEGIN: Final = rule.START  # forget what was before
+NEXT: Final = rule.STEP
 
 
 class Step(NamedTuple):
@@ -72,7 +60,6 @@ class Step(NamedTuple):
 
     event: int
     dt: float
-    gap: bool
     has_rate: bool
     has_force: bool
 
@@ -89,37 +76,18 @@ def take(
     az: float,
 ) -> Step:
     """Count a sample, and say what it is worth."""
-    has_rate = abs(wx) < MAX_RATE and abs(wy) < MAX_RATE and abs(wz) < MAX_RATE  # not NaN either
-    has_force = abs(ax) < MAX_FORCE and abs(ay) < MAX_FORCE and abs(az) < MAX_FORCE
-    account[SAMPLES] += 1
+    has_rate, has_force = usable(wx, wy, wz, MAX_RATE), usable(ax, ay, az, MAX_FORCE)
     account[INVALID_RATE] += not has_rate
     account[INVALID_FORCE] += not has_force
-    previous, steps, interval = account[LAST_NS], state[STEPS], state[INTERVAL]
-    apart = t_ns * 1e-9 - previous * 1e-9  # the exact difference may not fit in 64 bits
-    if steps < 0.0 or apart < -BACKWARD_RESTART_S or apart > FORWARD_RESTART_S:
-        account[RESTARTS] += steps >= 0.0
-        account[LAST_NS] = t_ns
-        state[STEPS] = 0.0
-        return Step(BEGIN, 0.0, False, has_rate, has_force)
-    if t_ns <= previous:
-        account[DUPLICATES] += t_ns == previous
-        account[BACKWARD] += t_ns < previous
-        return Step(DROPPED, 0.0, False, has_rate, has_force)
-    dt = (t_ns - previous) * 1e-9
-    gap = steps > 0.0 and dt > max(GAP_INTERVALS * interval, GAP_FLOOR_S)
-    if gap:
-        account[GAPS] += 1
-        account[LONGEST_GAP_NS] = max(account[LONGEST_GAP_NS], t_ns - previous)
-    account[LAST_NS] = t_ns
-    state[STEPS] = min(steps + 1.0, MOST_STEPS)
-    regular = min(dt, 2.0 * interval) if steps > 0.0 else dt
-    state[INTERVAL] = interval + (regular - interval) / state[STEPS]
-    return Step(NEXT, dt, gap, has_rate, has_force)
+    running = state[STEPS] >= 0.0
+    event, dt = tick(state, account, STEPS, t_ns, RESTART_AFTER_S, False)
+    account[RESTARTS] += event == BEGIN and running
+    return Step(event, dt, has_rate, has_force)
 
 
 def is_hole(state: Floats, wait: float) -> bool:
     """Whether values that are so many seconds apart do not follow one another."""
-    return wait > max(GAP_INTERVALS * state[INTERVAL], GAP_FLOOR_S)
+    return wait > gap_after(state[INTERVAL])
 
 
 def seconds(later_ns: int, earlier_ns: int) -> float:

@@ -14,20 +14,20 @@ from strapdown.detection import _kernels as shared
 from strapdown.detection.events import Event, Events
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
+from strapdown.intake import clipping_codes, sample_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
-    from strapdown._typing import ByteArray, FloatArray, IntArray
-    from strapdown.detection._kernels import Floats, Ints
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.intake._kernels import Floats, Ints
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
-__all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState", "clipping_codes"]
+__all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState"]
 
 _ROWS: Final = 256  # of events that a compiled run fills before they are collected
-_ABSENT: Final = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -267,12 +267,7 @@ class Detector(Generic[Params]):
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns = int(sample.t_ns)
-        if not -(2**63) <= t_ns < 2**63:
-            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {t_ns}")
-        wx, wy, wz = _ABSENT if sample.angular_velocity is None else sample.angular_velocity
-        ax, ay, az = _ABSENT if sample.specific_force is None else sample.specific_force
-        clipped = (sample.gyro_clipping & 7) | (sample.accel_clipping & 7) << 3
+        t_ns, (wx, wy, wz), (ax, ay, az), _, clipped = sample_values(sample)
         found = self._step(
             self._state, self._account, self._settings, self._event, self._values,
             t_ns, wx, wy, wz, ax, ay, az, clipped,
@@ -341,12 +336,3 @@ class Detector(Generic[Params]):
         """Return the event that a kernel wrote."""
         row, figures = np.array([self._event], np.int64), np.array([self._values])
         return self._as_events(row, figures)[0]
-
-
-def clipping_codes(gyro: ByteArray | None, accel: ByteArray | None, rows: int) -> IntArray:
-    """Return the clipping bits of both sensors as kernels take them: gyro 1 2 4, accel 8 16 32."""
-    codes = np.zeros(rows, np.int64)
-    for shift, bits in ((0, gyro), (3, accel)):
-        if bits is not None:
-            codes |= (bits & 7).astype(np.int64) << shift
-    return codes

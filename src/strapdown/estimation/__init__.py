@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strapdown.estimation.complementary import ComplementaryFilter, ComplementaryParams
+from strapdown.estimation.eskf import ErrorStateFilter, ErrorStateParams
 from strapdown.estimation.foot import (
     FootEstimate,
     FootNavigator,
@@ -36,6 +37,7 @@ from strapdown.estimation.result import (
     OrientationResult,
     OrientationSmoother,
 )
+from strapdown.estimation.vqf import OfflineVqf, VqfFilter, VqfParams
 from strapdown.samples import ImuSample
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ __all__ = [
     "AidingResult",
     "ComplementaryFilter",
     "ComplementaryParams",
+    "ErrorStateFilter",
+    "ErrorStateParams",
     "FilterReport",
     "FilterState",
     "FootEstimate",
@@ -65,11 +69,14 @@ __all__ = [
     "NavigationResult",
     "NavigatorParams",
     "NavigatorStart",
+    "OfflineVqf",
     "OrientationEstimate",
     "OrientationFilter",
     "OrientationResult",
     "OrientationSmoother",
     "StrapdownNavigator",
+    "VqfFilter",
+    "VqfParams",
     "poses_of_orientation",
 ]
 
@@ -77,8 +84,10 @@ FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {
     "complementary": ComplementaryFilter,
     "mahony": MahonyFilter,
     "madgwick": MadgwickFilter,
+    "vqf": VqfFilter,
+    "eskf": ErrorStateFilter,
 }
 """Every filter by name, with default parameters when called."""
 
-SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {}
+SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {"vqf": OfflineVqf}
 """Every smoother by the name of the filter whose model it shares."""

@@ -33,6 +33,8 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply
+from strapdown.intake import _kernels as rule
+from strapdown.intake._kernels import gap_after, tick, usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,12 +85,10 @@ GYRO_RANGE: Final = 2
 ACCEL_RANGE: Final = 3
 OWN_SETTINGS: Final = 4
 
-LAST_NS: Final = 0  # places in the account; from 1 on in the order of FilterReport
-SAMPLES: Final = 1
-GAPS: Final = 2
-LONGEST_GAP_NS: Final = 3
-DUPLICATES: Final = 4
-BACKWARD: Final = 5
+LAST_NS: Final = rule.LAST_NS  # places in the account; after it in the order of FilterReport
+SAMPLES: Final = rule.SAMPLES
+DUPLICATES: Final = rule.DUPLICATES
+BACKWARD: Final = rule.BACKWARD
 MERGED_SAMPLES: Final = 6
 INVALID_RATE: Final = 7
 INVALID_FORCE: Final = 8
@@ -100,24 +100,20 @@ SILENT_FORCE_NS: Final = 13
 SILENT_FIELD_NS: Final = 14
 RESTARTS: Final = 15
 ACCOUNT_SIZE: Final = 16
-LONGEST: Final = (LONGEST_GAP_NS, SILENT_RATE_NS, SILENT_FORCE_NS, SILENT_FIELD_NS)
+LONGEST: Final = (rule.LONGEST_GAP_NS, SILENT_RATE_NS, SILENT_FORCE_NS, SILENT_FIELD_NS)
 
 # What a sample is for the filter.
-DROPPED: Final = 0
-START: Final = 1
-STEP: Final = 2
-MERGED: Final = 3
+DROPPED: Final = rule.DROPPED
+START: Final = rule.START
+STEP: Final = rule.STEP
+MERGED: Final = rule.MERGED
 
-# Beyond these no sensor measures, and far below them no arithmetic overflows.
-MAX_RATE: Final = 1e4  # rad/s
-MAX_FORCE: Final = 1e5  # m/s^2
-MAX_FIELD: Final = 1e6  # T, or whatever unit the field comes in
-MIN_FIELD: Final = 1e-9
-
-GAP_INTERVALS: Final = 5.0  # a step longer than so many mean intervals is a gap, ...
-GAP_FLOOR_S: Final = 0.02  # ... if it is also longer than this
-MOST_STEPS: Final = 20.0  # intervals that the mean remembers
-BACKWARD_RESTART_S: Final = 1.0
+MAX_RATE: Final = rule.MAX_RATE
+MAX_FORCE: Final = rule.MAX_FORCE
+MAX_FIELD: Final = rule.MAX_FIELD
+MIN_FIELD: Final = rule.MIN_FIELD
+GAP_INTERVALS: Final = rule.GAP_INTERVALS
+GAP_FLOOR_S: Final = rule.GAP_FLOOR_S
 AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
 LOST_SAMPLE: Final = 1.5  # a step of so many mean intervals lacks a sample
 
@@ -193,13 +189,15 @@ def intake(
     clipped: int,
 ) -> Step:
     """Judge a sample: its clock, its vectors, and the turn since the one before."""
-    account[SAMPLES] += 1
     has_rate = usable(wx, wy, wz, MAX_RATE)
     has_force = usable(ax, ay, az, MAX_FORCE)
     has_field = usable(mx, my, mz, MAX_FIELD) and mx * mx + my * my + mz * mz > MIN_FIELD**2
     seen = RATE_BIT * has_rate + FORCE_BIT * has_force + FIELD_BIT * has_field
-    gap_after = max(GAP_INTERVALS * state[INTERVAL], GAP_FLOOR_S)
-    event, dt = tick(state, account, t_ns, gap_after, settings[RESET_AFTER], seen)
+    new = seen & ~int(state[SEEN])
+    longest, running = gap_after(state[INTERVAL]), state[STEPS] >= 0.0
+    event, dt = tick(state, account, STEPS, t_ns, settings[RESET_AFTER], new != 0)
+    account[RESTARTS] += event == START and running
+    account[MERGED_SAMPLES] += event == MERGED
     if event != MERGED:
         account[INVALID_RATE] += not has_rate
         account[INVALID_FORCE] += not has_force
@@ -226,7 +224,7 @@ def intake(
         x, y, z = turn_to(state, dt, wx, wy, wz, settings[MEAN_SAMPLES] > 0.0)
     else:
         x, y, z = turn_on(state, dt)
-    hole = hole if has_rate and event == STEP and hole > gap_after else 0.0
+    hole = hole if has_rate and event == STEP and hole > longest else 0.0
     if has_rate:
         clipped |= axes_at(AT_RANGE * settings[GYRO_RANGE], wx, wy, wz)
     if has_force:
@@ -236,43 +234,6 @@ def intake(
     return Step(
         event, dt, x, y, z, has_rate, has_force, has_field, clipped, hole, force_wait, field_wait
     )
-
-
-def tick(
-    state: FloatArray, account: IntArray, t_ns: int, gap_after: float, reset_after: float, seen: int
-) -> tuple[int, float]:
-    """Return what a sample is by its stamp, and the seconds since the one before."""
-    previous, steps, interval = account[LAST_NS], state[STEPS], state[INTERVAL]
-    apart = t_ns * 1e-9 - previous * 1e-9  # the exact difference may not fit in 64 bits
-    if steps < 0.0 or apart < -BACKWARD_RESTART_S or apart > reset_after:
-        account[RESTARTS] += steps >= 0.0
-        account[LAST_NS] = t_ns
-        state[STEPS] = max(steps, 0.0)
-        return START, 0.0
-    if t_ns == previous and seen & ~int(state[SEEN]):
-        account[MERGED_SAMPLES] += 1
-        return MERGED, 0.0
-    if t_ns <= previous:
-        account[DUPLICATES] += t_ns == previous
-        account[BACKWARD] += t_ns < previous
-        return DROPPED, 0.0
-    dt = (t_ns - previous) * 1e-9
-    if steps == 1.0 and interval > max(GAP_INTERVALS * dt, GAP_FLOOR_S):
-        count_gap(account, int(interval * 1e9 + 0.5))  # the first step: only now it shows
-        interval = dt
-    elif steps > 0.0 and dt > gap_after:
-        count_gap(account, t_ns - previous)
-    account[LAST_NS] = t_ns
-    state[STEPS] = min(steps + 1.0, MOST_STEPS)
-    regular = min(dt, 2.0 * interval) if steps > 0.0 else dt
-    state[INTERVAL] = interval + (regular - interval) / state[STEPS]
-    return STEP, dt
-
-
-def count_gap(account: IntArray, gap_ns: int) -> None:
-    """Count a gap."""
-    account[GAPS] += 1
-    account[LONGEST_GAP_NS] = max(account[LONGEST_GAP_NS], gap_ns)
 
 
 def waited(
@@ -286,11 +247,6 @@ def waited(
     elif state[wait] >= 0.0:
         state[wait] = seconds
     return seconds
-
-
-def usable(x: float, y: float, z: float, limit: float) -> bool:
-    """Whether a vector is finite and plausible (a comparison with NaN is false)."""
-    return abs(x) < limit and abs(y) < limit and abs(z) < limit
 
 
 def is_absent(x: float, y: float, z: float) -> bool:

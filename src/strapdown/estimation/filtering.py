@@ -19,6 +19,7 @@ from strapdown.estimation.result import (
     OrientationResult,
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.intake import clipping_codes, sample_values
 from strapdown.integration import SampleKind
 
 if TYPE_CHECKING:
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
-__all__ = ["FilterParams", "RecursiveFilter", "as_inputs", "as_result"]
+__all__ = [
+    "FilterParams",
+    "RecursiveFilter",
+    "as_inputs",
+    "as_result",
+    "report_of",
+    "sample_values",
+    "total_account",
+]
 
 _Q: Final = slice(kernels.ORIENTATION, kernels.ORIENTATION + 4)
 _BIAS: Final = slice(kernels.BIAS, kernels.BIAS + 3)
@@ -145,7 +154,7 @@ class RecursiveFilter(Generic[Params]):
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return _report(self._account)
+        return report_of(self._account)
 
     @property
     def estimate(self) -> OrientationEstimate:
@@ -182,13 +191,12 @@ class RecursiveFilter(Generic[Params]):
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns = sample.t_ns
-        if not -(2**63) <= t_ns < 2**63:
-            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {t_ns}")
-        rate, force, field = sample.vectors()
-        clipped = sample.gyro_clipping & 7 | (sample.accel_clipping & 7) << 3
+        t_ns, (wx, wy, wz), (ax, ay, az), (mx, my, mz), clipped = sample_values(sample)
         state = self._state
-        self._step(state, self._account, self._settings, t_ns, *rate, *force, *field, clipped)
+        self._step(
+            state, self._account, self._settings,
+            t_ns, wx, wy, wz, ax, ay, az, mx, my, mz, clipped,
+        )  # fmt: skip
         return state[:4].copy()
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
@@ -215,11 +223,11 @@ class RecursiveFilter(Generic[Params]):
         out = np.empty((len(series), kernels.OUTPUTS))
         loop = compile_kernel(kernels.run, step=self.KERNELS.step)
         loop(self._state, account, self._settings, *inputs, out)
-        self._account = _added(self._account, account)
+        self._account = total_account(self._account, account)
         return as_result(
             series,
             out,
-            _report(account),
+            report_of(account),
             uses_magnetic_field=bool(self._state[kernels.FIELD_WAIT] >= 0.0),
             has_heading_offset=self.HAS_HEADING_OFFSET,
         )
@@ -235,17 +243,12 @@ def as_inputs(series: ImuSeries, *, use_magnetic_field: bool) -> Inputs:
     if magnetic_field is None:
         magnetic_field = np.full((len(inside), 3), np.nan)
         magnetic_field.flags.writeable = False  # like the columns: one compiled version serves
-    clipped = np.zeros(len(inside), np.int64)
-    if inside.gyro_clipping is not None:
-        clipped |= inside.gyro_clipping & 7
-    if inside.accel_clipping is not None:
-        clipped |= (inside.accel_clipping & 7).astype(np.int64) << 3
     return (
         inside.t_ns,
         inside.angular_velocity,
         inside.specific_force,
         magnetic_field,
-        clipped,
+        clipping_codes(inside.gyro_clipping, inside.accel_clipping, len(inside)),
     )
 
 
@@ -273,11 +276,12 @@ def as_result(
     ).in_frames(world=series.world, body=series.body)
 
 
-def _report(account: IntArray) -> FilterReport:
+def report_of(account: IntArray) -> FilterReport:
+    """Return what an account has counted."""
     return FilterReport(*account[kernels.SAMPLES :].tolist())
 
 
-def _added(before: IntArray, run: IntArray) -> IntArray:
+def total_account(before: IntArray, run: IntArray) -> IntArray:
     """Return the account since the last reset after a run with its own account."""
     total = before + run
     total[kernels.LAST_NS] = run[kernels.LAST_NS]

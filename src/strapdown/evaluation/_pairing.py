@@ -12,7 +12,7 @@ from strapdown.timebase import ordered, resample
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import BoolArray, FloatArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import Trajectory
 
 __all__ = ["Pair", "is_place", "is_rotation", "paired", "rms"]
@@ -23,8 +23,8 @@ class Pair(NamedTuple):
 
     estimate: Trajectory
     reference: Trajectory
-    counts: BoolArray
-    """Which rows of the whole reference these are."""
+    rows: IntArray
+    """Which rows of the whole reference these are, from the first of motion and estimate on."""
     excluded: dict[str, int]
     """How many are not, by reason."""
     dropped: int
@@ -47,6 +47,7 @@ def paired(
     )
     there, _ = resample(track.replace(**asked), t_ns=reference.t_ns, max_gap_ns=max_gap_ns)
     counts = np.ones(len(reference), bool) if reference.moving is None else reference.moving
+    moving = counts
     excluded = {"not moving": int((~counts).sum())}
     for reason, side in (("without reference", reference), ("without estimate", there)):
         known = np.ones(len(reference), bool)
@@ -64,7 +65,8 @@ def paired(
             f" the estimate covers {_span(track)}, the reference {_span(reference)}"
         )
     dropped = order.dropped_duplicates + order.dropped_backward
-    return Pair(there[counts], reference[counts], counts, excluded, dropped)
+    rows = np.flatnonzero(counts) - np.flatnonzero(moving & known)[0]
+    return Pair(there[counts], reference[counts], rows, excluded, dropped)
 
 
 def is_rotation(q: FloatArray) -> BoolArray:

@@ -43,7 +43,7 @@ class Alignment(StrEnum):
     NONE = "none"
     """None: both worlds are the same (9D)."""
     HEADING = "heading"
-    """The mean heading over the first second that counts: heading has no reference (6D)."""
+    """The mean heading over the first second of motion: heading has no reference (6D)."""
     WORLD = "world"
     """The mean rotation over all rows: the world of one is arbitrary."""
     WORLD_AND_BODY = "world_and_body"
@@ -193,7 +193,7 @@ def evaluate_orientation(
     align = as_member(Alignment, align, "alignment")
     pair = paired(estimate, reference, max_gap_ns, attitude=True)
     q, r = pair.estimate.q_world_from_body, pair.reference.q_world_from_body
-    world, body = _constant_turns(q, r, align, np.flatnonzero(pair.counts), reference.rate_hz)
+    world, body = _constant_turns(q, r, align, pair.rows, reference.rate_hz)
     errors = orientation_error(q, quaternion.multiply(quaternion.multiply(world, r), body))
     return OrientationEvaluation(
         total=rms(errors.total),
@@ -221,7 +221,7 @@ def _constant_turns(
     turns = quaternion.multiply(q, quaternion.conjugate(r))
     if align is Alignment.HEADING:
         second = max(1, int(np.nan_to_num(rate_hz)))
-        first = turns[rows < rows[0] + second]
+        first = turns[rows < max(second, rows[0] + 1)]
         mean = np.mean(np.exp(2j * np.arctan2(first[:, 2], first[:, 3])))
         return quaternion.from_rotation_vector([0.0, 0.0, np.angle(mean)]), still
     world, body = quaternion.mean(turns), still

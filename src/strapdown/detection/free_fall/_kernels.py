@@ -43,7 +43,7 @@ from strapdown.detection._kernels import (
 from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
-    from strapdown.detection._kernels import Floats, Ints
+    from strapdown.intake._kernels import Floats, Ints
 
 PHASE: Final = OWN
 WAIT: Final = 3

@@ -13,11 +13,12 @@ import numpy as np
 from strapdown._checks import as_member
 from strapdown._compile import compiled as compile_kernel
 from strapdown.detection._kernels import EVENT_SIZE
-from strapdown.detection.detector import Detector, DetectorParams, clipping_codes
+from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.events import Events
 from strapdown.detection.stillness import _kernels as kernels
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
+from strapdown.intake import clipping_codes
 from strapdown.units import NS_PER_S, RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ from strapdown.detection._kernels import INTERVAL as MEAN_INTERVAL
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.detection._kernels import Floats, Ints
+    from strapdown.intake._kernels import Floats, Ints
 
 PHASE: Final = OWN
 STATISTIC: Final = 3

@@ -41,7 +41,7 @@ from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 from strapdown.detection.clipping._kernels import ACCEL_FLOOR, FAR, GYRO_FLOOR, SHARE, STEEP
 
 if TYPE_CHECKING:
-    from strapdown.detection._kernels import Floats, Ints
+    from strapdown.intake._kernels import Floats, Ints
 
 LAST: Final = 2
 PRIMED: Final = 8

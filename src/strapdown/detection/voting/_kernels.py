@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown.detection._kernels import GAP_FLOOR_S, GAP_INTERVALS, MAX_FORCE, MAX_RATE
+from strapdown.intake._kernels import GAP_FLOOR_S, MAX_FORCE, MAX_RATE, gap_after
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
@@ -171,7 +171,7 @@ def align(
         shared[CYCLES] = min(shared[CYCLES] + 1.0, MANY)
         regular = min(dt, 2.0 * shared[INTERVAL]) if shared[CYCLES] > 2.0 else dt
         shared[INTERVAL] += (regular - shared[INTERVAL]) / (shared[CYCLES] - 1.0)
-        dt = min(dt, max(GAP_INTERVALS * shared[INTERVAL], GAP_FLOOR_S))
+        dt = min(dt, gap_after(shared[INTERVAL]))
     account[COMMON_NS] = common
     for i in range(n):
         last = account[FIRST_STAMP + i]

@@ -34,7 +34,6 @@ from strapdown.estimation._kernels import (
     opening_gain,
     orientation,
     turn_world,
-    usable,
 )
 from strapdown.estimation.classical._kernels import (
     ACCEL_NOISE,
@@ -59,6 +58,7 @@ from strapdown.estimation.classical._kernels import (
     upward,
 )
 from strapdown.geometry._kernels import quaternion_exp, quaternion_rotate
+from strapdown.intake._kernels import usable
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:

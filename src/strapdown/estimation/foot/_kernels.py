@@ -23,8 +23,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from strapdown.detection.stillness._kernels import STATISTIC as WATCHED
 from strapdown.detection.stillness._kernels import step as watch_for_stillness
 from strapdown.estimation._kernels import (
@@ -37,19 +35,23 @@ from strapdown.estimation._kernels import (
     orientation,
 )
 from strapdown.estimation.navigation._kernels import (
+    CROSSED,
     D_GYRO_BIAS,
     D_ORIENTATION,
     D_POSITION,
     D_VELOCITY,
     ERROR,
+    INNOVATION,
     NAVIGATOR,
     POSITION,
+    ROW,
     SIZE,
     SPREAD,
+    VARIANCE,
     VELOCITY,
+    begin_row,
     correct,
     inject,
-    product,
     publish,
 )
 from strapdown.estimation.navigation.memory._kernels import (
@@ -57,12 +59,14 @@ from strapdown.estimation.navigation.memory._kernels import (
     BEHIND,
     EARTH,
     FORCE,
-    ROW,
+    ROW_COVARIANCE,
     SPACING,
     describe,
+    store,
     three,
 )
 from strapdown.estimation.navigation.memory._kernels import FRESH as FRESH_NAVIGATOR
+from strapdown.estimation.navigation.memory._kernels import ROW as DESCRIPTION
 from strapdown.estimation.navigation.step._kernels import step as navigate
 from strapdown.geometry._kernels import (
     quaternion_rotate,
@@ -73,6 +77,8 @@ from strapdown.integration.navigation._kernels import cross
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.integration._kernels import Vector
+
+BORROWS = True
 
 STATISTIC: Final = len(FRESH_NAVIGATOR)
 QUIET: Final = STATISTIC + 1
@@ -119,9 +125,11 @@ WITH_FLOOR: Final = NEW_FLOOR + 1
 TAPE: Final = WITH_FLOOR + SIZE
 
 
-HEIGHT_VARIANCE: Final = 19 + 17  # of the upper triangle of 9 x 9, after 19 other numbers
+HEIGHT_VARIANCE: Final = ROW_COVARIANCE + 20
 HEIGHT: Final = 9  # of the position
-FOOT_ROW: Final = ROW + 2
+SCRATCH: Final = 8 + NAVIGATOR - ERROR  # what the detector writes, then a copy of the errors
+COPY: Final = 8 - ERROR
+FOOT_ROW: Final = DESCRIPTION + 2
 
 
 def step(
@@ -132,7 +140,7 @@ def step(
     watch_account: IntArray,
     watch_settings: FloatArray,
     event: IntArray,
-    values: FloatArray,
+    scratch: FloatArray,
     tape: FloatArray,
     t_ns: int,
     wx: float,
@@ -158,7 +166,7 @@ def step(
         return
     w, f = three(state, RATE), three(state, FORCE)
     watch_for_stillness(
-        watch, watch_account, watch_settings, event, values, t_ns,
+        watch, watch_account, watch_settings, event, scratch, t_ns,
         w[0], w[1], w[2], f[0], f[1], f[2], clipped,
     )  # fmt: skip
     if state[ALIGNED] == 0.0:
@@ -172,7 +180,7 @@ def step(
     if state[STATISTIC] < 0.0:
         return
     follow(state, settings, h)
-    measure(state, settings, tape, w)
+    measure(state, settings, scratch, tape, w)
     inject(state)
     publish(state)
 
@@ -199,7 +207,9 @@ def follow(state: FloatArray, settings: FloatArray, h: float) -> None:
     state[AT_REST] = state[STANCE]
 
 
-def measure(state: FloatArray, settings: FloatArray, tape: FloatArray, w: Vector) -> None:
+def measure(
+    state: FloatArray, settings: FloatArray, scratch: FloatArray, tape: FloatArray, w: Vector
+) -> None:
     """Take what the statistic says: little velocity where the sole is, little rate, the floor."""
     ratio = state[STATISTIC] / state[QUIET]
     if ratio > MOVING:
@@ -207,45 +217,54 @@ def measure(state: FloatArray, settings: FloatArray, tape: FloatArray, w: Vector
     gait = math.sqrt(state[QUIET] / settings[STILL])
     spread = NOISE_INTERVAL_S / max(state[INTERVAL], SHORTEST_S)
     growth = max(1.0, ratio) ** STEEPNESS
-    rows, residuals = np.zeros((3, SIZE)), np.zeros(3)
-    zero_velocity(state, rows, residuals, w)
+    for k in range(ERROR, NAVIGATOR):
+        scratch[COPY + k] = state[k]
     variance = (settings[STILL_SIGMA] * gait * growth) ** 2 * spread
-    gate = GATE if state[REJECTED] < REOPEN else math.inf
-    if take(state, tape, 0, rows, residuals, variance, gate):
+    nis = tell_velocity(state, tape, w, variance)
+    if nis <= GATE or state[REJECTED] >= REOPEN:
         state[REJECTED] = 0.0
     else:
         state[REJECTED] += 1.0
+        refuse(state, scratch, tape, 0)
     if state[QUIET] <= settings[STILL]:
-        rows[:] = 0.0
-        for k in range(3):
-            rows[k, D_GYRO_BIAS + k] = 1.0
-            residuals[k] = w[k] - state[BIAS + k]
+        for k in range(ERROR, NAVIGATOR):
+            scratch[COPY + k] = state[k]
         variance = (settings[RATE_SIGMA] * growth) ** 2 * spread
-        take(state, tape, 3, rows, residuals, variance, GATE)
+        if tell_rate(state, tape, w, variance) > GATE:
+            refuse(state, scratch, tape, 3)
     if state[STANCE] == 0.0 and state[CALM] >= STANDS_S:
         state[STANCE] = state[AT_REST] = 1.0
         if settings[STAIR] > 0.0:
             land(state, settings, tape)
 
 
-def zero_velocity(state: FloatArray, rows: FloatArray, residuals: FloatArray, w: Vector) -> None:
-    """Fill in that the point under the foot does not move: v + R (w x c) = 0."""
+def tell_velocity(state: FloatArray, tape: FloatArray, w: Vector, variance: float) -> float:
+    """Tell that the point under the foot does not move, v + R (w x c) = 0; return the NIS."""
     q = orientation(state)
     c = three(state, CONTACT)
     rate = (w[0] - state[BIAS], w[1] - state[BIAS + 1], w[2] - state[BIAS + 2])
     u = quaternion_rotate(*q, *cross(rate, c))
     m = quaternion_to_matrix(*q)
+    nis = 0.0
     for k in range(3):
-        residuals[k] = -(state[VELOCITY + k] + u[k])
-        rows[k, D_VELOCITY + k] = 1.0
-        # the rate is what was read less the bias: d(R (w x c)) / d b = R [c]x
-        a, b, d = m[3 * k], m[3 * k + 1], m[3 * k + 2]
-        rows[k, D_GYRO_BIAS] = b * c[2] - d * c[1]
-        rows[k, D_GYRO_BIAS + 1] = d * c[0] - a * c[2]
-        rows[k, D_GYRO_BIAS + 2] = a * c[1] - b * c[0]
-    rows[0, D_ORIENTATION + 1], rows[0, D_ORIENTATION + 2] = u[2], -u[1]
-    rows[1, D_ORIENTATION], rows[1, D_ORIENTATION + 2] = -u[2], u[0]
-    rows[2, D_ORIENTATION], rows[2, D_ORIENTATION + 1] = u[1], -u[0]
+        begin_row(state)
+        state[ROW + D_VELOCITY + k] = 1.0
+        # the attitude turns u, and the rate is what was read less the bias
+        unit = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
+        store(state, ROW + D_ORIENTATION, cross(u, unit))
+        store(state, ROW + D_GYRO_BIAS, cross((m[3 * k], m[3 * k + 1], m[3 * k + 2]), c))
+        nis += take(state, tape, k, -(state[VELOCITY + k] + u[k]), variance)
+    return nis
+
+
+def tell_rate(state: FloatArray, tape: FloatArray, w: Vector, variance: float) -> float:
+    """Tell that the foot does not turn; return the NIS."""
+    nis = 0.0
+    for k in range(3):
+        begin_row(state)
+        state[ROW + D_GYRO_BIAS + k] = 1.0
+        nis += take(state, tape, 3 + k, w[k] - state[BIAS + k], variance)
+    return nis
 
 
 def land(state: FloatArray, settings: FloatArray, tape: FloatArray) -> None:
@@ -253,10 +272,9 @@ def land(state: FloatArray, settings: FloatArray, tape: FloatArray) -> None:
     height = state[POSITION + 2] + state[ERROR + D_POSITION + 2]
     off = state[FLOOR] - height
     if state[HAS_FLOOR] > 0.0 and abs(off) < settings[STAIR]:
-        rows, residuals = np.zeros((1, SIZE)), np.empty(1)
-        rows[0, D_POSITION + 2] = 1.0
-        residuals[0] = state[FLOOR] - state[POSITION + 2]
-        take(state, tape, 6, rows, residuals, settings[FLOOR_SIGMA] ** 2, math.inf)
+        begin_row(state)
+        state[ROW + D_POSITION + 2] = 1.0
+        take(state, tape, 6, state[FLOOR] - state[POSITION + 2], settings[FLOOR_SIGMA] ** 2)
         return
     state[FLOOR] = height
     state[HAS_FLOOR] = 1.0
@@ -272,40 +290,25 @@ def land(state: FloatArray, settings: FloatArray, tape: FloatArray) -> None:
 
 
 def take(
-    state: FloatArray,
-    tape: FloatArray,
-    first: int,
-    rows: FloatArray,
-    residuals: FloatArray,
-    variance: float,
-    gate: float,
-) -> bool:
-    """Take numbers measured together, if they fit."""
-    before = state[ERROR:NAVIGATOR].copy()
-    nis = 0.0
-    for k in range(len(residuals)):
-        if len(tape):
-            record(state, tape, ENTRY * (first + k), rows[k], residuals[k], variance)
-        nis += correct(state, rows[k], 0, SIZE, residuals[k], variance)
-    if nis <= gate:
-        return True
-    state[ERROR:NAVIGATOR] = before
+    state: FloatArray, tape: FloatArray, number: int, residual: float, variance: float
+) -> float:
+    """Take a number, and write it down; return its squared innovation."""
+    nis: float = correct(state, residual, variance)
     if len(tape):
-        tape[ENTRY * first : ENTRY * (first + len(residuals))] = 0.0
-    return False
+        at = ENTRY * number
+        for k in range(SIZE):
+            tape[at + k] = state[ROW + k]
+            tape[at + SIZE + k] = state[CROSSED + k]
+        tape[at + 2 * SIZE], tape[at + 2 * SIZE + 1] = state[VARIANCE], state[INNOVATION]
+    return nis
 
 
-def record(
-    state: FloatArray, tape: FloatArray, at: int, row: FloatArray, residual: float, variance: float
-) -> None:
-    """Write down a number before it is taken."""
-    spread, innovation = variance, residual
-    for k in range(SIZE):
-        tape[at + k] = row[k]
-        tape[at + SIZE + k] = product(state, k, row, 0, SIZE)
-        spread += row[k] * tape[at + SIZE + k]
-        innovation -= row[k] * state[ERROR + k]
-    tape[at + 2 * SIZE], tape[at + 2 * SIZE + 1] = spread, innovation
+def refuse(state: FloatArray, scratch: FloatArray, tape: FloatArray, number: int) -> None:
+    """Undo that three numbers were taken."""
+    for k in range(ERROR, NAVIGATOR):
+        state[k] = scratch[COPY + k]
+    if len(tape):
+        tape[ENTRY * number : ENTRY * (number + 3)] = 0.0
 
 
 def record_step(
@@ -342,26 +345,28 @@ def run(
     rate: FloatArray,
     force: FloatArray,
     clipped: IntArray,
+    event: IntArray,
+    scratch: FloatArray,
     out: FloatArray,
     states: FloatArray,
     tapes: FloatArray,
 ) -> None:
     """Step through arrays; write rows of results, and for the way back states and tapes."""
-    event, values, no_tape = np.zeros(8, np.int64), np.zeros(8), np.zeros(0)
     for i in range(len(t_ns)):
         step(
-            state, account, settings, watch, watch_account, watch_settings, event, values,
-            tapes[i] if len(tapes) else no_tape, t_ns[i],
+            state, account, settings, watch, watch_account, watch_settings, event, scratch,
+            tapes[i] if len(tapes) else scratch[:0], t_ns[i],
             rate[i, 0], rate[i, 1], rate[i, 2], force[i, 0], force[i, 1], force[i, 2], clipped[i],
         )  # fmt: skip
         write(state, out[i])
         if len(tapes):
-            states[i] = state
+            for k in range(len(state)):
+                states[i, k] = state[k]
 
 
 def write(state: FloatArray, row: FloatArray) -> None:
     """Write a row: what the navigator knows, and the stance."""
     describe(state, row)
     row[HEIGHT_VARIANCE] += state[FLOOR_VARIANCE]
-    row[ROW] = state[STANCE]
-    row[ROW + 1] = state[STATISTIC]
+    row[DESCRIPTION] = state[STANCE]
+    row[DESCRIPTION + 1] = state[STATISTIC]

@@ -13,19 +13,19 @@ from strapdown.detection.stillness import StillnessDetector, StillnessParams
 from strapdown.detection.stillness import _kernels as watching
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import _kernels as head
-from strapdown.estimation.filtering import as_inputs
+from strapdown.estimation.filtering import as_inputs, report_of, sample_values, total_account
 from strapdown.estimation.foot import _kernels as kernels
 from strapdown.estimation.foot.params import FootParams
 from strapdown.estimation.foot.result import FootEstimate, FootResult, result_of_foot_rows
 from strapdown.estimation.foot.smoothing import _kernels as smoothing
-from strapdown.estimation.navigation import _kernels as errors
-from strapdown.estimation.result import FilterReport, FilterState
+from strapdown.estimation.result import FilterState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeVar
 
     from strapdown._typing import FloatArray, IntArray
+    from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
@@ -86,7 +86,7 @@ class _Block(NamedTuple):
 class _Progress:
     """Tells the share of a number of steps that is done."""
 
-    def __init__(self, tell: Callable[[float], None] | None, steps: int) -> None:
+    def __init__(self, tell: Callable[[float], object] | None, steps: int) -> None:
         self._tell, self._steps, self._done = tell, steps, 0
 
     def step(self) -> None:
@@ -143,7 +143,7 @@ class FootNavigator:
         self._settings = self.params.settings()
         watched = StillnessParams(gravity_m_s2=self.params.gravity).settings()
         self._watch_settings = np.array([watching.SHOE, *watched])
-        self._event, self._values = np.zeros(8, np.int64), np.zeros(8)
+        self._event, self._scratch = np.zeros(8, np.int64), np.zeros(kernels.SCRATCH)
         self._compiled = compiled
         self._step = self._made(kernels.step)
         self.reset()
@@ -191,7 +191,7 @@ class FootNavigator:
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return _report(self._account)
+        return report_of(self._account)
 
     @property
     def estimate(self) -> FootEstimate:
@@ -211,24 +211,20 @@ class FootNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns = sample.t_ns
-        if not -(2**63) <= t_ns < 2**63:
-            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {t_ns}")
-        rate, force, _ = sample.vectors()
-        clipped = sample.gyro_clipping & 7 | (sample.accel_clipping & 7) << 3
+        t_ns, rate, force, _, clipped = sample_values(sample)
         self._step(
             self._state, self._account, self._settings,
-            self._watch, self._watch_account, self._watch_settings, self._event, self._values,
+            self._watch, self._watch_account, self._watch_settings, self._event, self._scratch,
             _NO_TAPE, t_ns, *rate, *force, clipped,
         )  # fmt: skip
-        return self.estimate
+        return FootEstimate(self._account.item(head.LAST_NS), self._state.copy())
 
     def run(
         self,
         series: ImuSeries,
         *,
         smooth: bool = False,
-        progress: Callable[[float], None] | None = None,
+        progress: Callable[[float], object] | None = None,
     ) -> FootResult:
         """Go on through a whole recording; the same as a loop of :meth:`update`.
 
@@ -265,8 +261,8 @@ class FootNavigator:
                 blocks.append(_Block(columns, self._copied_parts(), out[rows]))
             self._run(columns, self._parts(), out[rows])
             told.step()
-        report = _report(self._account)
-        self._account = _added(total, self._account)
+        report = report_of(self._account)
+        self._account = total_account(total, self._account)
         if smooth:
             out[:, kernels.HEIGHT] += self._smooth(blocks, told)
         variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
@@ -291,7 +287,7 @@ class FootNavigator:
         state, account, watch, watch_account = parts
         self._made(kernels.run)(
             state, account, self._settings, watch, watch_account, self._watch_settings,
-            *columns, out, states, tapes,
+            *columns, self._event, self._scratch, out, states, tapes,
         )  # fmt: skip
 
     def _smooth(self, blocks: list[_Block], told: _Progress) -> FloatArray:
@@ -299,7 +295,7 @@ class FootNavigator:
 
         Return by how much the floors are to be lifted.
         """
-        adjoint = np.zeros(errors.NAVIGATOR)
+        adjoint = np.zeros(smoothing.ADJOINT)
         lifts: list[FloatArray] = []
         for columns, parts, out in reversed(blocks):
             states = np.empty((len(out), len(kernels.FRESH)))
@@ -312,16 +308,3 @@ class FootNavigator:
 
     def _made(self, kernel: Kernel) -> Kernel:
         return compile_kernel(kernel) if self._compiled else kernel
-
-
-def _report(account: IntArray) -> FilterReport:
-    return FilterReport(*account[head.SAMPLES :].tolist())
-
-
-def _added(before: IntArray, run: IntArray) -> IntArray:
-    """Return the account since the last reset after a run with its own account."""
-    total = before + run
-    total[head.LAST_NS] = run[head.LAST_NS]
-    for at in head.LONGEST:
-        total[at] = max(before[at], run[at])
-    return total

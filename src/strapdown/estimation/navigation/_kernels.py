@@ -15,9 +15,14 @@ state    name             holds
 29-31    VELOCITY         [m/s, world]
 32-34    POSITION         [m, world]
 35-37    ACCEL_BIAS       [m/s^2, body]
-38-52    ERROR            estimated error, 0 but within a correction
-53-277   SPREAD           its covariance, 15 x 15 by rows
-278...   NAVIGATOR        what else the navigator remembers
+38-52    ROW              how a measured number grows with the errors (:func:`correct`)
+53-67    CROSSED          covariance of the errors with that number
+68-82    GAINS            of the correction
+83-97    LEFT             what (I - K h) P leaves of CROSSED, less than noise adds
+98-99    INNOVATION       of that number, and its variance
+100-114  ERROR            estimated error, 0 but within a correction
+115-339  SPREAD           its covariance, 15 x 15 by rows
+340...   NAVIGATOR        what else the navigator remembers
 =======  ===============  ================================================================
 
 The order of the fifteen is position, velocity, orientation (all in the world's axes), bias of
@@ -28,8 +33,6 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 from strapdown.estimation._kernels import (
     BIAS,
@@ -46,19 +49,27 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from strapdown._typing import FloatArray
+    from strapdown.integration._kernels import Vector
 
     Matrix: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
 VELOCITY: Final = OWN
 POSITION: Final = VELOCITY + 3
 ACCEL_BIAS: Final = POSITION + 3
-ERROR: Final = ACCEL_BIAS + 3
-SPREAD: Final = ERROR + 15
-NAVIGATOR: Final = SPREAD + 225
+SIZE: Final = 15
+ROW: Final = ACCEL_BIAS + 3
+CROSSED: Final = ROW + SIZE
+GAINS: Final = CROSSED + SIZE
+LEFT: Final = GAINS + SIZE
+INNOVATION: Final = LEFT + SIZE
+VARIANCE: Final = INNOVATION + 1  # of the innovation
+ERROR: Final = VARIANCE + 1
+SPREAD: Final = ERROR + SIZE
+NAVIGATOR: Final = SPREAD + SIZE * SIZE
 
 INLINE = True
+BORROWS = True
 
-SIZE: Final = 15
 D_POSITION: Final = 0  # places of the fifteen
 D_VELOCITY: Final = 3
 D_ORIENTATION: Final = 6
@@ -88,17 +99,14 @@ def propagate(
     noises are densities [m/s/sqrt(s)], [rad/sqrt(s)]; the biases walk [m/s^2/sqrt(s)],
     [rad/s/sqrt(s)].
     """
-    # Position and orientation half before and half after: good to the second order.
     half = 0.5 * dt
-    unit = (half, 0.0, 0.0, 0.0, half, 0.0, 0.0, 0.0, half)
-    lean = (0.0, dt * fz, -dt * fy, -dt * fz, 0.0, dt * fx, dt * fy, -dt * fx, 0.0)
     tilt = multiple(-half, rotation)
-    add_multiple(state, D_POSITION, D_VELOCITY, unit)
-    add_multiple(state, D_ORIENTATION, D_GYRO_BIAS, tilt)
-    add_multiple(state, D_VELOCITY, D_ORIENTATION, lean)
-    add_multiple(state, D_VELOCITY, D_ACCEL_BIAS, multiple(2.0, tilt))
-    add_multiple(state, D_ORIENTATION, D_GYRO_BIAS, tilt)
-    add_multiple(state, D_POSITION, D_VELOCITY, unit)
+    push = (dt * fx, dt * fy, dt * fz)
+    for k in range(SIZE):
+        lead(state, SPREAD + k, SIZE, half, push, tilt)
+    for k in range(D_ACCEL_BIAS):
+        lead(state, SPREAD + SIZE * k, 1, half, push, tilt)
+    mirror(state)
     widen(state, D_VELOCITY, accel_noise * accel_noise * dt)
     widen(state, D_ORIENTATION, gyro_noise * gyro_noise * dt)
     widen(state, D_ACCEL_BIAS, accel_walk * accel_walk * dt)
@@ -114,26 +122,38 @@ def multiple(factor: float, matrix: Matrix) -> Matrix:
     )  # fmt: skip
 
 
-def add_multiple(state: FloatArray, to: int, of: int, matrix: Matrix) -> None:
-    """Add ``matrix`` times three of the errors to three others, in the covariance."""
-    a, b, c, d, e, f, g, h, i = matrix
-    row, source = SPREAD + SIZE * to, SPREAD + SIZE * of
-    for k in range(SIZE):
-        x, y, z = state[source + k], state[source + SIZE + k], state[source + 2 * SIZE + k]
-        state[row + k] += a * x + b * y + c * z
-        state[row + SIZE + k] += d * x + e * y + f * z
-        state[row + 2 * SIZE + k] += g * x + h * y + i * z
-    # The columns mirror the rows, but where both meet.
-    for k in range(SIZE):
-        if to <= k < to + 3:
-            at = SPREAD + SIZE * k
-            x, y, z = state[at + of], state[at + of + 1], state[at + of + 2]
-            state[at + to] += a * x + b * y + c * z
-            state[at + to + 1] += d * x + e * y + f * z
-            state[at + to + 2] += g * x + h * y + i * z
-        else:
-            for j in range(3):
-                state[SPREAD + SIZE * k + to + j] = state[row + SIZE * j + k]
+def lead(state: FloatArray, at: int, apart: int, half: float, push: Vector, tilt: Matrix) -> None:
+    """Take fifteen errors, which stand so far apart, over a step: good to the second order.
+
+    ``half`` the step [s]; ``push`` is its integral of specific force [m/s, world], ``tilt`` what
+    a gyro bias does to the orientation in half of it.
+    """
+    rx, ry, rz = state[at + 6 * apart], state[at + 7 * apart], state[at + 8 * apart]
+    ax, ay, az = state[at + 9 * apart], state[at + 10 * apart], state[at + 11 * apart]
+    gx, gy, gz = state[at + 12 * apart], state[at + 13 * apart], state[at + 14 * apart]
+    a, b, c, d, e, f, g, h, i = tilt
+    tx, ty, tz = (
+        a * gx + b * gy + c * gz, d * gx + e * gy + f * gz, g * gx + h * gy + i * gz
+    )  # fmt: skip
+    mx, my, mz = rx + tx, ry + ty, rz + tz  # in the middle of the step
+    more = (
+        my * push[2] - mz * push[1] + 2.0 * (a * ax + b * ay + c * az),
+        mz * push[0] - mx * push[2] + 2.0 * (d * ax + e * ay + f * az),
+        mx * push[1] - my * push[0] + 2.0 * (g * ax + h * ay + i * az),
+    )
+    for k in range(3):
+        v = state[at + (3 + k) * apart]
+        state[at + k * apart] += half * (2.0 * v + more[k])
+        state[at + (3 + k) * apart] = v + more[k]
+    state[at + 6 * apart], state[at + 7 * apart] = mx + tx, my + ty
+    state[at + 8 * apart] = mz + tz
+
+
+def mirror(state: FloatArray) -> None:
+    """Make the covariance symmetric by its upper triangle."""
+    for j in range(SIZE):
+        for k in range(j):
+            state[SPREAD + SIZE * j + k] = state[SPREAD + SIZE * k + j]
 
 
 def widen(state: FloatArray, at: int, variance: float) -> None:
@@ -142,49 +162,61 @@ def widen(state: FloatArray, at: int, variance: float) -> None:
         state[SPREAD + (SIZE + 1) * k] += variance
 
 
-def correct(
-    state: FloatArray, row: FloatArray, first: int, last: int, residual: float, variance: float
-) -> float:
+def begin_row(state: FloatArray) -> None:
+    """Empty the row of a measured number."""
+    for k in range(ROW, ROW + SIZE):
+        state[k] = 0.0
+
+
+def correct(state: FloatArray, residual: float, variance: float) -> float:
     """Take one number that was measured; return its normalised innovation squared.
 
-    ``residual`` is measured less predicted before any correction since :func:`inject`;
-    ``row`` (15,) its derivative with respect to the errors, 0 outside ``first`` to ``last``
-    (not included). The covariance is updated in Joseph's form.
+    ``residual`` is measured less predicted before any correction since :func:`inject`; ROW
+    holds its derivatives with respect to the errors. The covariance is updated in Joseph's
+    form; :func:`inject` makes it symmetric to the last bit.
     """
-    gains, crossed = np.empty(SIZE), np.empty(SIZE)
-    innovation, spread = residual, variance
-    for j in range(SIZE):
-        gains[j] = product(state, j, row, first, last)
-    for k in range(first, last):
-        innovation -= row[k] * state[ERROR + k]
-        spread += row[k] * gains[k]
+    innovate(state, residual, variance)
+    innovation: float = state[INNOVATION]
+    spread: float = state[VARIANCE]
     if not spread > 0.0:
         return 0.0
     for j in range(SIZE):
-        crossed[j] = gains[j]
-        gains[j] /= spread
-        state[ERROR + j] += gains[j] * innovation
-    # (I - K h) P, and then its product with (I - K h)^T
-    for j in range(SIZE):
-        for k in range(SIZE):
-            state[SPREAD + SIZE * j + k] -= gains[j] * crossed[k]
-    for j in range(SIZE):
-        crossed[j] = product(state, j, row, first, last)
-    for j in range(SIZE):
-        for k in range(j + 1):
-            value = state[SPREAD + SIZE * j + k]
-            value += (variance * gains[j] - crossed[j]) * gains[k]
-            state[SPREAD + SIZE * j + k] = value
-            state[SPREAD + SIZE * k + j] = value
+        state[GAINS + j] = state[CROSSED + j] / spread
+        state[ERROR + j] += state[GAINS + j] * innovation
+    reduce(state, variance)
     return innovation * innovation / spread
 
 
-def product(state: FloatArray, j: int, row: FloatArray, first: int, last: int) -> float:
-    """Return the product of row ``j`` of the covariance with ``row``."""
-    total = 0.0
-    for k in range(first, last):
-        total += state[SPREAD + SIZE * j + k] * row[k]
-    return total
+def innovate(state: FloatArray, residual: float, variance: float) -> None:
+    """Compute the innovation, its variance, and P h, its covariance with the errors."""
+    for j in range(SIZE):
+        state[CROSSED + j] = 0.0
+    for k in range(SIZE):
+        slope = state[ROW + k]
+        if slope != 0.0:
+            residual -= slope * state[ERROR + k]
+            for j in range(SIZE):
+                state[CROSSED + j] += slope * state[SPREAD + SIZE * k + j]
+    for k in range(SIZE):
+        variance += state[ROW + k] * state[CROSSED + k]
+    state[INNOVATION], state[VARIANCE] = residual, variance
+
+
+def reduce(state: FloatArray, variance: float) -> None:
+    """Reduce the covariance to (I - K h) P (I - K h)^T + variance K K^T."""
+    for j in range(SIZE):
+        state[LEFT + j] = variance * state[GAINS + j]
+    for k in range(SIZE):
+        slope, crossed = state[ROW + k], state[CROSSED + k]
+        if slope != 0.0:
+            for j in range(SIZE):
+                after = state[SPREAD + SIZE * k + j] - state[GAINS + j] * crossed
+                state[LEFT + j] -= slope * after
+    for j in range(SIZE):
+        crossed, gain = state[CROSSED + j], state[GAINS + j]
+        for k in range(SIZE):
+            less = state[GAINS + k] * crossed - state[LEFT + k] * gain
+            state[SPREAD + SIZE * j + k] -= less
 
 
 def heading_row(x: float, y: float, z: float) -> tuple[float, float, float]:
@@ -212,6 +244,7 @@ def inject(state: FloatArray) -> None:
     normalise(state, *before)
     for k in range(ERROR, ERROR + SIZE):
         state[k] = 0.0
+    mirror(state)
 
 
 def publish(state: FloatArray) -> None:

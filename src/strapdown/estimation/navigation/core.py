@@ -57,7 +57,7 @@ class Core:
     @property
     def last_ns(self) -> int:
         """Stamp of the last sample [ns]."""
-        return int(self.account[head.LAST_NS])
+        return self.account.item(head.LAST_NS)
 
     def step(self, t_ns: int, values: Sequence[float]) -> None:
         """Take a sample: angular velocity, specific force, magnetic field, clipped axes."""
@@ -75,8 +75,10 @@ class Core:
         gate = float(chdtri(len(residuals), 1.0 - self.gate))
         if not self.state[memory.ALIGNED]:
             gate = -math.inf  # the start is measured anew with every sample
-        kind = KINDS.index(aiding.kind)
-        nis, accepted = self._aid(self.state, kind, rows, residuals, variances, gate, self.patience)
+        nis, accepted = self._aid(
+            self.state, self.state.copy(), KINDS.index(aiding.kind),
+            rows, residuals, variances, gate, self.patience,
+        )  # fmt: skip
         return AidingResult(aiding.t_ns, aiding.kind, nis, len(residuals), accepted)
 
     def reach(self, t_ns: int, next_ns: int, sample: Sequence[float]) -> None:

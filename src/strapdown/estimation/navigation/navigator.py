@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import _kernels as head
+from strapdown.estimation.filtering import report_of, sample_values, total_account
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.core import NOT_MEASURED, Core, IncrementRows, SampleRows
 from strapdown.estimation.navigation.memory import _kernels as memory
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, result_of_rows
-from strapdown.estimation.result import FilterReport, FilterState
+from strapdown.estimation.result import FilterState
 from strapdown.integration.navigation import Place
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from strapdown.estimation.navigation.aiding import Frame
     from strapdown.estimation.navigation.params import NavigatorStart
     from strapdown.estimation.navigation.result import NavigationResult
+    from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
     from strapdown.series import Increments
 
@@ -37,7 +40,8 @@ _NAME = "strapdown-navigator"
 _NO_SAMPLE = (*NOT_MEASURED * 3, 0)
 
 
-class _Past(NamedTuple):
+@dataclass(slots=True)
+class _Past:
     """A sample, and the state after it."""
 
     t_ns: int
@@ -101,6 +105,7 @@ class StrapdownNavigator:
     ) -> None:
         self.params = params or NavigatorParams()
         self._fresh = start.values(self.params) if start else memory.FRESH
+        self._buffer_ns = round(self.params.buffer * NS_PER_S)
         self._core = Core(self.params, place or Place(), compile_kernels=compiled)
         self.reset()
 
@@ -127,7 +132,7 @@ class StrapdownNavigator:
         self._past: list[_Past] = []
         self._told: list[Aiding] = []
         if self._core.state[head.STEPS] >= 0.0:
-            self._remember(_NO_SAMPLE)
+            self._remember(self._core.last_ns, _NO_SAMPLE)
 
     @property
     def state(self) -> FilterState:
@@ -142,7 +147,7 @@ class StrapdownNavigator:
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return FilterReport(*self._core.account[head.SAMPLES :].tolist())
+        return report_of(self._core.account)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
         """Take one sample and return what is known at its stamp.
@@ -157,15 +162,12 @@ class StrapdownNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        if not -(2**63) <= sample.t_ns < 2**63:
-            raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {sample.t_ns}")
-        rate, force, _ = sample.vectors()
-        clipped = sample.gyro_clipping & 7 | (sample.accel_clipping & 7) << 3
+        t_ns, rate, force, _, clipped = sample_values(sample)
         values = (*rate, *force, *NOT_MEASURED, clipped)
-        self._core.step(sample.t_ns, values)
-        if sample.t_ns == self._core.last_ns:
-            self._remember(values)
-        return self.estimate
+        self._core.step(t_ns, values)
+        if t_ns != self._core.last_ns:
+            return self.estimate
+        return NavigationEstimate(t_ns, self._remember(t_ns, values))
 
     def run(
         self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
@@ -200,11 +202,11 @@ class StrapdownNavigator:
         self._core.account[head.LAST_NS] = total[head.LAST_NS]
         results = tuple(self._through(rows, told))
         report = self.report
-        self._core.account = _added(total, self._core.account)
+        self._core.account = total_account(total, self._core.account)
         self._past.clear()
         self._told.clear()
         if len(data):
-            self._remember(_NO_SAMPLE)
+            self._remember(self._core.last_ns, _NO_SAMPLE)
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
         found = result_of_rows(data.t_ns, rows.out, results, report, variance)
         world = data.world if isinstance(data, ImuSeries) else None
@@ -272,18 +274,21 @@ class StrapdownNavigator:
     def _now(self, t_ns: int | None) -> int:
         return self._core.last_ns if t_ns is None else t_ns
 
-    def _remember(self, values: tuple[float, ...]) -> None:
-        """Keep the state for what may come late, and forget what is too old."""
-        t_ns = self._core.last_ns
-        if self._past and self._past[-1].t_ns > t_ns:
-            self._past.clear()  # the clock has jumped
+    def _remember(self, t_ns: int, values: tuple[float, ...]) -> FloatArray:
+        """Keep a copy of the state for what may come late, and forget what is too old."""
+        past = self._past
+        if past and past[-1].t_ns > t_ns:
+            past.clear()  # the clock has jumped
             self._told.clear()
-        self._past.append(_Past(t_ns, values, self._core.state.copy()))
-        oldest = t_ns - round(self.params.buffer * NS_PER_S)
-        while self._past[0].t_ns < oldest and len(self._past) > 1:
-            del self._past[0]
-        while self._told and self._told[0].t_ns < self._past[0].t_ns:
+        state = self._core.state.copy()
+        state.setflags(write=False)
+        past.append(_Past(t_ns, values, state))
+        oldest = t_ns - self._buffer_ns
+        while past[0].t_ns < oldest and len(past) > 1:
+            del past[0]
+        while self._told and self._told[0].t_ns < past[0].t_ns:
             del self._told[0]
+        return state
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
         """Do again what came after a state in the buffer, and tell what is new on the way."""
@@ -293,18 +298,20 @@ class StrapdownNavigator:
         self._core.state[:] = past[first].state
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
-        for j, (t_ns, sample, _) in enumerate(past[first:], first):
+        for j, each in enumerate(past[first:], first):
+            t_ns = each.t_ns
             if j > first:
-                self._core.step(t_ns, sample)
+                self._core.step(t_ns, each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
-                each = told.popleft()
-                found[id(each)] = self._core.tell(each)
-            past[j] = past[j]._replace(state=self._core.state.copy())
+                found[id(told[0])] = self._core.tell(told[0])
+                told.popleft()
+            each.state = self._core.state.copy()
             while told and told[0].t_ns < then:
-                each = told.popleft()
-                self._core.reach(each.t_ns, *past[j + 1][:2])
-                found[id(each)] = self._core.tell(each)
+                after = past[j + 1]
+                self._core.reach(told[0].t_ns, after.t_ns, after.sample)
+                found[id(told[0])] = self._core.tell(told[0])
+                told.popleft()
         self._core.account = account
         return found[id(new)]
 
@@ -331,12 +338,3 @@ def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:
         f" holds; got {aiding.kind} at {aiding.t_ns} ns where the last sample is at {last_ns} ns;"
         " give it after the sample that follows it, or make the buffer longer"
     )
-
-
-def _added(before: IntArray, run: IntArray) -> IntArray:
-    """Return the account since the last reset after a run with its own account."""
-    total = before + run
-    total[head.LAST_NS] = run[head.LAST_NS]
-    for at in head.LONGEST:
-        total[at] = max(before[at], run[at])
-    return total

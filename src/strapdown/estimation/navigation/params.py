@@ -48,7 +48,7 @@ class NavigatorParams(FilterParams):
         Angle of the forward axis from east towards north at the start, and its standard
         deviation [rad]; 0 where heading is relative to the start.
     gate : float
-        Probability with which a measurement that fits the model is accepted.
+        Probability with which a measurement that fits the model is accepted; 1 accepts all.
     patience : int
         So many refusals in a row of one kind are believed to be errors of what was told; after
         them the navigator doubts itself, widens its covariance until the next one fits, and
@@ -88,8 +88,8 @@ class NavigatorParams(FilterParams):
         if name == "heading":
             as_finite([value], name, (1,))
         elif name == "gate":
-            if not 0.0 < value < 1.0:
-                raise ValueRangeError(f"expected gate within 0 ... 1, got {value}")
+            if not 0.0 < value <= 1.0:
+                raise ValueRangeError(f"expected gate above 0, up to 1, got {value}")
         else:
             super()._check(name, value)
 

@@ -17,7 +17,7 @@ from strapdown._columns import (
 )
 from strapdown.estimation._kernels import BIAS, ORIENTATION
 from strapdown.estimation.navigation import _kernels as errors
-from strapdown.estimation.navigation.memory._kernels import ALIGNED
+from strapdown.estimation.navigation.memory import _kernels as memory
 from strapdown.estimation.result import FilterReport
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NavigationEstimate", "NavigationResult", "poses_of_orientation"]
 
-_UPPER = np.triu_indices(9)
 _COVARIANCE: Final = {"column": Column((9, 9), np.float64, "none", "undefined")}
 
 
@@ -99,7 +98,7 @@ class NavigationEstimate:
     @property
     def aligned(self) -> bool:
         """Whether the start is over and the body navigates."""
-        return bool(self._state[ALIGNED] > 0.0)
+        return bool(self._state[memory.ALIGNED] > 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,6 +162,8 @@ class NavigationResult(Columns):
             There is no such frame.
         """
         found = super().in_frames(world=world, body=body)
+        if found.world is self.world:
+            return found
         blocks = self.covariance.reshape(-1, 3, 3, 3, 3).swapaxes(2, 3)
         moved = frames.convert_covariance(blocks, self.world, found.world)
         return found.replace(covariance=moved.swapaxes(2, 3).reshape(-1, 9, 9))
@@ -244,8 +245,7 @@ def result_of_rows(
     rate_variance: float,
 ) -> NavigationResult:
     """Return rows of the kernel as a result."""
-    covariance = np.empty((len(rows), 9, 9))
-    covariance[:, _UPPER[0], _UPPER[1]] = covariance[:, _UPPER[1], _UPPER[0]] = rows[:, 19:64]
+    sigmas = memory.ROW_SIGMAS
     return NavigationResult(
         t_ns,
         rows[:, 0:4],
@@ -254,9 +254,9 @@ def result_of_rows(
         rows[:, 16:19],
         rows[:, 10:13],
         rows[:, 13:16],
-        rows[:, 67:70],
-        rows[:, 64:67],
-        covariance,
+        rows[:, sigmas + 3 : sigmas + 6],
+        rows[:, sigmas : sigmas + 3],
+        rows[:, memory.ROW_COVARIANCE : memory.ROW].reshape(-1, 9, 9),
         rate_variance=rate_variance,
         aiding=aiding,
         report=report,

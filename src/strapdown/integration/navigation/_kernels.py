@@ -116,16 +116,7 @@ def increments(turn: Vector, push: Vector, change: Vector, h: float) -> tuple[Ve
     loses a twelfth of ``change`` h, in the axes of the middle.
     """
     x, y, z = turn
-    square = x * x + y * y + z * z
-    if square < SMALL_SQUARE:
-        a = 1 / 2 - square * (1 / 24 - square * (1 / 720 - square / 40320))
-        b = 1 / 6 - square * (1 / 120 - square * (1 / 5040 - square / 362880))
-        c = 1 / 24 - square * (1 / 720 - square * (1 / 40320 - square / 3628800))
-    else:
-        angle = math.sqrt(square)
-        a = (1.0 - math.cos(angle)) / square
-        b = (angle - math.sin(angle)) / (angle * square)
-        c = (0.5 - a) / square
+    a, b, c = coefficients(x * x + y * y + z * z)
     once = cross(turn, push)
     twice = cross(turn, once)
     mx, my, mz = quaternion_rotate(*quaternion_exp(0.25 * x, 0.25 * y, 0.25 * z), *change)
@@ -141,6 +132,19 @@ def increments(turn: Vector, push: Vector, change: Vector, h: float) -> tuple[Ve
             h * (0.5 * push[2] + b * once[2] + c * twice[2] - mz / 12.0),
         ),
     )
+
+
+def coefficients(square: float) -> tuple[float, float, float]:
+    """Return (1 - cos u) / u^2, (u - sin u) / u^3 and (1/2 - the first) / u^2, for u^2."""
+    if square < SMALL_SQUARE:
+        return (
+            1 / 2 - square * (1 / 24 - square * (1 / 720 - square / 40320)),
+            1 / 6 - square * (1 / 120 - square * (1 / 5040 - square / 362880)),
+            1 / 24 - square * (1 / 720 - square * (1 / 40320 - square / 3628800)),
+        )
+    angle = math.sqrt(square)
+    a = (1.0 - math.cos(angle)) / square
+    return a, (angle - math.sin(angle)) / (angle * square), (0.5 - a) / square
 
 
 def change_of_integrals(push: Vector, h: float, before: Before) -> Vector:

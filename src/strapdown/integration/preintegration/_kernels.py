@@ -4,18 +4,33 @@ Each sample ends a step with a turn (rotation vector) and a push (integral of th
 in the turning axes of the body). The motion since the start is kept in the body axes there, with
 how it changes with biases, scale and misalignment, and with the covariance of its error (C.
 Forster, L. Carlone, F. Dellaert, D. Scaramuzza, "On-manifold preintegration for real-time
-visual-inertial odometry", IEEE Transactions on Robotics 33(1), 2017). Errors are a rotation
-about body axes at the end (true = estimate Exp(error)), then velocity and position in the axes of
-the start.
+visual-inertial odometry", IEEE Transactions on Robotics 33(1), 2017). Errors are a rotation,
+then velocity and position; all are kept in the axes of the start (true = Exp(error) estimate), in
+which a step leaves the error of the rotation as it is.
+
+======  ==========  ======================================================================
+state   name        holds
+======  ==========  ======================================================================
+0-3     Q           orientation since the start, x y z w
+4-6     V           integral of the specific force [m/s]
+7-9     P           its double integral [m]
+10-18   RATES       the last three angular velocities, newest first [rad/s]
+19-27   FORCES      the same of specific force [m/s^2]
+28-162  JACOBIAN    9 x 15 by rows: of the errors by gyro bias, accelerometer bias and M
+163...  COVARIANCE  15 x 15 by rows: of the errors, gyro bias, accelerometer bias
+======  ==========  ======================================================================
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, quaternion_rotate
+from strapdown.geometry._kernels import (
+    quaternion_multiply,
+)
 from strapdown.integration._kernels import (
+    RATE,
     ZERO,
     Vector,
     add,
@@ -26,64 +41,65 @@ from strapdown.integration._kernels import (
 from strapdown.integration.navigation._kernels import (
     Quaternion,
     cross,
-    increments,
     plus,
     scaled,
 )
+from strapdown.integration.preintegration.way._kernels import Input, Way, by_input, dot, times, way
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
+INLINE = True
+BORROWS = True
+
 # How samples become steps.
-TRAPEZOID = 0
-AM4 = 1
-MEAN = 2
-EULER = 3
+TRAPEZOID: Final = 0
+AM4: Final = 1
+MEAN: Final = 2
+EULER: Final = 3
 
-FASTEST, STRONGEST = 1e4, 1e5  # [rad/s], [m/s^2]: what is beyond measured nothing
+FASTEST: Final = 1e4  # rad/s: what is beyond measured nothing
+STRONGEST: Final = 1e5  # m/s^2
 
-# The state: orientation, velocity and position since the start, and the last three samples.
-Q, V, P = 0, 4, 7
-RATES, FORCES = 10, 19  # newest first
-STATE = 28
+Q: Final = 0
+V: Final = 4
+P: Final = 7
+RATES: Final = 10
+FORCES: Final = 19
+JACOBIAN: Final = 28
+COVARIANCE: Final = 163
+FRESH: Final = (0.0, 0.0, 0.0, 1.0, *[0.0] * (COVARIANCE + 225 - 4))
 
 # The account: stamps and spacings [ns], and what became of samples.
-NOW, START, H1, H2, STEPS, UNUSABLE, REPEATED, BACKWARD, GAPS, LONGEST, BRIDGED = range(11)
-ACCOUNT = 11
-NEVER = -(2**63)
+NOW: Final = 0
+START: Final = 1
+H1: Final = 2
+H2: Final = 3
+STEPS: Final = 4
+UNUSABLE: Final = 5
+REPEATED: Final = 6
+BACKWARD: Final = 7
+GAPS: Final = 8
+LONGEST: Final = 9
+BRIDGED: Final = 10
+NEVER: Final = -(2**63)
+FRESH_ACCOUNT: Final = (0, NEVER, *[0] * (BRIDGED - START))
 
 # The settings.
-CORRECTION = 0  # I + M, row by row
-GYRO_BIAS, ACCEL_BIAS = 9, 12
-GYRO_NOISE, ACCEL_NOISE = 15, 18  # spectral densities [rad^2/s], [m^2/s^3]
-GYRO_WALK, ACCEL_WALK = 21, 24  # [rad^2/s^3], [m^2/s^5]
-QUADRATURE, MAX_GAP_NS = 27, 28
-SETTINGS = 29
+CORRECTION: Final = 0  # I + M, row by row
+GYRO_BIAS: Final = 9
+ACCEL_BIAS: Final = 12
+GYRO_NOISE: Final = 15  # spectral densities [rad^2/s], [m^2/s^3]
+ACCEL_NOISE: Final = 18
+GYRO_WALK: Final = 21  # [rad^2/s^3], [m^2/s^5]
+ACCEL_WALK: Final = 24
+QUADRATURE: Final = 27
+MAX_GAP_NS: Final = 28
 
-# Columns of the Jacobian; the first two are rows of the covariance after the nine errors, too.
-BY_GYRO_BIAS, BY_ACCEL_BIAS, BY_SCALE = 0, 3, 6
-
-
-class Memory(NamedTuple):
-    """All that a preintegration remembers; kernels write into these arrays."""
-
-    state: FloatArray  # (28,)
-    account: IntArray  # (11,)
-    jacobian: FloatArray  # (9, 15): of the deltas by gyro bias, accel bias and I + M (row by row)
-    covariance: FloatArray  # (15, 15): of rotation, velocity, position, gyro bias, accel bias
-    gain: FloatArray  # (9, 6): what errors of turn and push did to the deltas in the last step
-    inputs: FloatArray  # (9, 15): what the last step alone added to the Jacobian
-    settings: FloatArray  # (29,)
-
-
-class Transition(NamedTuple):
-    """A step: orientation before it, its turn, and its increments in the axes of the start."""
-
-    q: Quaternion
-    turn: Quaternion
-    velocity: Vector
-    path: Vector
-    h: float
+WIDTH: Final = 15  # columns of Jacobian and covariance
+BY_GYRO_BIAS: Final = 0  # columns of the Jacobian; of the first two, nine on, rows of covariance
+BY_ACCEL_BIAS: Final = 3
+BY_SCALE: Final = 6
 
 
 class Line(NamedTuple):
@@ -99,19 +115,34 @@ class Line(NamedTuple):
 
 
 def run(
-    m: Memory, t_ns: IntArray, angular_velocity: FloatArray, specific_force: FloatArray
+    state: FloatArray,
+    account: IntArray,
+    settings: FloatArray,
+    t_ns: IntArray,
+    w: FloatArray,
+    f: FloatArray,
 ) -> None:
     """Take every sample."""
-    w, f = angular_velocity, specific_force
     for i in range(len(t_ns)):
-        step(m, t_ns[i], w[i, 0], w[i, 1], w[i, 2], f[i, 0], f[i, 1], f[i, 2])
+        step(
+            state, account, settings, t_ns[i],
+            w[i, 0], w[i, 1], w[i, 2], f[i, 0], f[i, 1], f[i, 2],
+        )  # fmt: skip
 
 
 def step(
-    m: Memory, t_ns: int, wx: float, wy: float, wz: float, fx: float, fy: float, fz: float
+    state: FloatArray,
+    account: IntArray,
+    settings: FloatArray,
+    t_ns: int,
+    wx: float,
+    wy: float,
+    wz: float,
+    fx: float,
+    fy: float,
+    fz: float,
 ) -> None:
     """Take one sample: what is unusable or not later than the last is counted and left out."""
-    state, account, settings = m.state, m.account, m.settings
     w, f = (wx, wy, wz), (fx, fy, fz)
     if not (is_within(w, FASTEST) and is_within(f, STRONGEST)):
         account[UNUSABLE] += 1
@@ -125,7 +156,7 @@ def step(
         account[REPEATED if h_ns == 0 else BACKWARD] += 1
         return
     is_gap = h_ns > settings[MAX_GAP_NS]
-    take(m, w, f, h_ns, 1 if is_gap else 0)
+    take(state, account, settings, w, f, h_ns, is_gap)
     account[STEPS] += 1
     account[NOW] = t_ns
     if is_gap:
@@ -135,38 +166,42 @@ def step(
     remember(state, account, w, f, 0 if is_gap else h_ns)
 
 
-def take(m: Memory, w: Vector, f: Vector, h_ns: int, is_gap: int) -> None:
+def take(
+    state: FloatArray,
+    account: IntArray,
+    settings: FloatArray,
+    w: Vector,
+    f: Vector,
+    h_ns: int,
+    is_gap: bool,
+) -> None:
     """Add the step that a sample ends."""
-    h, settings = h_ns * 1e-9, m.settings
-    raw_w, raw_f = last(m.state, RATES), last(m.state, FORCES)
+    h, kind = h_ns * 1e-9, settings[QUADRATURE]
+    raw_w, raw_f = three(state, RATES), three(state, FORCES)
     w0, f0 = corrected(settings, raw_w, raw_f, 1.0)
     w1, f1 = corrected(settings, w, f, 1.0)
-    raw_turn, push = integrals(m.state, m.account, settings[QUADRATURE], w, f, h_ns)
+    raw_turn, push = integrals(state, account, kind, w, f, h_ns)
     turn, push = corrected(settings, raw_turn, push, h)
     line, change = 0.0, ZERO
-    if settings[QUADRATURE] <= AM4 and not is_gap:
+    if kind <= AM4 and not is_gap:
         # what a straight line between samples adds to the integrals: coning and sculling
         line = h * h / 12.0
         turn = plus(turn, cross(w0, w1), line)
         push = plus(push, add(cross(w0, f1), cross(f0, w1)), line)
         change = scaled(plus(f1, f0, -1.0), h)
-    set_gain(m, turn, push, h)
-    s = transition(m, turn, push, change, h)
-    set_inputs(m, raw_turn, h, Line(raw_w, w, w0, w1, f0, f1, line))
-    lead(m.jacobian, 15, s)
-    for row in range(9):
-        for column in range(15):
-            m.jacobian[row, column] += m.inputs[row, column]
-    walks = 1 if trace_of_biases(m.covariance) > 0.0 else 0
-    lead_covariance(m.covariance, s, m.inputs, walks)
-    lead_covariance(m.covariance.T, s, m.inputs, walks)
+    s = way(orientation(state), turn, push, change, h, kind == EULER)
+    ends = Line(raw_w, w, w0, w1, f0, f1, line)
+    gyro, accel = by_biases(s, ends)
+    lead_jacobian(state, s, gyro, accel)
+    add_scales(state, s, raw_turn, ends)
+    lead_covariance(state, settings, s, gyro, accel)
     angle_noise, push_noise = 0.0, 0.0
     if is_gap:
         # a gap is lost information, not a known rotation
         angle_noise = length(turn)
         push_noise = 0.5 * (length(push) * min(1.0, angle_noise) + h * length(plus(f1, f0, -1.0)))
-    add_noise(m, h, angle_noise * angle_noise, push_noise * push_noise)
-    move(m.state, s)
+    add_noise(state, settings, s, angle_noise * angle_noise, push_noise * push_noise)
+    move(state, s)
 
 
 def integrals(
@@ -181,25 +216,20 @@ def integrals(
         h1, h2 = 0, 0
     weights = quadrature_weights(h, h1 * 1e-9, h2 * 1e-9)
     return (
-        integral(0, h, weights, w, last(state, RATES), last(state, RATES + 3),
-                 last(state, RATES + 6)),
-        integral(0, h, weights, f, last(state, FORCES), last(state, FORCES + 3),
-                 last(state, FORCES + 6)),
+        integral(RATE, h, weights, w, three(state, RATES), three(state, RATES + 3),
+                 three(state, RATES + 6)),
+        integral(RATE, h, weights, f, three(state, FORCES), three(state, FORCES + 3),
+                 three(state, FORCES + 6)),
     )  # fmt: skip
 
 
 def corrected(settings: FloatArray, w: Vector, f: Vector, h: float) -> tuple[Vector, Vector]:
     """Return rates and specific force times h less biases, and with scale and misalignment."""
-    x, y, z = w
-    c, g, a = CORRECTION, GYRO_BIAS, ACCEL_BIAS
-    return (
-        (
-            settings[c] * x + settings[c + 1] * y + settings[c + 2] * z - h * settings[g],
-            settings[c + 3] * x + settings[c + 4] * y + settings[c + 5] * z - h * settings[g + 1],
-            settings[c + 6] * x + settings[c + 7] * y + settings[c + 8] * z - h * settings[g + 2],
-        ),
-        (f[0] - h * settings[a], f[1] - h * settings[a + 1], f[2] - h * settings[a + 2]),
-    )
+    c = CORRECTION
+    turn = (
+        dot(three(settings, c), w), dot(three(settings, c + 3), w), dot(three(settings, c + 6), w)
+    )  # fmt: skip
+    return plus(turn, three(settings, GYRO_BIAS), -h), plus(f, three(settings, ACCEL_BIAS), -h)
 
 
 def remember(state: FloatArray, account: IntArray, w: Vector, f: Vector, h_ns: int) -> None:
@@ -213,148 +243,134 @@ def remember(state: FloatArray, account: IntArray, w: Vector, f: Vector, h_ns: i
     account[H1] = h_ns
 
 
-def is_within(v: Vector, most: float) -> bool:
-    """Tell whether no component is larger, or NaN."""
-    return abs(v[0]) <= most and abs(v[1]) <= most and abs(v[2]) <= most
+def lead_jacobian(state: FloatArray, s: Way, gyro: Input, accel: Input) -> None:
+    """Take the derivatives over a step, and add those of the step alone by biases."""
+    for column in range(JACOBIAN, JACOBIAN + WIDTH):
+        lead(state, column, WIDTH, s)
+    add_input(state, BY_GYRO_BIAS, 1, gyro)
+    add_input(state, BY_ACCEL_BIAS, 1, accel)
 
 
-def last(state: FloatArray, at: int) -> Vector:
-    return state[at], state[at + 1], state[at + 2]
+def add_scales(state: FloatArray, s: Way, raw_turn: Vector, ends: Line) -> None:
+    """Add what a step alone owes to M: readings turn, and so does the line between them."""
+    for i in range(3):
+        first, second = ends.weight * ends.raw0[i], ends.weight * ends.raw1[i]
+        turn = plus(scaled(ends.w0, second), ends.w1, -first)
+        push = plus(scaled(ends.f0, second), ends.f1, -first)
+        add_input(state, BY_SCALE + i, 3, by_input(s, raw_turn[i], turn, push))
 
 
-def length(v: Vector) -> float:
-    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+def by_biases(s: Way, ends: Line) -> tuple[Input, Input]:
+    """Return what a step alone owes to the biases of gyro and accelerometer."""
+    turn = scaled(plus(ends.w1, ends.w0, -1.0), ends.weight)
+    push = scaled(plus(ends.f1, ends.f0, -1.0), ends.weight)
+    none = (ZERO, ZERO, ZERO)
+    accel = Input(
+        none, times(s.velocity_by_push, -s.h, turn), times(s.path_by_push, -s.h, turn)
+    )  # fmt: skip
+    return by_input(s, -s.h, turn, push), accel
 
 
-def set_gain(m: Memory, turn: Vector, push: Vector, h: float) -> None:
-    """Write what small errors of turn and push do to rotation, velocity and position."""
-    q = orientation(m)
-    for axis in range(3):
-        unit = (1.0 * (axis == 0), 1.0 * (axis == 1), 1.0 * (axis == 2))
-        rotation, _ = increments(scaled(turn, -1.0), unit, ZERO, h)  # right Jacobian of SO(3)
-        turn_v, turn_p, push_v, push_p = ZERO, ZERO, unit, scaled(unit, 0.5 * h)
-        if m.settings[QUADRATURE] != EULER:
-            once = cross(unit, push)
-            twice = add(cross(unit, cross(turn, push)), cross(turn, once))
-            turn_v = plus(scaled(once, 1 / 2), twice, 1 / 6)
-            turn_p = plus(scaled(once, h / 6), twice, h / 24)
-            push_v, push_p = increments(turn, unit, ZERO, h)
-        write(m.gain, 0, axis, rotation)
-        write(m.gain, 3, axis, quaternion_rotate(*q, *turn_v))
-        write(m.gain, 6, axis, quaternion_rotate(*q, *turn_p))
-        write(m.gain, 0, axis + 3, ZERO)
-        write(m.gain, 3, axis + 3, quaternion_rotate(*q, *push_v))
-        write(m.gain, 6, axis + 3, quaternion_rotate(*q, *push_p))
+def add_input(state: FloatArray, column: int, apart: int, more: Input) -> None:
+    """Add to three columns of the Jacobian."""
+    for k in range(3):
+        at = JACOBIAN + column + apart * k
+        for row in range(3):
+            state[at + WIDTH * row] += more.rotation[row][k]
+            state[at + WIDTH * (3 + row)] += more.velocity[row][k]
+            state[at + WIDTH * (6 + row)] += more.path[row][k]
 
 
-def transition(m: Memory, turn: Vector, push: Vector, change: Vector, h: float) -> Transition:
-    """Return what a step does, in the axes at the start of the whole."""
-    q = orientation(m)
-    velocity, path = push, scaled(push, 0.5 * h)
-    if m.settings[QUADRATURE] != EULER:
-        velocity, path = increments(turn, push, change, h)
-    return Transition(
-        q,
-        quaternion_exp(0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2]),
-        quaternion_rotate(*q, *velocity),
-        quaternion_rotate(*q, *path),
-        h,
-    )
-
-
-def set_inputs(m: Memory, raw_turn: Vector, h: float, line: Line) -> None:
-    """Write what the step alone owes to biases, scale and misalignment."""
-    part = line.weight
-    more_w, more_f = plus(line.w1, line.w0, -1.0), plus(line.f1, line.f0, -1.0)
-    for axis in range(3):
-        unit = (1.0 * (axis == 0), 1.0 * (axis == 1), 1.0 * (axis == 2))
-        by_bias = plus(scaled(unit, -h), cross(unit, more_w), -part)
-        set_input(m, BY_GYRO_BIAS + axis, by_bias, scaled(cross(unit, more_f), -part))
-        set_input(m, BY_ACCEL_BIAS + axis, ZERO, by_bias)
-        w1, w0 = cross(unit, line.w1), cross(unit, line.w0)
-        f1, f0 = cross(unit, line.f1), cross(unit, line.f0)
-        for i in range(3):
-            first, second = part * line.raw0[i], part * line.raw1[i]
-            turn = plus(scaled(unit, raw_turn[i]), plus(scaled(w1, first), w0, -second), 1.0)
-            set_input(m, BY_SCALE + 3 * axis + i, turn, plus(scaled(f1, first), f0, -second))
-
-
-def set_input(m: Memory, column: int, turn: Vector, push: Vector) -> None:
+def lead_covariance(
+    state: FloatArray, settings: FloatArray, s: Way, gyro: Input, accel: Input
+) -> None:
+    """Take the covariance over a step: F P, and then its product with F transposed."""
+    walks = 0.0
+    for k in range(GYRO_WALK, GYRO_WALK + 6):
+        walks += settings[k]
+    for column in range(9):
+        lead(state, COVARIANCE + column, WIDTH, s)
+    if walks > 0.0:
+        for column in range(9, WIDTH):
+            lead(state, COVARIANCE + column, WIDTH, s)
+        for column in range(WIDTH):
+            lead_biases(state, COVARIANCE + column, WIDTH, gyro, accel)
     for row in range(9):
-        m.inputs[row, column] = (
-            m.gain[row, 0] * turn[0]
-            + m.gain[row, 1] * turn[1]
-            + m.gain[row, 2] * turn[2]
-            + m.gain[row, 3] * push[0]
-            + m.gain[row, 4] * push[1]
-            + m.gain[row, 5] * push[2]
-        )
+        lead(state, COVARIANCE + WIDTH * row, 1, s)
+        if walks > 0.0:
+            lead_biases(state, COVARIANCE + WIDTH * row, 1, gyro, accel)
+            for column in range(9, WIDTH):
+                mirrored = state[COVARIANCE + WIDTH * row + column]
+                state[COVARIANCE + WIDTH * column + row] = mirrored
 
 
-def lead_covariance(matrix: FloatArray, s: Transition, inputs: FloatArray, walks: int) -> None:
-    """Multiply the transition matrix, with the walk of biases or without, by a matrix."""
-    lead(matrix, 15 if walks else 9, s)
-    if walks:
-        for column in range(15):
-            for row in range(9):
-                total = 0.0
-                for k in range(6):
-                    total += inputs[row, k] * matrix[9 + k, column]
-                matrix[row, column] += total
+def lead(state: FloatArray, at: int, apart: int, s: Way) -> None:
+    """Take nine errors over a step; they stand so far apart."""
+    r = (state[at], state[at + apart], state[at + 2 * apart])
+    v = (state[at + 3 * apart], state[at + 4 * apart], state[at + 5 * apart])
+    faster, farther = cross(r, s.velocity), plus(cross(r, s.path), v, s.h)
+    for k in range(3):
+        state[at + (3 + k) * apart] += faster[k]
+        state[at + (6 + k) * apart] += farther[k]
 
 
-def lead(matrix: FloatArray, columns: int, s: Transition) -> None:
-    """Lead columns of errors of rotation, velocity and position over a step."""
-    x, y, z, w = s.turn
-    back = (-x, -y, -z, w)
-    for c in range(columns):
-        rotation = (matrix[0, c], matrix[1, c], matrix[2, c])
-        v = (matrix[3, c], matrix[4, c], matrix[5, c])
-        p = (matrix[6, c], matrix[7, c], matrix[8, c])
-        before = quaternion_rotate(*s.q, *rotation)
-        write(matrix, 0, c, quaternion_rotate(*back, *rotation))
-        write(matrix, 3, c, add(v, cross(before, s.velocity)))
-        write(matrix, 6, c, add(plus(p, v, s.h), cross(before, s.path)))
+def lead_biases(state: FloatArray, at: int, apart: int, gyro: Input, accel: Input) -> None:
+    """Add to nine errors what those of the biases after them do in a step."""
+    g = (state[at + 9 * apart], state[at + 10 * apart], state[at + 11 * apart])
+    a = (state[at + 12 * apart], state[at + 13 * apart], state[at + 14 * apart])
+    for k in range(3):
+        state[at + k * apart] += dot(gyro.rotation[k], g)
+        state[at + (3 + k) * apart] += dot(gyro.velocity[k], g) + dot(accel.velocity[k], a)
+        state[at + (6 + k) * apart] += dot(gyro.path[k], g) + dot(accel.path[k], a)
 
 
-def move(state: FloatArray, s: Transition) -> None:
+def add_noise(state: FloatArray, settings: FloatArray, s: Way, angle: float, push: float) -> None:
+    """Add the white noise of a step, more of turn and push [rad^2, m^2/s^2], and the walks."""
+    for axis in range(3):
+        gyro = settings[GYRO_NOISE + axis] * s.h + angle
+        accel = settings[ACCEL_NOISE + axis] * s.h + push
+        turn = (
+            s.rotation_by_turn[0][axis], s.rotation_by_turn[1][axis], s.rotation_by_turn[2][axis],
+            s.velocity_by_turn[0][axis], s.velocity_by_turn[1][axis], s.velocity_by_turn[2][axis],
+            s.path_by_turn[0][axis], s.path_by_turn[1][axis], s.path_by_turn[2][axis],
+        )  # fmt: skip
+        pushed = (
+            0.0, 0.0, 0.0,
+            s.velocity_by_push[0][axis], s.velocity_by_push[1][axis], s.velocity_by_push[2][axis],
+            s.path_by_push[0][axis], s.path_by_push[1][axis], s.path_by_push[2][axis],
+        )  # fmt: skip
+        for row in range(9):
+            first, second = gyro * turn[row], accel * pushed[row]
+            for column in range(9):
+                at = COVARIANCE + WIDTH * row + column
+                state[at] += first * turn[column] + second * pushed[column]
+        at = COVARIANCE + (WIDTH + 1) * (9 + axis)
+        state[at] += settings[GYRO_WALK + axis] * s.h
+        state[at + 3 * (WIDTH + 1)] += settings[ACCEL_WALK + axis] * s.h
+
+
+def move(state: FloatArray, s: Way) -> None:
     """Add a step to rotation, velocity and position."""
-    q = quaternion_multiply(*s.q, *s.turn)
-    size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    for i in range(4):
-        state[Q + i] = q[i] / size
+    x, y, z, w = quaternion_multiply(*orientation(state), *s.turn)
+    size = math.sqrt(x * x + y * y + z * z + w * w)
+    state[Q], state[Q + 1], state[Q + 2], state[Q + 3] = x / size, y / size, z / size, w / size
     for i in range(3):
         state[P + i] += state[V + i] * s.h + s.path[i]
         state[V + i] += s.velocity[i]
 
 
-def add_noise(m: Memory, h: float, angle: float, push: float) -> None:
-    """Add the white noise of a step, more of turn and push [rad^2, m^2/s^2], and the walks."""
-    for row in range(9):
-        for column in range(9):
-            total = 0.0
-            for axis in range(3):
-                total += m.gain[row, axis] * m.gain[column, axis] * (
-                    m.settings[GYRO_NOISE + axis] * h + angle
-                ) + m.gain[row, 3 + axis] * m.gain[column, 3 + axis] * (
-                    m.settings[ACCEL_NOISE + axis] * h + push
-                )
-            m.covariance[row, column] += total
-    for axis in range(3):
-        m.covariance[9 + axis, 9 + axis] += m.settings[GYRO_WALK + axis] * h
-        m.covariance[12 + axis, 12 + axis] += m.settings[ACCEL_WALK + axis] * h
+def length(v: Vector) -> float:
+    return math.sqrt(dot(v, v))
 
 
-def trace_of_biases(covariance: FloatArray) -> float:
-    total = 0.0
-    for i in range(9, 15):
-        total += covariance[i, i]
-    return total
+def three(array: FloatArray, at: int) -> Vector:
+    return array[at], array[at + 1], array[at + 2]
 
 
-def orientation(m: Memory) -> Quaternion:
-    return m.state[Q], m.state[Q + 1], m.state[Q + 2], m.state[Q + 3]
+def is_within(v: Vector, most: float) -> bool:
+    """Tell whether no component is larger, or NaN."""
+    return abs(v[0]) <= most and abs(v[1]) <= most and abs(v[2]) <= most
 
 
-def write(matrix: FloatArray, row: int, column: int, v: Vector) -> None:
-    matrix[row, column], matrix[row + 1, column], matrix[row + 2, column] = v
+def orientation(state: FloatArray) -> Quaternion:
+    return state[Q], state[Q + 1], state[Q + 2], state[Q + 3]

@@ -11,6 +11,7 @@ import numpy as np
 from strapdown._checks import as_finite, as_member, as_three
 from strapdown._compile import compiled
 from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.geometry import quaternion
 from strapdown.integration.increments import require_positive
 from strapdown.integration.preintegration import _kernels as kernels
 from strapdown.integration.preintegration.measurement import (
@@ -152,21 +153,13 @@ class Preintegrator:
             ]
         )
         self._step = compiled(kernels.step)
+        self._run = compiled(kernels.run)
         self.reset()
 
     def reset(self) -> None:
         """Forget every sample."""
-        self._memory = kernels.Memory(
-            np.zeros(kernels.STATE),
-            np.zeros(kernels.ACCOUNT, np.int64),
-            np.zeros((9, 15)),
-            np.zeros((15, 15)),
-            np.zeros((9, 6)),
-            np.zeros((9, 15)),
-            self._settings,
-        )
-        self._memory.state[kernels.Q + 3] = 1.0
-        self._memory.account[kernels.START] = kernels.NEVER
+        self._state = np.array(kernels.FRESH)
+        self._account = np.array(kernels.FRESH_ACCOUNT, np.int64)
 
     def update(
         self, t_ns: int, angular_velocity: Sequence[float], specific_force: Sequence[float]
@@ -185,9 +178,9 @@ class Preintegrator:
         ShapeError
             A vector has not three components.
         """
-        w = as_three(angular_velocity, "angular_velocity")
-        f = as_three(specific_force, "specific_force")
-        self._step(self._memory, t_ns, *w, *f)
+        wx, wy, wz = as_three(angular_velocity, "angular_velocity")
+        fx, fy, fz = as_three(specific_force, "specific_force")
+        self._step(self._state, self._account, self._settings, t_ns, wx, wy, wz, fx, fy, fz)
 
     def run(self, series: ImuSeries) -> None:
         """Take every sample of a series.
@@ -197,9 +190,10 @@ class Preintegrator:
         series : ImuSeries
             ``angular_velocity`` and ``specific_force`` [body].
         """
-        compiled(kernels.run)(
-            self._memory, series.t_ns, series.angular_velocity, series.specific_force
-        )
+        self._run(
+            self._state, self._account, self._settings,
+            series.t_ns, series.angular_velocity, series.specific_force,
+        )  # fmt: skip
 
     def result(self) -> PreintegratedImu:
         """Return the motion so far.
@@ -209,21 +203,25 @@ class Preintegrator:
         ValueRangeError
             There are no two samples to go between.
         """
-        state, account, jacobian, covariance, *_ = self._memory
+        state, account = self._state, self._account
         report = PreintegrationReport(*account[kernels.STEPS :].tolist())
         if not report.steps:
             raise ValueRangeError(
                 "expected two samples or more that are usable and in order, got at most one: "
                 f"{report}"
             )
-        start = int(account[kernels.START])
+        # errors of the rotation about the axes at the end, which is where they are added
+        to_end = np.eye(15)
+        to_end[:3, :3] = quaternion.to_matrix(state[kernels.Q : kernels.V]).T
+        jacobian = state[kernels.JACOBIAN : kernels.COVARIANCE].reshape(9, 15)
+        covariance = to_end @ state[kernels.COVARIANCE :].reshape(15, 15) @ to_end.T
         return PreintegratedImu(
-            t_start_ns=start,
+            t_start_ns=int(account[kernels.START]),
             t_end_ns=int(account[kernels.NOW]),
             delta_rotation=state[kernels.Q : kernels.V].copy(),
             delta_velocity=state[kernels.V : kernels.P].copy(),
             delta_position=state[kernels.P : kernels.RATES].copy(),
-            jacobian=jacobian.copy(),
+            jacobian=to_end[:9, :9] @ jacobian,
             combined_covariance=0.5 * (covariance + covariance.T),
             gyro_bias=self._gyro_bias,
             accel_bias=self._accel_bias,
@@ -243,11 +241,11 @@ class Preintegrator:
             As :meth:`result`.
         """
         done = self.result()
-        before = self._memory
+        history, stamps = self._state[kernels.RATES : kernels.JACOBIAN], self._account
         self.reset()
-        self._memory.state[kernels.RATES :] = before.state[kernels.RATES :]
-        self._memory.account[: kernels.STEPS] = before.account[: kernels.STEPS]
-        self._memory.account[kernels.START] = done.t_end_ns
+        self._state[kernels.RATES : kernels.JACOBIAN] = history
+        self._account[: kernels.STEPS] = stamps[: kernels.STEPS]
+        self._account[kernels.START] = done.t_end_ns
         return done
 
 

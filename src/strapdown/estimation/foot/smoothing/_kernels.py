@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from strapdown.estimation.foot._kernels import (
     ENTRY,
@@ -18,23 +16,27 @@ from strapdown.estimation.foot._kernels import (
     write,
 )
 from strapdown.estimation.navigation._kernels import (
-    D_ACCEL_BIAS,
-    D_GYRO_BIAS,
-    D_ORIENTATION,
     D_POSITION,
-    D_VELOCITY,
     ERROR,
     NAVIGATOR,
     SIZE,
     SPREAD,
-    add_multiple,
     inject,
+    mirror,
 )
-from strapdown.estimation.navigation.memory._kernels import ALIGNED, dot, three
+from strapdown.estimation.navigation.memory._kernels import ALIGNED
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.estimation.navigation._kernels import Matrix
+    from strapdown.integration._kernels import Vector
+
+BORROWS = True
+
+# After what every navigator has, the vector and the matrix keep
+LATER: Final = NAVIGATOR  # Lambda K of a number, or a row of P Lambda
+SMOOTHED: Final = LATER + SIZE  # a smoothed covariance
+ADJOINT: Final = SMOOTHED + SIZE * SIZE
 
 
 def back(
@@ -59,35 +61,35 @@ def back(
                 lifts[i] -= tape[WITH_FLOOR + k] * adjoint[ERROR + k]
         for number in range(MOST - 1, -1, -1):
             if tape[ENTRY * number + 2 * SIZE] > 0.0:
-                untake(adjoint, tape[ENTRY * number : ENTRY * (number + 1)])
+                untake(adjoint, tape, ENTRY * number)
         if tape[PASSED] > 0.0 and tape[STEP_S] > 0.0:
             step_back(adjoint, tape)
 
 
 def smooth(adjoint: FloatArray, state: FloatArray, row: FloatArray) -> None:
     """Correct a state by what later samples say, and write it."""
-    spread = state[SPREAD:NAVIGATOR].copy()
-    half = np.zeros(SIZE * SIZE)  # P Lambda
     for j in range(SIZE):
+        at = SPREAD + SIZE * j
         total = 0.0
         for k in range(SIZE):
-            total -= spread[SIZE * j + k] * adjoint[ERROR + k]
+            total -= state[at + k] * adjoint[ERROR + k]
+            adjoint[LATER + k] = 0.0
         state[ERROR + j] = total
         for i in range(SIZE):
-            p = spread[SIZE * j + i]
             for k in range(SIZE):
-                half[SIZE * j + k] += p * adjoint[SPREAD + SIZE * i + k]
-    for j in range(SIZE):
-        for k in range(j + 1):
-            value = spread[SIZE * j + k]
-            for i in range(SIZE):
-                value -= half[SIZE * j + i] * spread[SIZE * i + k]
-            if j == k:
-                value = max(value, 0.0)
-            state[SPREAD + SIZE * j + k] = state[SPREAD + SIZE * k + j] = value
+                adjoint[LATER + k] += state[at + i] * adjoint[SPREAD + SIZE * i + k]
+        for k in range(SIZE):
+            adjoint[SMOOTHED + SIZE * j + k] = state[at + k]
+        for i in range(SIZE):
+            for k in range(SIZE):
+                less = adjoint[LATER + i] * state[SPREAD + SIZE * i + k]
+                adjoint[SMOOTHED + SIZE * j + k] -= less
+    for k in range(SIZE * SIZE):
+        state[SPREAD + k] = adjoint[SMOOTHED + k]
+    for k in range(SPREAD, NAVIGATOR, SIZE + 1):
+        state[k] = max(state[k], 0.0)
     inject(state)
     write(state, row)
-    state[SPREAD:NAVIGATOR] = spread
 
 
 def cut_floor(adjoint: FloatArray) -> None:
@@ -98,57 +100,66 @@ def cut_floor(adjoint: FloatArray) -> None:
         adjoint[SPREAD + SIZE * at + k] = adjoint[SPREAD + SIZE * k + at] = 0.0
 
 
-def untake(adjoint: FloatArray, entry: FloatArray) -> None:
+def untake(adjoint: FloatArray, tape: FloatArray, at: int) -> None:
     """Go back over a number that was taken."""
-    row, crossed = entry[:SIZE], entry[SIZE : 2 * SIZE]
-    spread, innovation = entry[2 * SIZE], entry[2 * SIZE + 1]
-    later = np.zeros(SIZE)  # Lambda K
-    told, square = innovation, 1.0 / spread
+    crossed, spread = at + SIZE, tape[at + 2 * SIZE]
+    told, square = tape[at + 2 * SIZE + 1], 1.0 / spread
     for j in range(SIZE):
-        told += crossed[j] * adjoint[ERROR + j]
+        adjoint[LATER + j] = 0.0
+    for j in range(SIZE):
+        told += tape[crossed + j] * adjoint[ERROR + j]
         for k in range(SIZE):
-            later[j] += adjoint[SPREAD + SIZE * j + k] * crossed[k] / spread
+            adjoint[LATER + k] += adjoint[SPREAD + SIZE * j + k] * tape[crossed + j] / spread
     for j in range(SIZE):
-        square += crossed[j] / spread * later[j]
+        square += tape[crossed + j] / spread * adjoint[LATER + j]
     for j in range(SIZE):
-        adjoint[ERROR + j] -= row[j] * told / spread
+        adjoint[ERROR + j] -= tape[at + j] * told / spread
         for k in range(SIZE):
             adjoint[SPREAD + SIZE * j + k] += (
-                square * row[j] * row[k] - row[j] * later[k] - later[j] * row[k]
+                square * tape[at + j] * tape[at + k]
+                - tape[at + j] * adjoint[LATER + k]
+                - adjoint[LATER + j] * tape[at + k]
             )
 
 
 def step_back(adjoint: FloatArray, tape: FloatArray) -> None:
-    """Go back over a step: the transposed parts of its propagation, the last one first."""
+    """Go back over a step: the transpose of its propagation, on vector and matrix."""
     h = tape[STEP_S]
-    half = 0.5 * h
-    a, b, c, d, e, f, g, k, i = (
-        tape[ROTATION], tape[ROTATION + 1], tape[ROTATION + 2],
-        tape[ROTATION + 3], tape[ROTATION + 4], tape[ROTATION + 5],
-        tape[ROTATION + 6], tape[ROTATION + 7], tape[ROTATION + 8],
-    )  # fmt: skip
-    unit = (half, 0.0, 0.0, 0.0, half, 0.0, 0.0, 0.0, half)
+    at = ROTATION
     tilt = (
-        -half * a, -half * d, -half * g,
-        -half * b, -half * e, -half * k,
-        -half * c, -half * f, -half * i,
+        -0.5 * h * tape[at], -0.5 * h * tape[at + 1], -0.5 * h * tape[at + 2],
+        -0.5 * h * tape[at + 3], -0.5 * h * tape[at + 4], -0.5 * h * tape[at + 5],
+        -0.5 * h * tape[at + 6], -0.5 * h * tape[at + 7], -0.5 * h * tape[at + 8],
     )  # fmt: skip
-    x, y, z = h * tape[PUSH], h * tape[PUSH + 1], h * tape[PUSH + 2]
-    lean = (0.0, -z, y, z, 0.0, -x, -y, x, 0.0)
-    carry(adjoint, D_VELOCITY, D_POSITION, unit)
-    carry(adjoint, D_GYRO_BIAS, D_ORIENTATION, tilt)
-    carry(adjoint, D_ACCEL_BIAS, D_VELOCITY, tilt)
-    carry(adjoint, D_ACCEL_BIAS, D_VELOCITY, tilt)
-    carry(adjoint, D_ORIENTATION, D_VELOCITY, lean)
-    carry(adjoint, D_GYRO_BIAS, D_ORIENTATION, tilt)
-    carry(adjoint, D_VELOCITY, D_POSITION, unit)
+    push = (h * tape[PUSH], h * tape[PUSH + 1], h * tape[PUSH + 2])
+    lead_back(adjoint, ERROR, 1, 0.5 * h, push, tilt)
+    for k in range(SIZE):
+        lead_back(adjoint, SPREAD + k, SIZE, 0.5 * h, push, tilt)
+    for k in range(SIZE):
+        lead_back(adjoint, SPREAD + SIZE * k, 1, 0.5 * h, push, tilt)
+    mirror(adjoint)
 
 
-def carry(adjoint: FloatArray, to: int, of: int, matrix: Matrix) -> None:
-    """Add ``matrix`` times three of the numbers to three others, in vector and matrix."""
-    x, y, z = three(adjoint, ERROR + of)
-    for j in range(3):
-        adjoint[ERROR + to + j] += dot(
-            (matrix[3 * j], matrix[3 * j + 1], matrix[3 * j + 2]), (x, y, z)
-        )
-    add_multiple(adjoint, to, of, matrix)
+def lead_back(
+    adjoint: FloatArray, at: int, apart: int, half: float, push: Vector, tilt: Matrix
+) -> None:
+    """Take fifteen numbers back over a step: the transpose of ``lead``."""
+    rx, ry, rz = adjoint[at + 6 * apart], adjoint[at + 7 * apart], adjoint[at + 8 * apart]
+    a, b, c, d, e, f, g, h, i = tilt
+    x = adjoint[at + 3 * apart] + half * adjoint[at]
+    y = adjoint[at + 4 * apart] + half * adjoint[at + apart]
+    z = adjoint[at + 5 * apart] + half * adjoint[at + 2 * apart]
+    sx = rx + push[1] * z - push[2] * y
+    sy = ry + push[2] * x - push[0] * z
+    sz = rz + push[0] * y - push[1] * x
+    adjoint[at + 3 * apart] = x + half * adjoint[at]
+    adjoint[at + 4 * apart] = y + half * adjoint[at + apart]
+    adjoint[at + 5 * apart] = z + half * adjoint[at + 2 * apart]
+    adjoint[at + 6 * apart], adjoint[at + 7 * apart], adjoint[at + 8 * apart] = sx, sy, sz
+    adjoint[at + 9 * apart] += 2.0 * (a * x + d * y + g * z)
+    adjoint[at + 10 * apart] += 2.0 * (b * x + e * y + h * z)
+    adjoint[at + 11 * apart] += 2.0 * (c * x + f * y + i * z)
+    rx, ry, rz = rx + sx, ry + sy, rz + sz
+    adjoint[at + 12 * apart] += a * rx + d * ry + g * rz
+    adjoint[at + 13 * apart] += b * rx + e * ry + h * rz
+    adjoint[at + 14 * apart] += c * rx + f * ry + i * rz

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from strapdown.estimation._kernels import BIAS, orientation, store_orientation
 from strapdown.estimation.navigation._kernels import (
     ACCEL_BIAS,
@@ -17,8 +15,9 @@ from strapdown.estimation.navigation._kernels import (
     ERROR,
     NAVIGATOR,
     POSITION,
-    SIZE,
+    ROW,
     VELOCITY,
+    begin_row,
     correct,
     heading_row,
     inject,
@@ -55,6 +54,8 @@ from strapdown.integration.navigation._kernels import ZERO, gravity_at, scaled
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.integration._kernels import Vector
+
+BORROWS = True
 
 SURPRISE: Final = 9.0  # squared sigmas, beyond which the sensor was not at rest at the start
 UNSTEADY: Final = 4.0  # times the variance that white noise gives: likewise
@@ -96,18 +97,16 @@ def settle(state: FloatArray, settings: FloatArray) -> None:
     )
     noise = of_mean(settings[GYRO_NOISE], span, count, state[SUM_RATE_SQUARE] / count - dot(w, w))
     noise += surprise(dot(w, w), settings[GYRO_BIAS_SIGMA])
-    row = np.zeros(SIZE)
     forward = quaternion_rotate(*orientation(state), 1.0, 0.0, 0.0)
-    at = D_ORIENTATION
-    row[at], row[at + 1], row[at + 2] = heading_row(*forward)
-    correct(state, row, D_ORIENTATION, D_ACCEL_BIAS, 0.0, settings[HEADING_SIGMA] ** 2)
-    row[:] = 0.0
+    begin_row(state)
+    store(state, ROW + D_ORIENTATION, heading_row(*forward))
+    correct(state, 0.0, settings[HEADING_SIGMA] ** 2)
     qx, qy, qz, qw = orientation(state)
     spin = quaternion_rotate(-qx, -qy, -qz, qw, 0.0, earth.rate_north, earth.rate_up)
     for k in range(3):
-        row[D_GYRO_BIAS + k] = 1.0
-        correct(state, row, D_GYRO_BIAS, SIZE, w[k] - spin[k], noise)
-        row[D_GYRO_BIAS + k] = 0.0
+        begin_row(state)
+        state[ROW + D_GYRO_BIAS + k] = 1.0
+        correct(state, w[k] - spin[k], noise)
     inject(state)
 
 
@@ -136,15 +135,13 @@ def measure_gravity(state: FloatArray, f: Vector, gravity: float, variance: floa
     """Tell that a specific force is that of gravity and a bias."""
     a, b, c, d, e, g, x, y, z = quaternion_to_matrix(*orientation(state))
     columns = ((a, d, x), (b, e, y), (c, g, z))  # the axes of the body in the world
-    row = np.zeros(SIZE)
     for k in range(3):
         # along an axis u: u . (0, 0, gravity), where a tilt phi of the body turns u with it
         u = columns[k]
-        row[D_ORIENTATION] = gravity * u[1]
-        row[D_ORIENTATION + 1] = -gravity * u[0]
-        row[D_ACCEL_BIAS + k] = 1.0
-        correct(state, row, D_ORIENTATION, D_GYRO_BIAS, f[k] - gravity * u[2], variance)
-        row[D_ACCEL_BIAS + k] = 0.0
+        begin_row(state)
+        store(state, ROW + D_ORIENTATION, (gravity * u[1], -gravity * u[0], 0.0))
+        state[ROW + D_ACCEL_BIAS + k] = 1.0
+        correct(state, f[k] - gravity * u[2], variance)
 
 
 def of_mean(density: float, span: float, count: float, square: float) -> float:

@@ -5,23 +5,23 @@ After the places of :mod:`strapdown.estimation.navigation._kernels`:
 =====  ===============  ==================================================================
 state  name             holds
 =====  ===============  ==================================================================
-278    BEHIND           time since the last sample that was integrated [s]
-279    STARTED          1 where there is a sample to integrate from
-280    SPACING          the last two spacings [s]; 0 where the history does not reach
-282    RATES            the last three angular velocities, newest first [rad/s, body]
-291    FORCES           the same of specific force [m/s^2, body]
-300    TURN             integral of the last sample alone [rad, body]
-303    PUSHES           the same of specific force, of the last two [m/s, body]
-309    FORCE            last usable specific force [m/s^2, body]
-312    MEAN_FORCE       its running mean
-315    FORCE_SPREAD     running mean square of its deviation [m^2/s^4]
-316    RATE_SQUARE      running mean square of the angular velocity [rad^2/s^2]
-317    CLIPPED_TURN     how long the gyro, and the accelerometer, have been saturated [s]
-319    ALIGNED          1 when the start is over
-320    ALIGN_TIME       how long it has taken [s]
-321    COUNT            samples in the sums that follow
-322    SUM_RATE         of angular velocity, of specific force, and of the squares of both
-330    REFUSED          aidings of each kind that were refused in a row
+340    BEHIND           time since the last sample that was integrated [s]
+341    STARTED          1 where there is a sample to integrate from
+342    SPACING          the last two spacings [s]; 0 where the history does not reach
+344    RATES            the last three angular velocities, newest first [rad/s, body]
+353    FORCES           the same of specific force [m/s^2, body]
+362    TURN             integral of the last sample alone [rad, body]
+365    PUSHES           the same of specific force, of the last two [m/s, body]
+371    FORCE            last usable specific force [m/s^2, body]
+374    MEAN_FORCE       its running mean
+377    FORCE_SPREAD     running mean square of its deviation [m^2/s^4]
+378    RATE_SQUARE      running mean square of the angular velocity [rad^2/s^2]
+379    CLIPPED_TURN     how long the gyro, and the accelerometer, have been saturated [s]
+381    ALIGNED          1 when the start is over
+382    ALIGN_TIME       how long it has taken [s]
+383    COUNT            samples in the sums that follow
+384    SUM_RATE         of angular velocity, of specific force, and of the squares of both
+392    REFUSED          aidings of each kind that were refused in a row
 =====  ===============  ==================================================================
 """
 
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.integration._kernels import Vector
 
+BORROWS = True
+
 BEHIND: Final = NAVIGATOR
 STARTED: Final = BEHIND + 1
 SPACING: Final = STARTED + 1
@@ -97,9 +99,11 @@ HEADING: Final = VELOCITY_SIGMA + 1
 HEADING_SIGMA: Final = HEADING + 1
 EARTH: Final = HEADING_SIGMA + 1
 
-# A row of results: q, v, p, gyro bias, accelerometer bias, angular velocity, the covariance of
-# position, velocity and orientation (upper triangle), the sigmas of the biases.
-ROW: Final = 4 + 3 * 5 + 45 + 6
+# A row of results: q, v, p, gyro bias, accelerometer bias, angular velocity, the sigmas of the
+# biases (accelerometer first), the covariance of position, velocity and orientation.
+ROW_SIGMAS: Final = 4 + 3 * 5
+ROW_COVARIANCE: Final = ROW_SIGMAS + 6
+ROW: Final = ROW_COVARIANCE + 81
 
 SMOOTHING_S: Final = 0.5  # of what is known of the motion before a hole
 LOST_TURN: Final = 1.0  # of the usual turn in the time of a hole
@@ -151,14 +155,12 @@ def describe(state: FloatArray, row: FloatArray) -> None:
         row[10 + k] = state[BIAS + k]
         row[13 + k] = state[ACCEL_BIAS + k]
         row[16 + k] = state[RATE + k] - state[BIAS + k]
-    at = 19
+    for k in range(6):
+        variance = state[SPREAD + (SIZE + 1) * (D_ACCEL_BIAS + k)]
+        row[ROW_SIGMAS + k] = math.sqrt(max(variance, 0.0))
     for j in range(D_ACCEL_BIAS):
-        for k in range(j, D_ACCEL_BIAS):
-            row[at] = state[SPREAD + SIZE * j + k]
-            at += 1
-    for j in range(D_ACCEL_BIAS, SIZE):
-        row[at] = math.sqrt(max(state[SPREAD + (SIZE + 1) * j], 0.0))
-        at += 1
+        for k in range(D_ACCEL_BIAS):
+            row[ROW_COVARIANCE + D_ACCEL_BIAS * j + k] = state[SPREAD + SIZE * j + k]
 
 
 def earth_of(settings: FloatArray) -> Earth:

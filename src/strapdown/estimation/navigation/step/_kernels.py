@@ -23,6 +23,7 @@ from strapdown.estimation.navigation._kernels import (
     ACCEL_BIAS,
     NAVIGATOR,
     POSITION,
+    ROW,
     SIZE,
     SPREAD,
     VELOCITY,
@@ -90,6 +91,8 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.integration._kernels import Vector
 
+BORROWS = True
+
 
 def step(
     state: FloatArray,
@@ -129,38 +132,7 @@ def take(state: FloatArray, settings: FloatArray, clipped: int) -> None:
     w, f = three(state, RATE), three(state, FORCE)
     angle, velocity = ZERO, ZERO
     if state[STARTED] > 0.0:
-        h1, h2 = state[SPACING], state[SPACING + 1]
-        if h > gap_after(state):
-            loosen(state, h)
-            h1 = h2 = 0.0
-        if is_uneven(round(h * 1e9), round(h1 * 1e9), round(h2 * 1e9)):
-            h1 = h2 = 0.0
-        kind = MEAN if settings[MEAN_SAMPLES] > 0.0 and h1 > 0.0 else POINT
-        weights = quadrature_weights(h, h1, h2)
-        angle = integral(
-            kind, h, weights, w,
-            three(state, RATES), three(state, RATES + 3), three(state, RATES + 6),
-        )  # fmt: skip
-        velocity = integral(
-            kind, h, weights, f,
-            three(state, FORCES), three(state, FORCES + 3), three(state, FORCES + 6),
-        )  # fmt: skip
-        if kind == MEAN:
-            before = Before(
-                three(state, PUSHES), h1, three(state, PUSHES + 3), h2, three(state, TURN)
-            )
-            change = change_of_integrals(velocity, h, before)
-        else:
-            change = scaled(plus(f, three(state, FORCES), -1.0), h)
-        turn, push = unbiased(state, BIAS, angle, h), unbiased(state, ACCEL_BIAS, velocity, h)
-        if h1 > 0.0:
-            coning, sculling = corrections(
-                ZERO, scaled(unbiased(state, BIAS, three(state, TURN), h1), h / h1), turn,
-                ZERO, scaled(unbiased(state, ACCEL_BIAS, three(state, PUSHES), h1), h / h1), push,
-            )  # fmt: skip
-            turn, push = add(turn, coning), add(push, sculling)
-        go_on(state, settings, turn, push, change, h, w, f, clipped)
-        state[SPACING], state[SPACING + 1] = h, h1
+        angle, velocity = follow(state, settings, h, w, f, clipped)
     else:
         go_on(state, settings, ZERO, ZERO, ZERO, 0.0, w, f, clipped)
     state[STARTED] = 1.0
@@ -168,6 +140,42 @@ def take(state: FloatArray, settings: FloatArray, clipped: int) -> None:
     shift(state, FORCES, 9, f)
     shift(state, TURN, 3, angle)
     shift(state, PUSHES, 6, velocity)
+
+
+def follow(
+    state: FloatArray, settings: FloatArray, h: float, w: Vector, f: Vector, clipped: int
+) -> tuple[Vector, Vector]:
+    """Go on by a sample h seconds after the last; return the integrals of its readings."""
+    h1, h2 = state[SPACING], state[SPACING + 1]
+    if h > gap_after(state):
+        loosen(state, h)
+        h1 = h2 = 0.0
+    if is_uneven(round(h * 1e9), round(h1 * 1e9), round(h2 * 1e9)):
+        h1 = h2 = 0.0
+    kind = MEAN if settings[MEAN_SAMPLES] > 0.0 and h1 > 0.0 else POINT
+    weights = quadrature_weights(h, h1, h2)
+    angle = integral(kind, h, weights, w, *last_three(state, RATES))
+    velocity = integral(kind, h, weights, f, *last_three(state, FORCES))
+    if kind == MEAN:
+        before = Before(three(state, PUSHES), h1, three(state, PUSHES + 3), h2, three(state, TURN))
+        change = change_of_integrals(velocity, h, before)
+    else:
+        change = scaled(plus(f, three(state, FORCES), -1.0), h)
+    turn, push = unbiased(state, BIAS, angle, h), unbiased(state, ACCEL_BIAS, velocity, h)
+    if h1 > 0.0:
+        coning, sculling = corrections(
+            ZERO, scaled(unbiased(state, BIAS, three(state, TURN), h1), h / h1), turn,
+            ZERO, scaled(unbiased(state, ACCEL_BIAS, three(state, PUSHES), h1), h / h1), push,
+        )  # fmt: skip
+        turn, push = add(turn, coning), add(push, sculling)
+    go_on(state, settings, turn, push, change, h, w, f, clipped)
+    state[SPACING], state[SPACING + 1] = h, h1
+    return angle, velocity
+
+
+def last_three(state: FloatArray, at: int) -> tuple[Vector, Vector, Vector]:
+    """Return three vectors of a history."""
+    return three(state, at), three(state, at + 3), three(state, at + 6)
 
 
 def step_increment(
@@ -201,23 +209,13 @@ def step_increment(
         return
     w, f = (rx, ry, rz), (fx, fy, fz)
     store(state, FORCE, f)
-    h1, h2 = state[SPACING], state[SPACING + 1]
     hole = state[BEHIND] - push_h if state[STARTED] > 0.0 else 0.0
     state[BEHIND] = 0.0
     if hole > HOLE * push_h:
-        if hole > gap_after(state):
-            loosen(state, hole)
-        mean_w = scaled(add(w, three(state, RATES)), 0.5)
-        mean_f = scaled(add(f, three(state, FORCES)), 0.5)
-        go_on(
-            state, settings,
-            scaled(plus(mean_w, three(state, BIAS), -1.0), hole),
-            scaled(plus(mean_f, three(state, ACCEL_BIAS), -1.0), hole),
-            ZERO, hole, mean_w, mean_f, 0,
-        )  # fmt: skip
-        h1 = h2 = 0.0
-    before = Before(three(state, PUSHES), h1, three(state, PUSHES + 3), h2, ZERO)
-    push = (vx, vy, vz)
+        bridge(state, settings, hole, w, f)
+        state[SPACING] = 0.0
+    h1, push = state[SPACING], (vx, vy, vz)
+    before = Before(three(state, PUSHES), h1, three(state, PUSHES + 3), state[SPACING + 1], ZERO)
     go_on(
         state, settings,
         unbiased(state, BIAS, (ax, ay, az), turn_h), unbiased(state, ACCEL_BIAS, push, push_h),
@@ -229,6 +227,20 @@ def step_increment(
     shift(state, FORCES, 9, f)
     shift(state, PUSHES, 6, push)
     publish(state)
+
+
+def bridge(state: FloatArray, settings: FloatArray, hole: float, w: Vector, f: Vector) -> None:
+    """Go on through a hole between increments, by the means of the rates on both sides."""
+    if hole > gap_after(state):
+        loosen(state, hole)
+    mean_w = scaled(add(w, three(state, RATES)), 0.5)
+    mean_f = scaled(add(f, three(state, FORCES)), 0.5)
+    go_on(
+        state, settings,
+        scaled(plus(mean_w, three(state, BIAS), -1.0), hole),
+        scaled(plus(mean_f, three(state, ACCEL_BIAS), -1.0), hole),
+        ZERO, hole, mean_w, mean_f, 0,
+    )  # fmt: skip
 
 
 def go_on(
@@ -326,6 +338,7 @@ def run_increments(
 
 def aid(
     state: FloatArray,
+    before: FloatArray,
     kind: int,
     rows: FloatArray,
     residuals: FloatArray,
@@ -335,15 +348,15 @@ def aid(
 ) -> tuple[float, bool]:
     """Take numbers measured together, of independent errors; return their NIS, and if they fit.
 
-    Beyond ``gate`` they are refused, and the state stays as it was. After ``patience``
-    refusals of this kind in a row it is the state that is doubted: its covariance is scaled
-    so that the numbers fit, and they are taken.
+    Beyond ``gate`` they are refused, and the state stays as it was (``before``, a copy). After
+    ``patience`` refusals of this kind in a row it is the state that is doubted: its covariance
+    is scaled so that the numbers fit, and they are taken.
     """
-    before = state.copy()
     nis = tell(state, rows, residuals, variances)
     accepted = nis <= gate
     if not accepted:
-        state[:] = before
+        for k in range(len(state)):
+            state[k] = before[k]
         state[REFUSED + kind] += gate > 0.0
         if state[REFUSED + kind] > patience:
             for k in range(SPREAD, NAVIGATOR):
@@ -363,5 +376,7 @@ def tell(
     """Correct by numbers one after the other; return the sum of their squared innovations."""
     nis = 0.0
     for k in range(len(residuals)):
-        nis += correct(state, rows[k], 0, SIZE, residuals[k], variances[k])
+        for j in range(SIZE):
+            state[ROW + j] = rows[k, j]
+        nis += correct(state, residuals[k], variances[k])
     return nis

@@ -1,0 +1,112 @@
+"""What an estimator finds out about its sensor while it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown.errors import FrameError
+from strapdown.geometry.frames import BodyFrame, convert_covariance, convert_vector
+
+if TYPE_CHECKING:
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["SelfCalibration"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelfCalibration:
+    """Errors of a sensor, found while it was used, each with its standard deviation.
+
+    The calibrated angular velocity is ``(I + gyro_matrix) w - gyro_bias``, the calibrated
+    specific force ``f - accel_bias``, the calibrated magnetic field ``m - hard_iron``.
+
+    Parameters
+    ----------
+    t_ns : (K,) int64
+        Where the gyro bias was estimated [ns].
+    gyro_bias, gyro_bias_sigma : (K, 3)
+        [rad/s, body].
+    accel_bias, accel_bias_sigma : (3,)
+        [m/s^2, body].
+    gyro_matrix, gyro_matrix_sigma : (3, 3)
+        Scale (diagonal), misalignment, and rotation of the gyro against the accelerometer.
+    gyro_matrix_prior : float
+        Standard deviation of each element of it before the recording.
+    hard_iron, hard_iron_sigma : (3,), optional
+        Field of what turns with the sensor [unit of the magnetic field, body]; None without
+        a magnetometer.
+    magnetic_field, magnetic_field_sigma : (2,), optional
+        Parts of the field to the north and up [unit of the magnetic field].
+    magnetometer_delay, magnetometer_delay_sigma : float, optional
+        How much later the magnetometer measures than the gyro [s].
+    body : BodyFrame
+        Axes of all of these.
+    """
+
+    t_ns: IntArray
+    gyro_bias: FloatArray
+    gyro_bias_sigma: FloatArray
+    accel_bias: FloatArray
+    accel_bias_sigma: FloatArray
+    gyro_matrix: FloatArray
+    gyro_matrix_sigma: FloatArray
+    gyro_matrix_prior: float
+    hard_iron: FloatArray | None = None
+    hard_iron_sigma: FloatArray | None = None
+    magnetic_field: FloatArray | None = None
+    magnetic_field_sigma: FloatArray | None = None
+    magnetometer_delay: float | None = None
+    magnetometer_delay_sigma: float | None = None
+    body: BodyFrame = BodyFrame.FLU
+
+    @property
+    def is_observed(self) -> BoolArray:
+        """Which elements of the gyro matrix the recording tells, (3, 3).
+
+        Those whose standard deviation has fallen below half of what it was before. The others
+        are mostly what was assumed, and no calibration of the sensor.
+        """
+        observed: BoolArray = self.gyro_matrix_sigma < 0.5 * self.gyro_matrix_prior
+        return observed
+
+    def in_frame(self, body: BodyFrame | str) -> SelfCalibration:
+        """Return the same in other axes of the body.
+
+        Raises
+        ------
+        FrameError
+            There is no such frame of the body.
+        """
+        if body not in BodyFrame.__members__:
+            raise FrameError(
+                f"expected a body frame among {', '.join(BodyFrame.__members__)}, got {body!r}"
+            )
+        body = BodyFrame(body)
+        moved: dict[str, object] = {"body": body}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name in {"gyro_bias", "accel_bias", "hard_iron"} and value is not None:
+                moved[entry.name] = convert_vector(value, self.body, body)
+            elif entry.name == "gyro_matrix":
+                moved[entry.name] = convert_covariance(value, self.body, body)
+            elif entry.name == "gyro_matrix_sigma":
+                moved[entry.name] = np.abs(convert_covariance(value, self.body, body))
+            elif entry.name in {"gyro_bias_sigma", "accel_bias_sigma", "hard_iron_sigma"}:
+                moved[entry.name] = (
+                    None if value is None else np.abs(convert_vector(value, self.body, body))
+                )
+        return SelfCalibration(**{e.name: getattr(self, e.name) for e in fields(self)} | moved)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the constants as JSON holds them, with the gyro bias of the end."""
+        constants: dict[str, object] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name in {"gyro_bias", "gyro_bias_sigma"}:
+                value = value[-1]
+            if entry.name != "t_ns":
+                constants[entry.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return constants

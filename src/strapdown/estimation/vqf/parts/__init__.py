@@ -1,0 +1,1 @@
+"""The pieces of VQF that know nothing of its state."""
