@@ -14,7 +14,7 @@ import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, frames_of, working
 from strapdown.cli._outcome import Outcome
-from strapdown.estimation import ComplementaryFilter, ImuSample
+from strapdown.estimation import ErrorStateFilter, ImuSample
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.integration import increments_from_rates
@@ -73,8 +73,8 @@ def demo(
     with working("integrating to VehicleImu and back"):
         increments, mean_rates = _through_vehicle_imu(series)
     with working("fusing the recording"):
-        attitude = ComplementaryFilter().run(series).trajectory()
-        from_increments = ComplementaryFilter().run(mean_rates).trajectory()
+        attitude = ErrorStateFilter().run(series).trajectory()
+        from_increments = ErrorStateFilter().run(mean_rates).trajectory()
     estimates = {
         "IMU and magnetometer, whole recording": (attitude, Alignment.NONE),
         "IMU messages, one by one from the topic": (streamed, Alignment.HEADING),
@@ -112,7 +112,7 @@ def demo(
 
 def _through_topic(series: ImuSeries) -> Trajectory:
     """Publish every sample as an ``Imu`` message, and fuse what arrives at the other end."""
-    orientation = ComplementaryFilter()
+    orientation = ErrorStateFilter()
     stamps, attitudes = [], []
     with Topic(Imu, name="demo/imu") as publisher, Topic(Imu, name="demo/imu") as subscriber:
         for record in conversion.imu_from_series(series):

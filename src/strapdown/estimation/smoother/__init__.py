@@ -92,12 +92,13 @@ class SmootherParams(FilterParams):
     gyro_noise: float = 0.001
     gyro_scale_noise: float = 0.0003
     bias_walk: float = 3e-5
-    speed_noise: float = 0.05
+    speed_noise: float = 0.02
     place_noise: float = 8.0
     rest_speed: float = 0.003
     rest_rate: float = 0.001
     field_noise: float = 0.045
     window: float = 0.1
+    speed_turn_noise: float = 0.007
     field_tolerance: float = 0.05
     tilt_prior: float = 0.2
     heading_prior: float = 0.5
@@ -108,7 +109,7 @@ class SmootherParams(FilterParams):
     delay_prior: float = 0.02
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {"gyro_scale_noise", "bias_walk", "accel_prior", "matrix_prior", "delay_prior"}
+        {"gyro_scale_noise", "speed_turn_noise", "bias_walk", "accel_prior", "matrix_prior", "delay_prior"}
     )
 
 

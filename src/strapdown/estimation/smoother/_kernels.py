@@ -108,6 +108,7 @@ REST_SPEED: Final = OWN_SETTINGS + 5
 REST_RATE: Final = OWN_SETTINGS + 6
 FIELD_NOISE: Final = OWN_SETTINGS + 7
 WINDOW_S: Final = OWN_SETTINGS + 8
+SPEED_TURN_NOISE: Final = OWN_SETTINGS + 9
 
 # The work of a window: a row of a path, the gyro matrix, the window.
 WORK_MATRIX: Final = PATH
@@ -329,6 +330,7 @@ def predict(x: FloatArray, n: int, gap: FloatArray, settings: FloatArray) -> Non
     carry_columns(x, p, n, 0.5 * span)
     turn = settings[GYRO_NOISE] ** 2 * span + settings[GYRO_SCALE_NOISE] ** 2 * x[TURNED]
     speed = settings[SPEED_NOISE] ** 2 * span + gap[LOST_SPEED]
+    speed += settings[SPEED_TURN_NOISE] ** 2 * x[TURNED]
     k = LOST_TURN
     for i in range(3):
         x[p + i * (n + 1)] += turn

@@ -18,7 +18,7 @@ LEAST_SAMPLES: Final = 100  # ... and so many have to say it
 ROUNDS: Final = 20
 CUT: Final = 2.0  # robust standard deviations at which a field counts a half
 LEAST_SPREAD: Final = 0.03  # variance of the directions along the worst axis (1/3: all alike)
-LEAST_OFFSET: Final = 0.5  # of the field's strength: a weaker magnet averages out in rotation
+LEAST_OFFSET: Final = 0.1  # of the strength: a weaker magnet averages out in rotation
 EVIDENCE: Final = 0.5  # the strength must vary less than this part of what it did before
 
 
