@@ -363,7 +363,7 @@ def test_a_minute_after_a_mad_clock_and_heavy_faults_all_is_well(tumble, name, j
     """The clock jumps every two seconds up to 10 s and is regular from then on.
 
     A step that pretends to a turn that was none also teaches a wrong bias, which takes longer
-    to forget than a wrong attitude: hence a degree.
+    to forget than a wrong attitude: hence two degrees.
     """
     readings, _ = tumble(np.arange(0, 70 * SECOND, 20 * MS))
     clean = FILTERS[name]().run(readings).q_world_from_body[-1]
@@ -371,7 +371,7 @@ def test_a_minute_after_a_mad_clock_and_heavy_faults_all_is_well(tumble, name, j
     broken = broken_by(readings, 10 * SECOND, fault, seed)
     q = FILTERS[name]().run(broken.replace(t_ns=readings.t_ns + jumped)).q_world_from_body
     assert np.abs(np.linalg.norm(q, axis=1) - 1.0).max() < 1e-12
-    assert 2.0 * np.arccos(min(1.0, abs(q[-1] @ clean))) < np.radians(1.0)
+    assert 2.0 * np.arccos(min(1.0, abs(q[-1] @ clean))) < np.radians(2.0)
 
 
 def test_vectors_may_be_any_three_numbers():

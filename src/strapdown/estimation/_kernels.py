@@ -39,7 +39,7 @@ from strapdown.intake._kernels import gap_after, tick, usable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
 
     step: Callable[..., None]  # the filter's own, bound when the loop is compiled
 
@@ -139,6 +139,18 @@ class Step(NamedTuple):
     field_wait: float  # 0 for the first
 
 
+class Rows(NamedTuple):
+    """Where a run writes: one array a column of the result."""
+
+    orientation: FloatArray
+    covariance: FloatArray
+    bias: FloatArray
+    at_rest: BoolArray
+    disturbed: BoolArray
+    bias_sigma: FloatArray
+    heading_offset: FloatArray
+
+
 def run(
     state: FloatArray,
     account: IntArray,
@@ -148,7 +160,7 @@ def run(
     force: FloatArray,
     field: FloatArray,
     clipped: IntArray,
-    out: FloatArray,
+    out: Rows,
 ) -> None:
     """Step through arrays of samples and write what is known after each."""
     for i in range(len(t_ns)):
@@ -168,8 +180,24 @@ def run(
             field[i, 2],
             clipped[i],
         )
-        for k in range(OUTPUTS):
-            out[i, k] = state[k]
+        write(out, i, state)
+
+
+def write(out: Rows, i: int, state: FloatArray) -> None:
+    """Write the head of a state as row i of results."""
+    for k in range(4):
+        out.orientation[i, k] = state[ORIENTATION + k]
+    for k in range(3):
+        out.bias[i, k] = state[BIAS + k]
+        out.bias_sigma[i, k] = state[BIAS_SIGMA + k]
+        out.covariance[i, 0, k] = state[COVARIANCE + k]
+        out.covariance[i, k, 0] = state[COVARIANCE + k]
+    out.covariance[i, 1, 1] = state[COVARIANCE + 3]
+    out.covariance[i, 1, 2] = out.covariance[i, 2, 1] = state[COVARIANCE + 4]
+    out.covariance[i, 2, 2] = state[COVARIANCE + 5]
+    out.at_rest[i] = state[AT_REST] > 0.0
+    out.disturbed[i] = state[DISTURBED] > 0.0
+    out.heading_offset[i] = state[HEADING_OFFSET]
 
 
 def intake(

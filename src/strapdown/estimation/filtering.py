@@ -35,6 +35,7 @@ __all__ = [
     "RecursiveFilter",
     "as_inputs",
     "as_result",
+    "as_rows",
     "report_of",
     "sample_values",
     "total_account",
@@ -220,7 +221,7 @@ class RecursiveFilter(Generic[Params]):
         inputs = as_inputs(series, use_magnetic_field=use_magnetic_field)
         account = np.zeros(kernels.ACCOUNT_SIZE, np.int64)
         account[kernels.LAST_NS] = self._account[kernels.LAST_NS]
-        out = np.empty((len(series), kernels.OUTPUTS))
+        out = _room_for(len(series))
         loop = compile_kernel(kernels.run, step=self.KERNELS.step)
         loop(self._state, account, self._settings, *inputs, out)
         self._account = total_account(self._account, account)
@@ -252,25 +253,50 @@ def as_inputs(series: ImuSeries, *, use_magnetic_field: bool) -> Inputs:
     )
 
 
+def _room_for(count: int) -> kernels.Rows:
+    return kernels.Rows(
+        np.empty((count, 4)),
+        np.empty((count, 3, 3)),
+        np.empty((count, 3)),
+        np.empty(count, np.bool_),
+        np.empty(count, np.bool_),
+        np.empty((count, 3)),
+        np.empty(count),
+    )
+
+
+def as_rows(out: FloatArray) -> kernels.Rows:
+    """Return the columns of a result that heads of states hold, one a row of ``out``."""
+    return kernels.Rows(
+        out[:, _Q],
+        out[:, _COVARIANCE],
+        out[:, _BIAS],
+        out[:, kernels.AT_REST] > 0.0,
+        out[:, kernels.DISTURBED] > 0.0,
+        out[:, _SIGMA],
+        out[:, kernels.HEADING_OFFSET],
+    )
+
+
 def as_result(
     series: ImuSeries,
-    out: FloatArray,
+    rows: kernels.Rows,
     report: FilterReport,
     *,
     uses_magnetic_field: bool,
     has_heading_offset: bool = False,
 ) -> OrientationResult:
-    """Return rows of outputs (ENU from FLU) as a result in the frames of the series."""
-    sigma = out[:, _SIGMA]
+    """Return columns (ENU from FLU) as a result in the frames of the series."""
+    knows_sigma = bool((rows.bias_sigma[-1:, 0] >= 0.0).all())
     return OrientationResult(
         series.t_ns,
-        out[:, _Q],
-        orientation_covariance=out[:, _COVARIANCE],
-        gyro_bias=out[:, _BIAS],
-        rest=out[:, kernels.AT_REST] > 0.0,
-        magnetic_disturbance=out[:, kernels.DISTURBED] > 0.0,
-        gyro_bias_sigma=None if (sigma < 0.0).any() else sigma,
-        heading_offset=out[:, kernels.HEADING_OFFSET] if has_heading_offset else None,
+        rows.orientation,
+        orientation_covariance=rows.covariance,
+        gyro_bias=rows.bias,
+        rest=rows.at_rest,
+        magnetic_disturbance=rows.disturbed,
+        gyro_bias_sigma=rows.bias_sigma if knows_sigma else None,
+        heading_offset=rows.heading_offset if has_heading_offset else None,
         report=report,
         uses_magnetic_field=uses_magnetic_field,
     ).in_frames(world=series.world, body=series.body)

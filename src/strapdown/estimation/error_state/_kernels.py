@@ -48,6 +48,8 @@ from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, qua
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
 
+BORROWS = True
+
 PHI: Final = 0
 XI: Final = 3
 BIAS_ERROR: Final = 6

@@ -99,6 +99,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FRESH", "step"]
 
+BORROWS = True
+
 WINDOW_S: Final = 0.1
 MATRIX_LIMIT: Final = 0.05  # scale and misalignment beyond 5 % are no calibration error
 

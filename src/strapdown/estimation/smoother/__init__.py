@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from strapdown._compile import compiled as compile_kernel
 from strapdown.errors import StrapdownError
 from strapdown.estimation import _kernels as shared
-from strapdown.estimation.filtering import FilterParams, as_result
+from strapdown.estimation.filtering import FilterParams, as_result, as_rows
 from strapdown.estimation.self_calibration import SelfCalibration
 from strapdown.estimation.smoother import _kernels as kernels
 from strapdown.estimation.smoother.hard_iron import hard_iron
@@ -93,7 +94,7 @@ class SmootherParams(FilterParams):
     gyro_scale_noise: float = 0.0003
     bias_walk: float = 3e-5
     speed_noise: float = 0.02
-    place_noise: float = 8.0
+    place_noise: float = 10.0
     rest_speed: float = 0.003
     rest_rate: float = 0.001
     field_noise: float = 0.045
@@ -109,7 +110,14 @@ class SmootherParams(FilterParams):
     delay_prior: float = 0.02
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {"gyro_scale_noise", "speed_turn_noise", "bias_walk", "accel_prior", "matrix_prior", "delay_prior"}
+        {
+            "gyro_scale_noise",
+            "speed_turn_noise",
+            "bias_walk",
+            "accel_prior",
+            "matrix_prior",
+            "delay_prior",
+        }
     )
 
 
@@ -193,7 +201,7 @@ class ErrorStateSmoother:
         kept[recording.rows] = True
         result = as_result(
             series,
-            out[np.cumsum(kept) - 1],
+            as_rows(out[np.cumsum(kept) - 1]),
             recording.report,
             uses_magnetic_field=recording.has_field,
         )
@@ -221,7 +229,7 @@ class ErrorStateSmoother:
         end: Belief | None = None
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
-        for first, last in zip(starts, [*starts[1:], len(recording.t)], strict=True):
+        for first, last in pairwise([*starts, len(recording.t)]):
             if recording.t[last - 1] - recording.t[first] < 2.0 * self.params.window:
                 continue
             knots = knots_of(recording, first, last - 1, self.params.window)

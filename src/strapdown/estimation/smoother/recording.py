@@ -24,6 +24,8 @@ LOST_BEND: Final = 0.4  # of the change of rate across a hole: how far off a str
 LOST_ALONG: Final = 2.0
 LOST_TURN: Final = 0.1  # of the rate itself
 LOST_SPEED: Final = 0.5  # of the speed gained across a hole, likewise
+MOST_RATE: Final = 35.0  # rad/s and ...
+MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most parts, so hardly to be believed
 PART_S: Final = 0.005  # a longer step across a hole is integrated in parts
 NEAR_HOLE_S: Final = 0.5  # the motion on both sides of a hole that stands for it
 
@@ -88,7 +90,7 @@ def read(
     steps[:, kernels.FORCE : kernels.FORCE + 3] = between
     _mark_silence(steps, silence)
     _bridge_holes(steps, t, rate[rows], at_stamps, holes)
-    _mark_clipped(steps, rate[rows], clipped[rows])
+    _mark_clipped(steps, rate[rows], between, clipped[rows])
     magnetic = _usable(field[rows])
     strengths = np.linalg.norm(magnetic[np.isfinite(magnetic[:, 0])], axis=1)
     strength = float(np.median(strengths)) if strengths.size else 1.0
@@ -132,10 +134,11 @@ def _bridge_holes(
     steps: FloatArray, t: FloatArray, rate: FloatArray, force: FloatArray, holes: FloatArray
 ) -> None:
     """Integrate rates on a straight line across each hole, and write how far off that may be."""
+    usable = np.flatnonzero((np.abs(rate) < shared.MAX_RATE).all(axis=1))
     for i in np.flatnonzero(holes):
         hole = holes[i]
-        edge = max(int(np.searchsorted(t, t[i] - hole + 1e-9)) - 1, 0)
-        before, after = np.nan_to_num(rate[edge]), rate[i]
+        edge = int(usable[max(np.searchsorted(usable, i) - 1, 0)])
+        before, after = rate[edge], rate[i]
         if hole <= shared.BRIDGE_S:
             _turn_along(steps[edge + 1 : i + 1], before, after)
         first, last = np.searchsorted(t, [t[edge] - NEAR_HOLE_S, t[i] + NEAR_HOLE_S])
@@ -167,22 +170,27 @@ def _turn_along(steps: FloatArray, before: FloatArray, after: FloatArray) -> Non
         step[kernels.TURN : kernels.TURN + 3] = quaternion.to_rotation_vector(q)
 
 
-def _mark_clipped(steps: FloatArray, rate: FloatArray, clipped: IntArray) -> None:
-    """Write what clipped axes may have turned beyond their readings, and gained in speed."""
+def _mark_clipped(
+    steps: FloatArray, rate: FloatArray, force: FloatArray, clipped: IntArray
+) -> None:
+    """Write what clipped and incredible samples may have turned, and gained in speed."""
     dt = steps[:, kernels.DT]
+    size = np.abs(np.where(np.abs(rate) < shared.MAX_RATE, rate, 0.0))
     for axis in range(3):
-        hit = (clipped >> axis & 1) > 0
-        beyond = CLIPPED_PART * np.abs(np.nan_to_num(rate[hit, axis])) * dt[hit]
-        steps[hit, kernels.CLIPPED + axis] = beyond
+        part = CLIPPED_PART * (clipped >> axis & 1) + (size[:, axis] > MOST_RATE)
+        steps[:, kernels.CLIPPED + axis] = part * size[:, axis] * dt
     hit = clipped >> 3 > 0
     steps[hit, kernels.LOST + 1] += CLIPPED_PART * kernels.GRAVITY * dt[hit]
+    push = np.abs(force).max(axis=1)
+    hard = push > MOST_FORCE
+    steps[hard, kernels.LOST + 1] += push[hard] * dt[hard]
 
 
 def _usable(field: FloatArray) -> FloatArray:
     """Return the field with NaN in place of what no magnetometer reads."""
-    good = (np.abs(field) < shared.MAX_FIELD).all(axis=1)
-    good &= (field * field).sum(axis=1) > shared.MIN_FIELD**2
-    return np.where(good[:, None], field, np.nan)
+    usable = np.where((np.abs(field) < shared.MAX_FIELD).all(axis=1)[:, None], field, np.nan)
+    usable[(usable * usable).sum(axis=1) <= shared.MIN_FIELD**2] = np.nan
+    return usable
 
 
 @dataclass(frozen=True)

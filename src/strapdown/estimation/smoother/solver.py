@@ -105,6 +105,9 @@ class Piece:
             )
             for at, row, mean in zip((join, -1), nominal[0], filtered, strict=True)
         )
+        if n <= kernels.FIELD:  # heading goes on without a jump: it refers to the start only
+            at_join.row[_Q] = self.path[join, _Q]
+            at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         disturbed = self.weights < DISTURBED
         return Solution(self.path, self.constants, spreads, disturbed, at_join, end)
 

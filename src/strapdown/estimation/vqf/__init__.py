@@ -10,7 +10,13 @@ import numpy as np
 from strapdown._compile import compiled as compile_kernel
 from strapdown.errors import StrapdownError
 from strapdown.estimation._kernels import ACCOUNT_SIZE, DROPPED, MAX_RATE, OUTPUTS, SAMPLES
-from strapdown.estimation.filtering import FilterParams, RecursiveFilter, as_inputs, as_result
+from strapdown.estimation.filtering import (
+    FilterParams,
+    RecursiveFilter,
+    as_inputs,
+    as_result,
+    as_rows,
+)
 from strapdown.estimation.result import FilterReport
 from strapdown.estimation.vqf import _kernels as kernels
 from strapdown.estimation.vqf.layout import FORCE_PACE, FRESH
@@ -239,7 +245,7 @@ class OfflineVqf:
         before = np.cumsum(kept) - 1  # a sample that is left out has the row before it
         return as_result(
             series,
-            out if kept.all() else out[before],
+            as_rows(out if kept.all() else out[before]),
             FilterReport(*account[SAMPLES:].tolist()),
             uses_magnetic_field=uses_magnetic_field,
             has_heading_offset=True,

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
     Three: TypeAlias = tuple[float, float, float]
 
+BORROWS = True
+
 LEVEL_PART: Final = 0.05  # of the field: with less in the horizontal there is no north
 QUIET_PART: Final = 0.03 * math.sqrt(2.0)  # of the usual field: so far off it is still usual
 DISTURBED_PART: Final = 0.15  # so far off it is disturbed

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     Three: TypeAlias = tuple[float, float, float]
 
+BORROWS = True
+
 REST_RATE: Final = 2.0 * math.pi / 180.0  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
 REST_RATE_LIMIT: Final = 6.0 * math.pi / 180.0  # rad/s, of the low-passed value without bias

@@ -1,0 +1,1 @@
+"""Voting: readings of several sensors brought together."""

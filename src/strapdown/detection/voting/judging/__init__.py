@@ -1,0 +1,1 @@
+"""Voting: how far each sensor is from the middle of all."""

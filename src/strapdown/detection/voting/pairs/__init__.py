@@ -1,0 +1,1 @@
+"""Voting: which of two sensors that differ is wrong."""

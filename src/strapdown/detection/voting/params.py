@@ -1,0 +1,92 @@
+"""What a voter is told: where sensors sit, how good they are, and what can be set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from strapdown.detection.detector import DetectorParams
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
+
+__all__ = ["Mount", "VoterParams", "VoterProfile"]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a sensor sits on the body.
+
+    Parameters
+    ----------
+    q_body_from_sensor : (4,)
+        Turns sensor axes into body axes, x y z w, of unit length.
+    lever_arm_m : (3,)
+        From the origin of the body to the sensor [m, body].
+    """
+
+    q_body_from_sensor: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    lever_arm_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class VoterProfile:
+    """What is known about a sensor.
+
+    Parameters
+    ----------
+    gyro_sigma_rad_s, accel_sigma_m_s2 : float
+        Noise of one sample of an axis.
+    priority : int
+        The sensor with the lowest is selected first; among equals the earlier one.
+    gyro_device_id, accel_device_id : int
+        PX4's names of the sensors, for messages.
+    """
+
+    gyro_sigma_rad_s: float = 0.1 * RAD_PER_DEG
+    accel_sigma_m_s2: float = 0.02
+    priority: int = 0
+    gyro_device_id: int = 0
+    accel_device_id: int = 0
+
+
+@dataclass(frozen=True)
+class VoterParams(DetectorParams):
+    """What can be set.
+
+    Parameters
+    ----------
+    fast_s, slow_s : float
+        Time constants of the low-passes of residuals.
+    gyro_bias_rad_s, accel_bias_m_s2 : float
+        How far two good sensors may be apart at rest.
+    scale : float
+        Relative difference of their scales, one sigma.
+    suspect_s, failed_s : float
+        Over a limit for so long a sensor is suspect, or has failed.
+    recover_s : float
+        Inside half the limits for so long it is well again.
+    hold_s : float
+        The selection does not leave a suspect sooner after it has changed.
+    gravity_m_s2 : float
+        What a good accelerometer reads at rest.
+    blend : bool
+        Put out the mean of the good sensors, weighted by their noise, and not the selected one.
+    noise_free : bool
+        Sensors are simulated without noise: values may repeat.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite and positive.
+    """
+
+    fast_s: float = 0.1
+    slow_s: float = 2.0
+    gyro_bias_rad_s: float = 0.5 * RAD_PER_DEG
+    accel_bias_m_s2: float = 0.3
+    scale: float = 0.01
+    suspect_s: float = 0.1
+    failed_s: float = 1.0
+    recover_s: float = 10.0
+    hold_s: float = 1.0
+    gravity_m_s2: float = STANDARD_GRAVITY
+    blend: bool = field(default=False, metadata={"zero": True})
+    noise_free: bool = field(default=False, metadata={"zero": True})

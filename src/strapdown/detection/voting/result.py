@@ -1,0 +1,87 @@
+"""What a voter gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from strapdown._typing import IntArray
+    from strapdown.detection.events import Event, Events
+    from strapdown.messages.px4 import SensorSelection
+    from strapdown.series import ImuSeries
+
+__all__ = ["SensorState", "Vote", "VoteResult", "VoterReport"]
+
+
+class SensorState(IntEnum):
+    """How a sensor is."""
+
+    OK = 0
+    SUSPECT = 1
+    FAILED = 2
+
+
+class Vote(NamedTuple):
+    """What the body feels, and what has changed.
+
+    Parameters
+    ----------
+    t_ns : int
+        Stamp to which the sensors were brought [ns]: the oldest of those that are not late.
+    angular_velocity, specific_force : tuple of 3 float
+        [rad/s], [m/s^2], body axes, at the origin of the body; NaN where no sensor measures.
+    events : tuple of Event
+        Changes with this cycle.
+    """
+
+    t_ns: int
+    angular_velocity: tuple[float, float, float]
+    specific_force: tuple[float, float, float]
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class VoteResult:
+    """What came of a vote on recordings.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        The voted samples, N rows, body axes.
+    states : (N, 2, n) int64
+        :class:`SensorState` of the gyro and the accelerometer of each sensor.
+    selected : (N, 2) int64
+        Number of the sensor that is selected for angular velocity and specific force.
+    events : Events
+        Changes, in their order.
+    selections : tuple of SensorSelection
+        PX4's message for the first row, and for each at which the selection changes.
+    """
+
+    series: ImuSeries
+    states: IntArray
+    selected: IntArray
+    events: Events
+    selections: tuple[SensorSelection, ...]
+
+
+@dataclass(frozen=True)
+class VoterReport:
+    """An account of the cycles.
+
+    Parameters
+    ----------
+    dropped : int
+        Cycles whose common stamp repeats or goes back by up to a second.
+    restarts : int
+        Jumps of the common stamp by more than a second.
+    missing_gyro, missing_accel : tuple of int
+        For each sensor the cycles in which it was late, absent, not finite or implausible.
+    """
+
+    dropped: int
+    restarts: int
+    missing_gyro: tuple[int, ...]
+    missing_accel: tuple[int, ...]
