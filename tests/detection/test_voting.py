@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from strapdown.detection import (
     DetectorState,
@@ -177,6 +178,82 @@ def test_two_that_differ_in_motion_disagree_and_the_present_one_is_kept():
     assert result.events.counts.get("disagree", 0) >= 1
     assert failures(result) == []
     np.testing.assert_array_equal(result.selected, 0)
+
+
+def turning_in_place(seconds=20.0, *, seed=0):
+    """Return two sensors of a body that turns about all axes and feels gravity alone."""
+    t, rates, forces = sensors(2, seconds=seconds, seed=seed)
+    rate, force = truth(t)
+    steps = Rotation.from_rotvec(0.5 * (rate[1:] + rate[:-1]) / RATE_HZ)
+    world_from_body = [Rotation.identity()]
+    for step in steps:
+        world_from_body.append(world_from_body[-1] * step)
+    gravity = Rotation.concatenate(world_from_body).inv().apply([0.0, 0.0, G])
+    return t, rates, forces - force + gravity
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+@pytest.mark.parametrize("fault", ["gyro sign", "gyro bias", "gyro scale", "accel bias"])
+def test_of_two_in_motion_the_one_that_gravity_contradicts_is_wrong(fault, broken):
+    t, rates, forces = turning_in_place()
+    late = t >= ONSET
+    if fault == "gyro sign":
+        rates[broken, late] *= -1.0
+    elif fault == "gyro bias":
+        rates[broken, late] += np.radians([8.0, 0.0, 0.0])
+    elif fault == "gyro scale":
+        rates[broken, late] *= 1.5
+    else:
+        forces[broken, late] += [1.5, 0.0, 0.0]
+    quantity = fault.split()[0]
+    result = Voter(2).run(as_series(t, rates, forces))
+    ((sensor, after),) = failures(result, quantity)
+    assert sensor == broken
+    assert after < 4.0
+    assert failures(result, "accel" if quantity == "gyro" else "gyro") == []
+    assert result.selected[-1, ("gyro", "accel").index(quantity)] == 1 - broken
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_good_ones_that_turn_in_place_agree(seed):
+    result = Voter(2).run(as_series(*turning_in_place(seed=seed)))
+    assert len(result.events) == 0
+
+
+def test_of_two_the_clipped_one_is_wrong():
+    t, rates, forces = sensors(2)
+    late = (t >= ONSET) & (t < ONSET + 2.0)
+    forces[:, late] += [40.0, 0.0, 0.0]
+    forces[0] = np.clip(forces[0], -20.0, 20.0)
+    first, second = as_series(t, rates, forces)
+    bits = (forces[0, :, 0] >= 20.0).astype(np.uint8)
+    result = Voter(2).run([first.replace(accel_clipping=bits), second])
+    ((sensor, after),) = failures(result, "accel")
+    assert (sensor, after < 1.2) == (0, True)
+    assert len(result.events.filter("disagree")) == 0
+    # Nothing says so without the bits.
+    assert result.selected[-1, 1] == 1
+    unaware = Voter(2).run([first, second])
+    assert failures(unaware, "accel") == []
+    assert unaware.events.filter("disagree").counts == {"disagree": 1}
+
+
+def test_every_selection_is_a_message_of_px4():
+    t, rates, forces = sensors()
+    inject("bias", rates[1], forces[1].copy())
+    profiles = [
+        VoterProfile(priority=p, gyro_device_id=10 + p, accel_device_id=20 + p) for p in (2, 0, 1)
+    ]
+    voter = Voter(3, profiles=profiles)
+    assert (voter.selection.gyro_device_id, voter.selection.accel_device_id) == (10, 20)
+    result = voter.run(as_series(t, rates, forces))
+    first, second = result.selections
+    assert (first.timestamp, first.gyro_device_id, first.accel_device_id) == (0, 10, 20)
+    (event,) = result.events.filter("selected")
+    assert (second.gyro_device_id, second.accel_device_id) == (11, 20)
+    assert second.timestamp == event.t_start_ns // 1000
+    assert voter.selection.gyro_device_id == 11
+    assert voter.selection.timestamp == round(t[-1] * 1e6)
 
 
 def test_a_lower_priority_number_is_selected_first():

@@ -38,7 +38,7 @@ INVALID_FORCE: Final = 7
 RESTARTS: Final = 8
 UNDECIDED: Final = 9
 OWN_ACCOUNT: Final = 10
-FRESH_ACCOUNT: Final = (0,) * OWN_ACCOUNT
+FRESH_COUNTS: Final = (0,) * OWN_ACCOUNT
 
 START: Final = 0
 END: Final = 1
@@ -93,6 +93,16 @@ def is_hole(state: Floats, wait: float) -> bool:
 def seconds(later_ns: int, earlier_ns: int) -> float:
     """Return a time difference, correctly rounded: 100 ms are what 0.1 means."""
     return (later_ns - earlier_ns) / 1e9
+
+
+def record(event: Ints, start_ns: int, end_ns: int, decided_ns: int, kind: int, flags: int) -> bool:
+    """Write an event, and say that there is one."""
+    event[START] = start_ns
+    event[END] = end_ns
+    event[DECIDED] = decided_ns
+    event[KIND] = kind
+    event[FLAGS] = flags
+    return True
 
 
 def step(

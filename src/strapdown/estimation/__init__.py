@@ -37,6 +37,8 @@ from strapdown.estimation.result import (
     OrientationResult,
     OrientationSmoother,
 )
+from strapdown.estimation.self_calibration import SelfCalibration
+from strapdown.estimation.smoother import ErrorStateSmoother, SmootherParams
 from strapdown.estimation.vqf import OfflineVqf, VqfFilter, VqfParams
 from strapdown.samples import ImuSample
 
@@ -52,6 +54,7 @@ __all__ = [
     "ComplementaryParams",
     "ErrorStateFilter",
     "ErrorStateParams",
+    "ErrorStateSmoother",
     "FilterReport",
     "FilterState",
     "FootEstimate",
@@ -74,6 +77,8 @@ __all__ = [
     "OrientationFilter",
     "OrientationResult",
     "OrientationSmoother",
+    "SelfCalibration",
+    "SmootherParams",
     "StrapdownNavigator",
     "VqfFilter",
     "VqfParams",
@@ -89,5 +94,8 @@ FILTERS: Mapping[str, Callable[[], OrientationFilter]] = {
 }
 """Every filter by name, with default parameters when called."""
 
-SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {"vqf": OfflineVqf}
+SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = {
+    "vqf": OfflineVqf,
+    "eskf": ErrorStateSmoother,
+}
 """Every smoother by the name of the filter whose model it shares."""

@@ -22,18 +22,14 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     OWN_ACCOUNT,
-    START,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
     from strapdown.intake._kernels import Floats, Ints
@@ -215,14 +211,10 @@ def count(account: Ints, at: int, bits: int) -> None:
 def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int) -> bool:
     """Write the stretch and wait for the next."""
     state[ACTIVE] = 0.0
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_CUT_NS]
-    event[DECIDED] = account[CERTAIN_NS]
-    event[KIND] = 0
-    event[FLAGS] = flags | account[AXES]
     values[0] = account[IN_IT]
     values[1] = account[IN_IT + 1]
-    return True
+    first, last, certain = account[FIRST_NS], account[LAST_CUT_NS], account[CERTAIN_NS]
+    return record(event, first, last, certain, 0, flags | account[AXES])
 
 
 def close(state: Floats, account: Ints, _settings: Floats, event: Ints, values: Floats) -> bool:

@@ -28,21 +28,17 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
+    FRESH_COUNTS,
     INTERVAL,
-    KIND,
     OWN_ACCOUNT,
-    START,
     UNDECIDED,
     is_hole,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
     from strapdown.intake._kernels import Floats, Ints
@@ -315,18 +311,13 @@ def decide(
         is_fall = values[3] > settings[ANGLE]
     if not is_fall:
         return False
-    event[START] = account[LEAST_NS]
-    event[END] = account[PEAK_NS]
-    event[DECIDED] = t_ns
-    event[KIND] = FALL
-    event[FLAGS] = CLIPPED * (state[CANDIDATE + CUT] > 0.0) + DROPPED_DEVICE * (
-        state[CANDIDATE + FREE_TIME] >= FREE_S
-    )
     account[FALL_NS] = account[PEAK_NS]
     state[WATCH] = 1.0
     state[STILL] = 0.0
     state[UPRIGHT], state[UPRIGHT + 1], state[UPRIGHT + 2] = x0, y0, z0
-    return True
+    flags = CLIPPED * (state[CANDIDATE + CUT] > 0.0)
+    flags += DROPPED_DEVICE * (state[CANDIDATE + FREE_TIME] >= FREE_S)
+    return record(event, account[LEAST_NS], account[PEAK_NS], t_ns, FALL, flags)
 
 
 def mean_force(state: Floats, first: int, last: int) -> tuple[float, float, float, float]:
@@ -432,14 +423,10 @@ def watch(
     if seconds(t_ns, account[STILL_NS]) < settings[LIE_S]:
         return False
     state[WATCH] = 0.0
-    event[START] = account[STILL_NS]
-    event[END] = event[DECIDED] = t_ns
-    event[KIND] = LONG_LIE
-    event[FLAGS] = 0
     for k in range(8):
         values[k] = math.nan
     values[8] = seconds(t_ns, account[FALL_NS])
-    return True
+    return record(event, account[STILL_NS], t_ns, t_ns, LONG_LIE, 0)
 
 
 def close(state: Floats, account: Ints, settings: Floats, event: Ints, values: Floats) -> bool:

@@ -27,20 +27,16 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     OWN,
     OWN_ACCOUNT,
-    START,
     is_hole,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
     from strapdown.intake._kernels import Floats, Ints
@@ -288,19 +284,16 @@ def close(state: Floats, account: Ints, settings: Floats, event: Ints, values: F
     state[PHASE] = IDLE
     if phase < FALLING:
         return False
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_LOW_NS]
-    event[DECIDED] = account[CERTAIN_NS]
-    event[KIND] = 0
     hit = state[PEAK] >= settings[IMPACT]
-    event[FLAGS] = (
+    flags = (
         THROWN * (state[PUSHED] <= settings[PUSH_WINDOW])
         + HIT * hit
         + CLIPPED * (state[HIT_CLIPPED] > 0.0)
         + GAP * (state[HOLED] > 0.0)
         + OPEN * (phase == FALLING)
     )
-    fall = seconds(event[END], event[START]) + state[BEFORE] + max(state[AFTER], 0.0)
+    first, last = account[FIRST_NS], account[LAST_LOW_NS]
+    fall = seconds(last, first) + state[BEFORE] + max(state[AFTER], 0.0)
     values[0] = fall
     values[1] = 0.5 * settings[GRAVITY] * fall * fall
     values[2] = state[LEAST]
@@ -308,4 +301,4 @@ def close(state: Floats, account: Ints, settings: Floats, event: Ints, values: F
     values[4] = math.nan if math.isnan(settings[LEVER_ARM]) else state[SUMS + 1] / state[SAMPLES_IN]
     values[5] = state[SUMS + 2] / state[SAMPLES_IN]
     values[6] = state[PEAK] if hit else math.nan
-    return True
+    return record(event, first, last, account[CERTAIN_NS], 0, flags)

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
-    END,
     EVENT_SIZE,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     LAST_NS,
     NEXT,
     OWN,
     OWN_ACCOUNT,
-    START,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 from strapdown.detection.stuck._kernels import FRESH as FRESH_STUCK
 from strapdown.detection.stuck._kernels import FRESH_ACCOUNT as FRESH_STUCK_ACCOUNT
 from strapdown.detection.stuck._kernels import LOW_NOISE, NOISE_FREE, NOW
@@ -216,11 +212,8 @@ def extend(account: IntArray, now: int, worst: int, seen: int) -> None:
 def finish(account: IntArray, event: IntArray, flags: int) -> bool:
     """Write the stretch and wait for the next."""
     account[IS_ILL] = 0
-    event[START] = event[DECIDED] = account[FIRST_NS]
-    event[END] = account[LAST_ILL_NS]
-    event[KIND] = account[WORST] - 1
-    event[FLAGS] = account[SEEN] | flags
-    return True
+    first, last = account[FIRST_NS], account[LAST_ILL_NS]
+    return record(event, first, last, first, account[WORST] - 1, account[SEEN] | flags)
 
 
 def close(

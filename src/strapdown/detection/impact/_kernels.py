@@ -29,20 +29,16 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
+    FRESH_COUNTS,
     INTERVAL,
-    KIND,
     OWN_ACCOUNT,
-    START,
     is_hole,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
     from strapdown.intake._kernels import Floats, Ints
@@ -244,11 +240,7 @@ def width(state: Floats) -> float:
 def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int) -> bool:
     """Write the impact and wait for the next."""
     state[PHASE] = IDLE
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_HIGH_NS]
-    event[DECIDED] = account[CERTAIN_NS]
-    event[KIND] = 0
-    event[FLAGS] = flags + CLIPPED * (state[CUT] > 0.0) + GAP * (state[HOLED] > 0.0)
+    flags += CLIPPED * (state[CUT] > 0.0) + GAP * (state[HOLED] > 0.0)
     x, y, z = state[PEAK_FORCE], state[PEAK_FORCE + 1], state[PEAK_FORCE + 2]
     dx, dy, dz = x - state[MEAN], y - state[MEAN + 1], z - state[MEAN + 2]
     length = max(math.sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
@@ -261,7 +253,8 @@ def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int
         values[9 + k] = state[CHANGE + k]
     values[12] = width(state)
     values[13] = 0.5 / state[INTERVAL]
-    return True
+    first, last, certain = account[FIRST_NS], account[LAST_HIGH_NS], account[CERTAIN_NS]
+    return record(event, first, last, certain, 0, flags)
 
 
 def close(state: Floats, account: Ints, _settings: Floats, event: Ints, values: Floats) -> bool:

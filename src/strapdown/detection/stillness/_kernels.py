@@ -31,20 +31,16 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     OWN,
     OWN_ACCOUNT,
-    START,
     is_hole,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 from strapdown.detection._kernels import INTERVAL as MEAN_INTERVAL
 
 if TYPE_CHECKING:
@@ -322,14 +318,10 @@ def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int
     state[PHASE] = MOVING
     if phase < STILL:
         return False
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_NS_QUIET]
-    event[DECIDED] = account[SINCE_NS]
-    event[KIND] = 0
-    event[FLAGS] = flags
-    values[0] = seconds(account[LAST_NS_QUIET], account[FIRST_NS])
+    first, last = account[FIRST_NS], account[LAST_NS_QUIET]
+    values[0] = seconds(last, first)
     values[1] = state[QUIET_SUM] / state[QUIET_COUNT]
-    return True
+    return record(event, first, last, account[SINCE_NS], 0, flags)
 
 
 def close(

@@ -26,18 +26,14 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     OWN_ACCOUNT,
-    START,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 from strapdown.detection.clipping._kernels import ACCEL_FLOOR, FAR, GYRO_FLOOR, SHARE, STEEP
 
 if TYPE_CHECKING:
@@ -267,14 +263,10 @@ def begin(state: Floats, account: Ints, t_ns: int, bits: int) -> None:
 def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int) -> bool:
     """Write the stretch and wait for the next."""
     state[ACTIVE] = 0.0
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_STUCK_NS]
-    event[DECIDED] = account[CERTAIN_NS]
-    event[KIND] = 0
-    event[FLAGS] = flags | account[BITS]
     values[0] = account[LONGEST]
     values[1] = account[LONGEST + 1]
-    return True
+    first, last, certain = account[FIRST_NS], account[LAST_STUCK_NS], account[CERTAIN_NS]
+    return record(event, first, last, certain, 0, flags | account[BITS])
 
 
 def close(state: Floats, account: Ints, _settings: Floats, event: Ints, values: Floats) -> bool:

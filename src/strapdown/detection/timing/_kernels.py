@@ -24,20 +24,16 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.detection._kernels import (
     BEGIN,
-    DECIDED,
     DROPPED,
-    END,
-    FLAGS,
     FRESH_CLOCK,
-    KIND,
+    FRESH_COUNTS,
     LAST_NS,
     OWN_ACCOUNT,
-    START,
     STEPS,
+    record,
     seconds,
     take,
 )
-from strapdown.detection._kernels import FRESH_ACCOUNT as FRESH_COUNTS
 
 if TYPE_CHECKING:
     from strapdown.intake._kernels import Floats, Ints
@@ -218,18 +214,14 @@ def mark(state: Floats, account: Ints, faults: int, from_ns: int, to_ns: int) ->
 def finish(state: Floats, account: Ints, event: Ints, values: Floats, flags: int) -> bool:
     """Write the stretch and wait for the next."""
     state[ACTIVE] = 0.0
-    event[START] = account[FIRST_NS]
-    event[END] = account[LAST_FAULT_NS]
-    event[DECIDED] = account[CERTAIN_NS]
-    event[KIND] = 0
     bits = account[BITS]
-    event[FLAGS] = flags | bits
     values[0] = state[LONGEST] if bits & LATE else math.nan
     values[1] = state[RATE_ERROR] if bits & RATE_WRONG else math.nan
     values[2] = state[JITTER] if bits & JITTERS else math.nan
     values[3] = account[REPEATED]
     values[4] = account[RETURNED]
-    return True
+    first, last, certain = account[FIRST_NS], account[LAST_FAULT_NS], account[CERTAIN_NS]
+    return record(event, first, last, certain, 0, flags | bits)
 
 
 def close(state: Floats, account: Ints, _settings: Floats, event: Ints, values: Floats) -> bool:

@@ -87,7 +87,7 @@ def cycle(
     for i in range(n):
         move(mounts[i], shared, here[i])
     found = vote(rows, shared, account, settings, noise, rank, here, output, log, 1, found, dt)
-    carry_all(rows, shared, here, output, dt)
+    carry_all(rows, shared, here, dt)
     return found
 
 

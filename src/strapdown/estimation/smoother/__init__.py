@@ -37,6 +37,7 @@ PIECE_S: Final = 1800.0  # longer stretches are smoothed in pieces of this lengt
 OVERLAP_S: Final = 60.0  # ... each of which knows what comes so long after it
 PLACE_SIGMA: Final = 3.0  # m, about the place of the first knot
 LASTING: Final = np.r_[6:21, 24:27]  # errors that a restart of the clock leaves as they are
+FAR: Final = 12.0  # standard deviations from 0 at which a solution is none
 FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
 
 
@@ -93,7 +94,7 @@ class SmootherParams(FilterParams):
     gyro_noise: float = 0.001
     gyro_scale_noise: float = 0.0003
     bias_walk: float = 3e-5
-    speed_noise: float = 0.02
+    speed_noise: float = 0.03
     place_noise: float = 10.0
     rest_speed: float = 0.003
     rest_rate: float = 0.001
@@ -234,7 +235,7 @@ class ErrorStateSmoother:
                 continue
             knots = knots_of(recording, first, last - 1, self.params.window)
             for part, solution in self._pieces(recording, knots, end, progress):
-                if _fill(recording, part, solution, out):
+                if self._believes(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part.at)
                     end = solution.end
         progress(1.0)
@@ -274,6 +275,15 @@ class ErrorStateSmoother:
             if stop == len(t) - 1:
                 return
             first, start = stop, solution.at_join
+
+    def _believes(self, solution: Solution) -> bool:
+        """Whether a solution is one: what is found is not far beyond what sensors are like."""
+        matrix = solution.constants[kernels.GYRO_MATRIX : kernels.USUAL_FIELD]
+        bias = solution.path[:, kernels.BIAS : kernels.PLACE]
+        return bool(
+            (np.abs(matrix) <= FAR * self.params.matrix_prior).all()
+            and (np.abs(bias) < FAR * self.params.bias_prior).all()
+        )
 
     def _first_belief(self, recording: Recording, knots: Knots, before: Belief | None) -> Belief:
         """Return what is believed at the start of a stretch."""

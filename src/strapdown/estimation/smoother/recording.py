@@ -27,6 +27,7 @@ LOST_SPEED: Final = 0.5  # of the speed gained across a hole, likewise
 MOST_RATE: Final = 35.0  # rad/s and ...
 MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most parts, so hardly to be believed
 PART_S: Final = 0.005  # a longer step across a hole is integrated in parts
+ANYWHERE: Final = 1.8  # rad, standard deviation of an angle of which nothing is known
 NEAR_HOLE_S: Final = 0.5  # the motion on both sides of a hole that stands for it
 
 
@@ -137,7 +138,7 @@ def _bridge_holes(
     usable = np.flatnonzero((np.abs(rate) < shared.MAX_RATE).all(axis=1))
     for i in np.flatnonzero(holes):
         hole = holes[i]
-        edge = int(usable[max(np.searchsorted(usable, i) - 1, 0)])
+        edge = int(usable[max(int(np.searchsorted(usable, i)) - 1, 0)])
         before, after = rate[edge], rate[i]
         if hole <= shared.BRIDGE_S:
             _turn_along(steps[edge + 1 : i + 1], before, after)
@@ -145,7 +146,7 @@ def _bridge_holes(
         push = float(np.sqrt(force[first:last].var(axis=0).sum()))
         mean = 0.5 * (before + after)
         bend, pace = np.linalg.norm(after - before), np.linalg.norm(mean)
-        turned = (LOST_BEND * bend + LOST_TURN * pace) * hole
+        turned = min((LOST_BEND * bend + LOST_TURN * pace) * hole, ANYWHERE)
         steps[i, kernels.LOST] = turned
         steps[i, kernels.LOST_ALONG : kernels.LOST_ALONG + 3] = (
             LOST_ALONG * turned * mean / max(pace, 1e-9)
@@ -177,8 +178,8 @@ def _mark_clipped(
     dt = steps[:, kernels.DT]
     size = np.abs(np.where(np.abs(rate) < shared.MAX_RATE, rate, 0.0))
     for axis in range(3):
-        part = CLIPPED_PART * (clipped >> axis & 1) + (size[:, axis] > MOST_RATE)
-        steps[:, kernels.CLIPPED + axis] = part * size[:, axis] * dt
+        part = CLIPPED_PART * np.bitwise_and(clipped >> axis, 1) + (size[:, axis] > MOST_RATE)
+        steps[:, kernels.CLIPPED + axis] = np.minimum(part * size[:, axis] * dt, ANYWHERE)
     hit = clipped >> 3 > 0
     steps[hit, kernels.LOST + 1] += CLIPPED_PART * kernels.GRAVITY * dt[hit]
     push = np.abs(force).max(axis=1)
@@ -188,7 +189,8 @@ def _mark_clipped(
 
 def _usable(field: FloatArray) -> FloatArray:
     """Return the field with NaN in place of what no magnetometer reads."""
-    usable = np.where((np.abs(field) < shared.MAX_FIELD).all(axis=1)[:, None], field, np.nan)
+    usable = field.copy()
+    usable[(~(np.abs(field) < shared.MAX_FIELD)).any(axis=1)] = np.nan
     usable[(usable * usable).sum(axis=1) <= shared.MIN_FIELD**2] = np.nan
     return usable
 

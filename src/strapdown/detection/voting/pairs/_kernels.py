@@ -22,6 +22,7 @@ from strapdown.detection.voting.layout import (
     FAILED,
     GRAVITY,
     GYRO_BIAS,
+    MIDDLE,
     MISS,
     NOISE_FREE,
     OWN,
@@ -44,6 +45,7 @@ BORROWS = True
 EQUAL: Final = -1  # the two do not differ
 UNKNOWN: Final = -2  # they do, and nothing says which is wrong
 STILL_FORCE: Final = 0.2  # m/s^2 between fast and slow mean: the direction of gravity stays
+SHAKEN: Final = 1.0  # m/s^2 of acceleration: nothing agrees with anything any more
 MORE: Final = 4.0  # times the squares of the other of two
 LEAST_CUT: Final = 1e-3  # share of clipped readings
 
@@ -90,10 +92,9 @@ def at_rest(a: FloatArray, b: FloatArray, settings: FloatArray, q: int) -> int:
 
 def in_motion(a: FloatArray, b: FloatArray, settings: FloatArray) -> int:
     """Return 1 if only the second agrees with the other quantity, -1 if only the first, else 0."""
-    agrees = settings[ACCEL_BIAS] * settings[ACCEL_BIAS]
-    if min(a[MISS], b[MISS]) > agrees:
+    if min(a[MISS], b[MISS]) > SHAKEN * SHAKEN:
         return 0
-    return larger(a[MISS], b[MISS], MORE * agrees)
+    return larger(a[MISS], b[MISS], MORE * settings[ACCEL_BIAS] * settings[ACCEL_BIAS])
 
 
 def larger(a: float, b: float, least: float) -> int:
@@ -121,20 +122,22 @@ def distance(row: FloatArray, settings: FloatArray, q: int) -> float:
     return norm if q == 0 else abs(norm - settings[GRAVITY])
 
 
-def carry_all(
-    rows: FloatArray, shared: FloatArray, here: FloatArray, output: FloatArray, dt: float
-) -> None:
-    """Carry the voted specific force by each gyro, and each specific force by the voted one."""
-    n = len(here)
+def carry_all(rows: FloatArray, shared: FloatArray, here: FloatArray, dt: float) -> None:
+    """Carry the middle of the specific forces by each gyro, and each by the middle of the gyros.
+
+    The middle favours neither of two; what is selected would favour its own neighbour.
+    """
+    n, slow = len(here), shared[SLOW_GAIN]
+    middle_rate, middle_force = shared[MIDDLE:], shared[SHARED + MIDDLE :]
     for i in range(n):
-        carry(rows[i], here[i], output, shared[SLOW_GAIN], dt)
-        carry(rows[n + i], output, here[i], shared[SLOW_GAIN], dt)
+        carry(rows[i], here[i], middle_force, slow, dt)
+        carry(rows[n + i], middle_rate, here[i, 3:], slow, dt)
 
 
-def carry(row: FloatArray, rates: FloatArray, forces: FloatArray, slow: float, dt: float) -> None:
+def carry(row: FloatArray, rate: FloatArray, force: FloatArray, slow: float, dt: float) -> None:
     """Carry a specific force along with the body, and note how far the measured one is from it."""
-    wx, wy, wz = rates[0], rates[1], rates[2]
-    fx, fy, fz = forces[3], forces[4], forces[5]
+    wx, wy, wz = rate[0], rate[1], rate[2]
+    fx, fy, fz = force[0], force[1], force[2]
     x, y, z = row[CARRIED], row[CARRIED + 1], row[CARRIED + 2]
     if not math.isfinite(wx + wy + wz + fx + fy + fz):
         row[CARRIED] = row[CARRIED + 1] = row[CARRIED + 2] = 0.0
