@@ -56,6 +56,7 @@ def test_a_drop_is_found_and_said_in_figures(dropped, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
     view = run("detect", dropped, "--kind", "free_fall").stdout
     assert "free_fall" in view
+    assert "start [s]" in view
 
 
 def test_every_detector_runs_by_name(dropped):
@@ -80,6 +81,24 @@ def test_an_unknown_detector_is_one_line(dropped):
     done = run("detect", dropped, "--kind", "freefall")
     assert done.exit_code == 1
     assert "there is no detector 'freefall'; the nearest names: 'free_fall'" in done.stderr
+
+
+def test_no_detector_is_a_usage_error(dropped):
+    assert run("detect", dropped, "--kind", ",").exit_code == 2
+
+
+@pytest.mark.parametrize("silent", ["angular_velocity", "specific_force"])
+@pytest.mark.parametrize("where", [[], ["--foot"]])
+def test_nothing_goes_anywhere_without_one_of_its_sensors(tmp_path, silent, where):
+    rows = {
+        "angular_velocity": np.zeros((20, 3)),
+        "specific_force": np.tile([0.0, 0.0, 9.8], (20, 1)),
+        silent: np.full((20, 3), np.nan),
+    }
+    strapdown.write(tmp_path / "a.csv", strapdown.ImuSeries(np.arange(20) * STEP_NS, **rows))
+    done = run("odometry", tmp_path / "a.csv", *where)
+    assert done.exit_code == 1
+    assert f"expected {silent.replace('_', ' ')} to navigate, the IMU has none" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -105,9 +105,62 @@ def test_what_does_not_exist_is_one_line(recorded, arguments, words):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["flight.mcap"], ["flight.mcap", "--live", "14550"]])
-def test_half_a_command_is_a_usage_error(arguments):
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["flight.mcap"],
+        ["flight.mcap", "--live", "14550"],
+        ["flight.mcap", "--compare", "--output", "attitude.csv"],
+        ["flight.mcap", "--output", "attitude.csv", "--duration", "1"],
+        ["--live", "14550", "--compare"],
+    ],
+)
+def test_half_a_command_or_options_that_do_nothing_are_usage_errors(arguments):
     assert run(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("first", [["none.mcap"], ["--live", "127.0.0.1:0"]])
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("there.csv", "exists already"),
+        ("attitude.doc", "there is no writer for the ending '.doc'"),
+        ("nowhere/attitude.csv", "expected a folder that exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path, first, output, words):
+    (tmp_path / "there.csv").touch()
+    done = run(*first, "--output", tmp_path / output)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1  # and nobody listened
+
+
+def test_a_recording_without_a_row_is_one_line(tmp_path):
+    nothing = np.zeros((0, 3))
+    strapdown.write(tmp_path / "a.csv", strapdown.ImuSeries(np.zeros(0, int), nothing, nothing))
+    done = run(tmp_path / "a.csv", "--compare")
+    assert done.exit_code == 1
+    assert "expected samples to fuse, the IMU has none" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rate", "force", "doubted"),
+    [(0.1, 9.8, False), (0.1, 1.0, True), (200.0, 9.8, True), (30.0, 9.8, False)],
+)
+def test_other_units_are_doubted(tmp_path, rate, force, doubted):
+    t_ns, up = np.arange(200) * 5_000_000, np.tile([0.0, 0.0, 1.0], (200, 1))
+    strapdown.write(tmp_path / "a.csv", strapdown.ImuSeries(t_ns, rate * up, force * up))
+    done = run(tmp_path / "a.csv", "--filter", "vqf", "--output", tmp_path / "b.csv")
+    assert ("doubtful" in done.stdout) == doubted
+    assert done.exit_code == 0
+
+
+def test_one_sample_is_compared_and_drawn(tmp_path):
+    one = strapdown.ImuSeries(np.zeros(1, int), np.zeros((1, 3)), np.array([[0.0, 0.0, 9.8]]))
+    strapdown.write(tmp_path / "a.csv", one)
+    assert run(tmp_path / "a.csv", "--compare", "--picture", tmp_path / "a.png").exit_code == 0
 
 
 def test_live_attitude_goes_back_and_into_a_file(tmp_path):

@@ -10,7 +10,7 @@ from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.series import ImuSeries
 
 G = 9.80665
-SEEDS = 500
+some_seeds = pytest.mark.parametrize("seeds", [100, pytest.param(500, marks=pytest.mark.slow)])
 APART_NS = 60_000_000_000  # longer than any gap that is bridged: the detector starts anew
 
 
@@ -24,30 +24,32 @@ def in_a_row(recordings):
     return ImuSeries.concatenate(moved), starts
 
 
-def share_with_a_fall(kind, params=None):
-    series, starts = in_a_row([kind(seed) for seed in range(SEEDS)])
+def share_with_a_fall(kind, seeds, params=None):
+    series, starts = in_a_row([kind(seed) for seed in range(seeds)])
     detector = FallDetector(params)
     events = detector.run(series).filter("fall")
-    assert detector.report.restarts == SEEDS - 1
-    hit = np.zeros(SEEDS, bool)
+    assert detector.report.restarts == seeds - 1
+    hit = np.zeros(seeds, bool)
     hit[np.searchsorted(starts, events.t_end_ns, side="right") - 1] = True
     return hit.mean()
 
 
-def test_simulated_falls_are_found(people):
-    assert share_with_a_fall(people["fall"]) >= 0.98
+@some_seeds
+def test_simulated_falls_are_found(people, seeds):
+    assert share_with_a_fall(people["fall"], seeds) >= 0.98
 
 
+@some_seeds
 @pytest.mark.parametrize(
     "kind", ["sit_down", "jump", "climb_stairs", "lie_down", "stumble", "drop_device"]
 )
-def test_what_is_no_fall_is_not_reported(people, kind):
-    assert share_with_a_fall(people[kind]) <= 0.02
+def test_what_is_no_fall_is_not_reported(people, kind, seeds):
+    assert share_with_a_fall(people[kind], seeds) <= 0.02
 
 
 @pytest.mark.parametrize("preset", sorted(set(FALL_PRESETS) - {"waist"}))
 def test_every_preset_finds_hard_falls(people, preset):
-    assert share_with_a_fall(people["fall"], FALL_PRESETS[preset]) >= 0.95
+    assert share_with_a_fall(people["fall"], 100, FALL_PRESETS[preset]) >= 0.95
 
 
 def test_a_device_left_on_the_floor_is_reported_and_flagged(people):

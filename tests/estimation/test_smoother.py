@@ -49,7 +49,9 @@ def wandering(count, rng, density):
     return np.diff(place, 2, axis=0) * RATE_HZ**2
 
 
-def sensed(attitude, rng, *, acceleration=0.0, noise=1.0, matrix=0.004, bias=0.01, field=0.02):
+def sensed(  # noqa: PLR0913 (what a sensor may have)
+    attitude, rng, *, acceleration=0.0, noise=1.0, matrix=0.004, bias=0.01, field=0.02
+):
     """Return what a sensor of the smoother's own model measures as means, and the truth."""
     before, middle, after = attitude[:-1:2], attitude[1::2], attitude[2::2]
     count, dt = len(after), 1.0 / RATE_HZ
@@ -269,7 +271,7 @@ def test_after_a_hole_of_a_minute_the_recording_goes_on_as_another_stretch():
     assert rms_deg(errors(result, truth)) < 0.3
 
 
-@pytest.mark.parametrize(("use_magnetic_field", "jump_deg"), [(False, 0.2), (True, 1.0)])
+@pytest.mark.parametrize(("use_magnetic_field", "jump_deg"), [(False, 0.1), (True, 1.0)])
 def test_pieces_join(monkeypatch, use_magnetic_field, jump_deg):
     series, truth = simulated(11, seconds=80.0, density=0.5, matrix=0.001)
     whole = ErrorStateSmoother().run(series, use_magnetic_field=use_magnetic_field)
@@ -282,7 +284,8 @@ def test_pieces_join(monkeypatch, use_magnetic_field, jump_deg):
     apart = Rotation.from_quat(whole.q_world_from_body[-1]).inv()
     assert np.degrees((apart * Rotation.from_quat(pieces.q_world_from_body[-1])).magnitude()) < 5.0
     steps = np.diff(errors(pieces, truth), axis=0)
-    assert np.degrees(np.abs(steps)).max() < jump_deg
+    assert np.degrees(np.abs(steps)).max() < 1.0
+    assert np.degrees(np.abs(steps[:, 2])).max() < jump_deg
     assert done == sorted(done)
     assert done[-1] == 1.0
     assert len(done) > 3

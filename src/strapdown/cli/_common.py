@@ -8,14 +8,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import numpy as np
 import typer
 
+import strapdown.formats as files
 from strapdown.errors import FormatError
+from strapdown.formats._output import check_ending, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from strapdown.formats import ReadReport
+    from strapdown.formats import ReadReport, Recording
     from strapdown.series import ImuSeries, Trajectory
 
 __all__ = [
@@ -25,8 +28,12 @@ __all__ = [
     "Input",
     "Output",
     "Topic",
+    "check_targets",
     "counts_from_1970",
+    "doubts",
     "frames_of",
+    "measured",
+    "progress_bar",
     "read_losses",
     "require_clock",
     "working",
@@ -34,6 +41,12 @@ __all__ = [
 
 OF_RATES = (".mcap", ".bag", ".csv")
 """Endings of formats whose users expect rates, and the time of the world."""
+
+
+MAYBE_G = 0.2
+"""A median specific force so near to 1 m/s^2 is rather 1 g."""
+FASTEST = 70.0
+"""Beyond the range of every MEMS gyro, 4000 deg/s [rad/s]."""
 
 
 class Since(StrEnum):
@@ -72,6 +85,54 @@ def require_clock(clock: Since | None, source: Path, *, known: bool) -> None:
             "count from the start of the autopilot",
             path=source,
         )
+
+
+def check_targets(
+    output: Path | None, picture: Path | None, *, force: bool, recording: bool = True
+) -> None:
+    """Raise before a long run what writing would raise after it."""
+    from strapdown.plots._axes import PICTURES  # noqa: PLC0415 (only verbs that draw need it)
+
+    if output is not None and recording:
+        files.check_output(output, force=force)
+    if picture is not None:
+        check_ending(picture, PICTURES)
+    for path in (output, picture):
+        if path is not None:
+            refuse(path, force=force)
+            if not path.parent.is_dir():
+                raise FormatError("expected a folder that exists, make it first", path=path.parent)
+
+
+def measured(recording: Recording, topic: str | None, *names: str, to: str) -> ImuSeries:
+    """Return the IMU of a recording; raise where a sensor that is needed says nothing."""
+    series = recording.imu_series(topic)
+    if not len(series):
+        raise FormatError(f"expected samples to {to}, the IMU has none", path=recording.path)
+    for name in names:
+        if not np.isfinite(getattr(series, name)).any():
+            what = name.replace("_", " ")
+            raise FormatError(f"expected {what} to {to}, the IMU has none", path=recording.path)
+    return series
+
+
+def doubts(series: ImuSeries) -> list[str]:
+    """Return a line for each sensor whose figures look like those of another unit."""
+    lines = []
+    force, rate = (
+        np.linalg.norm(column[np.isfinite(column).all(axis=1)], axis=1)
+        for column in (series.specific_force, series.angular_velocity)
+    )
+    if len(force) and abs((usual := float(np.median(force))) - 1.0) < MAYBE_G:
+        lines.append(
+            f"doubtful: the median specific force is {usual:.3g} m/s^2, as if in g; times 9.80665?"
+        )
+    if len(rate) and (high := float(np.quantile(rate, 0.99))) > FASTEST:
+        lines.append(
+            f"doubtful: the angular velocity reaches {high:.3g} rad/s, as if in deg/s; times "
+            "0.0174533?"
+        )
+    return lines
 
 
 def read_losses(report: ReadReport) -> list[str]:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 import strapdown.formats as files
 from strapdown import plots
-from strapdown.cli._common import Force, Input, Topic, read_losses, working
+from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
@@ -60,9 +60,12 @@ def detect(
     strapdown detect flight.ulg --kind clipping,stuck --output faults.json --json
     """
     names = [name.strip() for name in kind.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter("expected at least one kind", param_hint="'--kind'")
     for name in names:
         if name not in KINDS:
             raise UnknownNameError("detector", name, KINDS)
+    check_targets(output, picture, force=force, recording=False)
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     series = recording.imu_series(topic)
@@ -105,7 +108,7 @@ def _health_line(health: dict[str, object]) -> str:
 def _table(events: Events, start_ns: int) -> Table:
     """Return the events for a person."""
     table = Table(
-        "event", "start [s]", "duration [s]", "decided [s]", "figures", "flags",
+        "event", r"start \[s]", r"duration \[s]", r"decided \[s]", "figures", "flags",
         box=None, pad_edge=False,
     )  # fmt: skip
     for event in events:

@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 import strapdown.formats as files
@@ -17,7 +16,10 @@ from strapdown import plots
 from strapdown.cli._common import (
     Force,
     Topic,
+    check_targets,
+    doubts,
     frames_of,
+    measured,
     progress_bar,
     read_losses,
     working,
@@ -25,7 +27,7 @@ from strapdown.cli._common import (
 from strapdown.cli._compare import compare
 from strapdown.cli._outcome import EXIT_OK, Outcome
 from strapdown.cli.evaluate import error_line
-from strapdown.errors import FormatError, PeerLostError, UnknownNameError, ValueRangeError
+from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
@@ -105,25 +107,32 @@ def fuse(
     if smooth and filter_name not in SMOOTHERS:
         raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
     if live is not None and source is None:
+        _alone(
+            "--live", smooth=smooth, compare=compare_all, picture=picture, align=align, topic=topic
+        )
+        check_targets(output, None, force=force)
         return _live(filter_name, live, to, duration, output, no_mag=no_mag, force=force)
     if source is None or live is not None:
         raise typer.BadParameter("expected either a recording or --live", param_hint="'SOURCE'")
+    _alone("SOURCE", to=to, duration=duration)
     if not (output or picture or compare_all):
         raise typer.BadParameter(
             "expected --output, --picture or --compare", param_hint="'--output'"
         )
+    if compare_all:
+        _alone("--compare", output=output, smooth=smooth)
+    check_targets(output, picture, force=force)
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
-    series = recording.imu_series(topic)
-    if len(series) and not np.isfinite(series.angular_velocity).any():
-        raise FormatError("expected angular velocity to fuse, the IMU has none", path=source)
+    series = measured(recording, topic, "angular_velocity", to="fuse")
     if compare_all:
         return _compared(recording, series, picture, align, no_mag=no_mag, force=force)
     name = f"{filter_name} smoothed" if smooth else filter_name
     result = _estimated(series, filter_name, smooth=smooth, no_mag=no_mag)
     attitude = result.trajectory()
     data = {"input": str(source), "filter": name, **_as_data(output, attitude)}
-    view = [*recording.report.notes, frames_of(attitude), str(result.report)]
+    notes = [*recording.report.notes, *doubts(series)]
+    view = [*notes, frames_of(attitude), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
         product = Recording(trajectories={"attitude": attitude})
@@ -134,6 +143,12 @@ def fuse(
         view.append(f"wrote {picture}")
     added, line = _against_reference(recording, result, align)
     return Outcome(data | added | {"report": result.report.to_dict()}, [*view, *line], lost)
+
+
+def _alone(option: str, **others: object) -> None:
+    """Raise where an option comes with others that it would leave aside."""
+    if names := [f"--{name}" for name, value in others.items() if value not in (None, False)]:
+        raise typer.BadParameter(f"does not go with {', '.join(names)}", param_hint=f"'{option}'")
 
 
 def _estimated(series: ImuSeries, name: str, *, smooth: bool, no_mag: bool) -> OrientationResult:
@@ -172,7 +187,7 @@ def _compared(
 ) -> Outcome:
     """Run every estimator."""
     found = compare(series, recording, with_field=not no_mag, align=align)
-    view: list[Any] = [*recording.report.notes, found.table()]
+    view: list[Any] = [*recording.report.notes, *doubts(series), found.table()]
     if picture is not None:
         with working("drawing"):
             plots.save(found.figure(recording.path.name), picture, force=force)

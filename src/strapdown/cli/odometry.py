@@ -10,7 +10,17 @@ import typer
 
 import strapdown.formats as files
 from strapdown import plots
-from strapdown.cli._common import Force, Input, Topic, progress_bar, read_losses, working
+from strapdown.cli._common import (
+    Force,
+    Input,
+    Topic,
+    check_targets,
+    doubts,
+    measured,
+    progress_bar,
+    read_losses,
+    working,
+)
 from strapdown.cli._outcome import Outcome
 from strapdown.estimation.foot import FootNavigator
 from strapdown.estimation.navigation import StrapdownNavigator
@@ -49,18 +59,19 @@ def odometry(
 
     Examples
     --------
-    strapdown odometry walk.csv --foot --output track.tum
+    strapdown odometry walk.csv --foot --output track.csv
 
-    strapdown odometry walk.csv --foot --smooth --output track.csv --picture track.png
+    strapdown odometry walk.csv --foot --smooth --output track.mcap --picture track.png
 
     strapdown odometry flight.ulg --output dead_reckoning.mcap --json
     """
     if smooth and not foot:
         raise typer.BadParameter("expected --foot with --smooth", param_hint="'--smooth'")
+    check_targets(output, picture, force=force)
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
-    series = recording.imu_series(topic)
-    view: list[Any] = [*recording.report.notes]
+    series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
+    view: list[Any] = [*recording.report.notes, *doubts(series)]
     data: dict[str, Any] = {"input": str(source)}
     result: NavigationResult
     if foot:
@@ -112,6 +123,4 @@ def _gait(walked: FootResult) -> dict[str, Any]:
 
 def _sigma(result: NavigationResult) -> float:
     """Return the standard deviation of the last position [m]."""
-    if not len(result):
-        return float("nan")
     return float(np.sqrt(np.trace(result.pose_covariance()[-1, :3, :3])))

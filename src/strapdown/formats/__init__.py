@@ -39,6 +39,7 @@ from strapdown.formats import (
     ulog,
     ulog_recording,
 )
+from strapdown.formats._output import refuse
 from strapdown.formats._single import write_csv, write_tum
 from strapdown.formats.block_reader import BlockReader, WholeFile
 from strapdown.formats.blocks import BlockWriter, block_writer
@@ -63,6 +64,7 @@ __all__ = [
     "UlogWriter",
     "WriteReport",
     "block_writer",
+    "check_output",
     "open",
     "open_blocks",
     "write",
@@ -245,8 +247,34 @@ def write(
     ValueRangeError
         A number does not fit the format, such as a negative stamp in a ROS message.
     """
+    path = check_output(path, force=force)
+    return _WRITERS[path.suffix.lower()](path, as_recording(source), force=force)
+
+
+def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
+    """Raise what :func:`write` raises about a path, before the work of making what to write.
+
+    Parameters
+    ----------
+    path : path-like
+        Where a file is to be written.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no writer for that ending.
+    FileExistsError
+        The file exists, and not ``force``.
+    """
     path = Path(path)
-    ending = path.suffix.lower()
-    if ending not in _WRITERS:
+    if (ending := path.suffix.lower()) not in _WRITERS:
         raise UnknownNameError("writer for the ending", ending, _WRITERS)
-    return _WRITERS[ending](path, as_recording(source), force=force)
+    refuse(path, force=force)
+    return path

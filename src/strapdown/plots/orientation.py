@@ -25,6 +25,8 @@ __all__ = ["plot_comparison"]
 
 _COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#F0E442", "#000000", GREY)
 _PARTS: Final = ("total", "heading", "inclination")
+_LEAST_DEG: Final = 0.01
+"""Where the axes begin; their scale is logarithmic, and an error may be 0."""
 
 
 def plot_comparison(
@@ -71,11 +73,11 @@ def plot_comparison(
         error = orientation_error(q, r)
         for axis, part in zip(axes, _PARTS, strict=True):
             degrees = np.where(counts, getattr(error, part) / RAD_PER_DEG, np.nan)
-            t, y = thinned(reference.t_ns, degrees)
+            t, y = thinned(reference.t_ns, np.maximum(degrees, _LEAST_DEG / 2.0))
             colour = _COLOURS[number % len(_COLOURS)]
             axis.plot((t - start_ns) / NS_PER_S, y, color=colour, linewidth=0.9, label=name)
     for axis, part in zip(axes, _PARTS, strict=True):
         axis.set_yscale("log")
-        axis.set_ylim(bottom=0.01)
+        axis.set_ylim(_LEAST_DEG, max(axis.get_ylim()[1], 10.0 * _LEAST_DEG))
         label(axis, f"{part} [deg]", f"world {reference.world}", columns=len(_COLOURS))
     return figure

@@ -73,7 +73,7 @@ class Voter:
     each with the value ``sensor``; ``disagree`` and ``agree``; the flag is ``gyro`` or ``accel``.
 
     Latency: none to the output, 0.1 s and 1 s to the states, of two in motion up to 3 s more.
-    Memory: 95 numbers a sensor.
+    Memory: 100 numbers a sensor.
 
     Parameters
     ----------

@@ -58,11 +58,14 @@ class SmootherParams(FilterParams):
         rotation.
     bias_walk : float
         Random walk of the gyro bias [rad/s/sqrt(s)]. Larger: the bias follows changes.
-    speed_noise : float
-        Noise of the velocity that is integrated from the accelerometer [m/s/sqrt(s)].
+    speed_noise, speed_turn_noise : float
+        Noise of the velocity that is integrated from the accelerometer [m/s/sqrt(s)], and in
+        proportion to the rate [m/sqrt(s)/rad]: gyro and accelerometer do not measure at quite
+        the same time and place. Larger: trusts the accelerometer less.
     place_noise : float
         How far the sensor strays from one place, as noise of "it is there" [m sqrt(s)]. Smaller:
-        tilt follows the accelerometer more closely. Raise it for vehicles.
+        tilt follows the accelerometer more closely, and more is learnt of the gyro. Raise it
+        for vehicles, lower it for a turntable.
     rest_speed, rest_rate : float
         Noise of "it stands still" [m/s sqrt(s)] and of "what the gyro reads is bias"
         [rad/s sqrt(s)] while at rest.
@@ -70,15 +73,16 @@ class SmootherParams(FilterParams):
         Noise of the magnetic field, relative to its strength [sqrt(s)]. Larger: heading
         follows the gyro more.
     window : float
-        Time between knots [s]; 0.03 to 0.2 give the same accuracy.
+        Time between knots [s]; 0.05 to 0.2 give the same accuracy.
     field_tolerance : float
         A field that is off by this part of its strength counts a quarter. Larger: fewer
         disturbances are rejected.
     tilt_prior, heading_prior : float
         Standard deviations of the start [rad]; heading only with a magnetometer.
     speed_prior, bias_prior, accel_prior : float
-        Of velocity [m/s], gyro bias [rad/s] and accelerometer bias [m/s^2] at the start. Raise
-        ``bias_prior`` for parts with larger biases, such as 0.1 for flight controllers.
+        Of velocity [m/s], gyro bias [rad/s] and accelerometer bias [m/s^2] at the start. A
+        ``bias_prior`` of what the data sheet says helps heading where there is neither rest
+        nor a magnetic field.
     matrix_prior : float
         Of each element of the gyro's scale and misalignment; 0: a calibrated gyro.
     delay_prior : float
@@ -95,12 +99,12 @@ class SmootherParams(FilterParams):
     gyro_scale_noise: float = 0.0003
     bias_walk: float = 3e-5
     speed_noise: float = 0.03
+    speed_turn_noise: float = 0.007
     place_noise: float = 10.0
     rest_speed: float = 0.003
     rest_rate: float = 0.001
     field_noise: float = 0.045
     window: float = 0.1
-    speed_turn_noise: float = 0.007
     field_tolerance: float = 0.05
     tilt_prior: float = 0.2
     heading_prior: float = 0.5

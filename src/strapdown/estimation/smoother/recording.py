@@ -90,6 +90,7 @@ def read(
         between[1:] = 0.5 * (at_stamps[1:] + at_stamps[:-1])
     steps[:, kernels.FORCE : kernels.FORCE + 3] = between
     _mark_silence(steps, silence)
+    _mark_rough(steps, at_stamps, rate[rows])
     _bridge_holes(steps, t, rate[rows], at_stamps, holes)
     _mark_clipped(steps, rate[rows], between, clipped[rows])
     magnetic = _usable(field[rows])
@@ -129,6 +130,17 @@ def _mark_silence(steps: FloatArray, silence: FloatArray) -> None:
     long = silence > shared.GAP_FLOOR_S
     lost = LOST_SPEED * kernels.GRAVITY * np.sqrt(np.minimum(silence, 1.0) * dt)
     steps[long, kernels.LOST + 1] = lost[long]
+
+
+QF, QG = 0.0, 0.0
+
+
+def _mark_rough(steps, force, rate):
+    dt = steps[:, kernels.DT]
+    for x, c, at in ((force, QF, 1), (np.where(np.abs(rate) < 1e4, rate, 0.0), QG, 0)):
+        bend = np.zeros(len(dt))
+        bend[1:-1] = np.linalg.norm(np.diff(x, 2, axis=0), axis=1)
+        steps[:, kernels.LOST + at] = np.hypot(steps[:, kernels.LOST + at], c * bend * dt)
 
 
 def _bridge_holes(

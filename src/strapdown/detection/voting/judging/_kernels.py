@@ -206,7 +206,7 @@ def excess(
     slow_limit = MULTIPLE * math.sqrt(0.5 * slow * variance + calm * calm) + bias
     by_change = settings[SCALE] * settings[SCALE] * shared[common + CHANGE]
     noise_limit = MULTIPLE * math.sqrt(variance + by_change)
-    largest = max(near / limit, far / slow_limit)
+    largest: float = max(near / limit, far / slow_limit)
     if noise_limit > 0.0:
         largest = max(largest, math.sqrt(power) / noise_limit)
     if size > 0.0:

@@ -36,6 +36,7 @@ from strapdown.detection.voting.layout import (
     VOTES,
 )
 from strapdown.geometry._kernels import quaternion_exp, quaternion_rotate
+from strapdown.intake._kernels import MAX_FORCE, MAX_RATE, usable
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
@@ -125,13 +126,23 @@ def distance(row: FloatArray, settings: FloatArray, q: int) -> float:
 def carry_all(rows: FloatArray, shared: FloatArray, here: FloatArray, dt: float) -> None:
     """Carry the middle of the specific forces by each gyro, and each by the middle of the gyros.
 
-    The middle favours neither of two; what is selected would favour its own neighbour.
+    The middle favours neither of two; what is selected would favour its own neighbour. While more
+    than two have not failed, the middle of these says who is wrong, and nothing is carried.
     """
     n, slow = len(here), shared[SLOW_GAIN]
     middle_rate, middle_force = shared[MIDDLE:], shared[SHARED + MIDDLE :]
-    for i in range(n):
-        carry(rows[i], here[i], middle_force, slow, dt)
-        carry(rows[n + i], middle_rate, here[i, 3:], slow, dt)
+    for q in range(2):
+        good = 0
+        for i in range(n):
+            good += rows[q * n + i, STATE] != FAILED
+        for i in range(n):
+            row = rows[q * n + i]
+            if good > 2:
+                row[CARRIED] = row[CARRIED + 1] = row[CARRIED + 2] = row[MISS] = 0.0
+            elif q == 0:
+                carry(row, here[i], middle_force, slow, dt)
+            else:
+                carry(row, middle_rate, here[i, 3:], slow, dt)
 
 
 def carry(row: FloatArray, rate: FloatArray, force: FloatArray, slow: float, dt: float) -> None:
@@ -139,7 +150,7 @@ def carry(row: FloatArray, rate: FloatArray, force: FloatArray, slow: float, dt:
     wx, wy, wz = rate[0], rate[1], rate[2]
     fx, fy, fz = force[0], force[1], force[2]
     x, y, z = row[CARRIED], row[CARRIED + 1], row[CARRIED + 2]
-    if not math.isfinite(wx + wy + wz + fx + fy + fz):
+    if not (usable(wx, wy, wz, MAX_RATE) and usable(fx, fy, fz, MAX_FORCE)):
         row[CARRIED] = row[CARRIED + 1] = row[CARRIED + 2] = 0.0
         return
     if dt == 0.0 or (x == 0.0 and y == 0.0 and z == 0.0):
