@@ -19,12 +19,12 @@ def benchmark():
 
 
 def test_errors_of_a_tactical_sensor_are_as_large_as_the_covariances_say(benchmark):
+    """Of eight runs; without a field heading is one error a run, and scatters more."""
     for label, found in benchmark.anees("ADIS16470", 8, ["told"]).items():
-        # the scatter of eight runs is a quarter or so; without a field each is one sample
-        lower = 0.3 if "6D" in label else 0.5
-        assert lower < found.average < 1.8, label
+        lower, upper = (0.25, 2.5) if "6D" in label else (0.5, 1.8)
+        assert lower < found.average < upper, label
 
 
-def test_filters_that_learn_a_scale_of_three_per_cent_are_not_too_sure(benchmark):
+def test_estimators_that_know_of_a_scale_of_three_per_cent_are_not_too_sure(benchmark):
     for label, found in benchmark.anees("MPU-6050", 8, ["told"]).items():
-        assert 0.15 < found.average < 1.8, label
+        assert 0.25 < found.average < 2.5, label

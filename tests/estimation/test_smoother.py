@@ -43,7 +43,7 @@ def swinging(seconds, rng, pace=1.0):
 
 def wandering(count, rng, density):
     """Return accelerations (world) of a place that is white noise of a density up to 0.1 Hz."""
-    b, a = butter(2, 0.1, fs=RATE_HZ)
+    b, a = butter(4, 0.1, fs=RATE_HZ)
     white = rng.normal(size=(count + 3002, 3)) * density * np.sqrt(RATE_HZ)
     place = lfilter(b, a, white, axis=0)[3000:]
     return np.diff(place, 2, axis=0) * RATE_HZ**2
@@ -314,6 +314,15 @@ def test_recordings_too_short_to_smooth_have_an_orientation_all_the_same(count):
     result = ErrorStateSmoother().run(series[:count])
     assert len(result) == count
     assert np.isfinite(result.q_world_from_body).all()
+
+
+@pytest.mark.parametrize("silent", ["angular_velocity", "specific_force", "magnetic_field"])
+def test_a_sensor_that_never_speaks_is_no_reason_to_fail(silent):
+    series, _ = quiet(5.0)
+    nothing = np.full((len(series), 3), np.nan)
+    result = ErrorStateSmoother().run(series.replace(**{silent: nothing}))
+    assert np.isfinite(result.q_world_from_body).all()
+    assert np.isfinite(result.orientation_covariance).all()
 
 
 def test_other_frames_give_the_same_in_those_frames():

@@ -103,8 +103,9 @@ def compare(
     """Run every filter and smoother, and judge each against the reference of the recording."""
     results: dict[str, tuple[OrientationResult, float]] = {}
     for name, estimator in _estimators():
+        with working(f"compiling {name}"):
+            estimator().run(series[:2], use_magnetic_field=with_field)
         with working(f"{name} over {len(series)} samples"):
-            estimator().run(series[:2], use_magnetic_field=with_field)  # compiles
             made, start = estimator(), time.perf_counter()
             result = made.run(series, use_magnetic_field=with_field)
             results[name] = result, time.perf_counter() - start

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#F0E442", "#000000", GREY)
+_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#000000", GREY, "#F0E442")
 _PARTS: Final = ("total", "heading", "inclination")
 _LEAST_DEG: Final = 0.01
 """Where the axes begin; their scale is logarithmic, and an error may be 0."""

@@ -7,8 +7,6 @@ PX4-Autopilot), which leaves about a third of the error; the other integrator of
 does better.
 """
 
-# ruff: noqa: FBT001 (compiled callers pass no keywords)
-
 from __future__ import annotations
 
 import math

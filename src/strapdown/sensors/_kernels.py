@@ -92,7 +92,7 @@ def filtered(x: float, sections: Row, state: Cells) -> float:
 
 def condition(
     axis: int, inputs: Rows, normals: Row, nonlinear: Row, leaks: Row, limit: float, sigma: float,
-    sections: Row, gain: float, window: int, mean: bool,  # noqa: FBT001 (a kernel has no keywords)
+    sections: Row, gain: float, window: int, mean: bool,
     state: Cells, out: Cells, hits: Cells,
 ) -> int:  # fmt: skip
     """Lead the inputs of one axis through element, filter and window.

@@ -107,7 +107,7 @@ def look_up_values(
         outputs[i], noises[i] = look_up(values[i], table)
 
 
-def round_values(values: FloatArray, resolution: float, symmetric: bool) -> None:  # noqa: FBT001 (a kernel)
+def round_values(values: FloatArray, resolution: float, symmetric: bool) -> None:
     for i in range(values.size):
         if symmetric:
             values[i] = nearest(values[i], resolution)

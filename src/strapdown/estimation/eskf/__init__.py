@@ -142,5 +142,5 @@ class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
     """
 
     NAME = "eskf"
-    KERNELS = kernels
+    KERNELS: ClassVar = kernels
     DEFAULTS = ErrorStateParams()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries
 
 CLIPPED_PART: Final = 0.5  # of its reading: by how much more a clipped axis may have turned
+SHOCK: Final = 3.0  # times the variance of noise: a larger second difference is a shock, and
+ROUGH: Final = 0.5  # of it a straight line between the samples may miss
 LOST_BEND: Final = 0.4  # of the change of rate across a hole: how far off a straight line is
 LOST_ALONG: Final = 2.0
 LOST_TURN: Final = 0.1  # of the rate itself
@@ -90,7 +92,7 @@ def read(
         between[1:] = 0.5 * (at_stamps[1:] + at_stamps[:-1])
     steps[:, kernels.FORCE : kernels.FORCE + 3] = between
     _mark_silence(steps, silence)
-    _mark_rough(steps, at_stamps, rate[rows])
+    _mark_shocks(steps, at_stamps, settings[kernels.SPEED_NOISE])
     _bridge_holes(steps, t, rate[rows], at_stamps, holes)
     _mark_clipped(steps, rate[rows], between, clipped[rows])
     magnetic = _usable(field[rows])
@@ -132,15 +134,17 @@ def _mark_silence(steps: FloatArray, silence: FloatArray) -> None:
     steps[long, kernels.LOST + 1] = lost[long]
 
 
-QF, QG = 0.0, 0.0
+def _mark_shocks(steps: FloatArray, force: FloatArray, speed_noise: float) -> None:
+    """Add the standard deviation of the speed that shocks between the samples leave unknown.
 
-
-def _mark_rough(steps, force, rate):
-    dt = steps[:, kernels.DT]
-    for x, c, at in ((force, QF, 1), (np.where(np.abs(rate) < 1e4, rate, 0.0), QG, 0)):
-        bend = np.zeros(len(dt))
-        bend[1:-1] = np.linalg.norm(np.diff(x, 2, axis=0), axis=1)
-        steps[:, kernels.LOST + at] = np.hypot(steps[:, kernels.LOST + at], c * bend * dt)
+    White noise has a second difference too, of six times its variance on each axis.
+    """
+    dt = np.maximum(steps[1:-1, kernels.DT], 1e-9)
+    bends = (np.diff(force, 2, axis=0) ** 2).mean(axis=1)
+    excess = np.maximum(bends - SHOCK * 6.0 * speed_noise**2 / dt, 0.0)
+    steps[1:-1, kernels.LOST + 1] = np.hypot(
+        steps[1:-1, kernels.LOST + 1], ROUGH * np.sqrt(excess) * dt
+    )
 
 
 def _bridge_holes(

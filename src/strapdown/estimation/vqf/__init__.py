@@ -274,7 +274,7 @@ class OfflineVqf:
         out = np.zeros((count, OUTPUTS))
         compile_kernel(offline.smooth)(
             settings,
-            force_interval,
+            force_interval or interval,  # no specific force at all: any pace will do
             field_interval,
             force,
             field,

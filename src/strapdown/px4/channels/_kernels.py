@@ -5,8 +5,6 @@ says how the sensors do. When these happen is decided in :mod:`strapdown.px4.sch
 Source: ``VehicleIMU.cpp`` of PX4-Autopilot.
 """
 
-# ruff: noqa: FBT001, FBT003 (compiled callers pass no keywords)
-
 from __future__ import annotations
 
 import math

@@ -5,8 +5,6 @@ comes next when messages are there already; ``run`` does a batch. Source: ``Vehi
 PX4-Autopilot.
 """
 
-# ruff: noqa: FBT001, FBT003 (compiled callers pass no keywords)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
