@@ -278,7 +278,11 @@ class ErrorStateSmoother:
             yield knots.part(slice(first, stop + 1)), solution
             if stop == len(t) - 1:
                 return
-            first, start = stop, solution.at_join
+            first = stop
+            if self._believes(solution):
+                start = solution.at_join
+            else:
+                start = self._first_belief(recording, knots.part(slice(first, None)), before)
 
     def _believes(self, solution: Solution) -> bool:
         """Whether a solution is one: what is found is not far beyond what sensors are like."""
