@@ -15,7 +15,7 @@ from strapdown.estimation.filtering import FilterParams, as_result, as_rows
 from strapdown.estimation.self_calibration import SelfCalibration
 from strapdown.estimation.smoother import _kernels as kernels
 from strapdown.estimation.smoother.hard_iron import hard_iron
-from strapdown.estimation.smoother.recording import Recording, knots_of, read
+from strapdown.estimation.smoother.recording import Recording, knots_of, read, without_dropouts
 from strapdown.estimation.smoother.solver import Belief, Piece, Solution
 from strapdown.estimation.vqf import OfflineVqf, VqfParams
 from strapdown.geometry import quaternion
@@ -37,6 +37,8 @@ PIECE_S: Final = 1800.0  # longer stretches are smoothed in pieces of this lengt
 OVERLAP_S: Final = 60.0  # ... each of which knows what comes so long after it
 PLACE_SIGMA: Final = 3.0  # m, about the place of the first knot
 LASTING: Final = np.r_[6:21, 24:27]  # errors that a restart of the clock leaves as they are
+SURPRISE: Final = 2.5  # standard deviations from 0 at which biases are believed to be larger
+MOST_DOUBLINGS: Final = 8
 FAR: Final = 12.0  # standard deviations from 0 at which a solution is none
 FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
 
@@ -81,8 +83,7 @@ class SmootherParams(FilterParams):
         Standard deviations of the start [rad]; heading only with a magnetometer.
     speed_prior, bias_prior, accel_prior : float
         Of velocity [m/s], gyro bias [rad/s] and accelerometer bias [m/s^2] at the start. A
-        ``bias_prior`` of what the data sheet says helps heading where there is neither rest
-        nor a magnetic field.
+        ``bias_prior`` that turns out to be too small is doubled.
     matrix_prior : float
         Of each element of the gyro's scale and misalignment; 0: a calibrated gyro.
     delay_prior : float
@@ -109,9 +110,9 @@ class SmootherParams(FilterParams):
     tilt_prior: float = 0.2
     heading_prior: float = 0.5
     speed_prior: float = 1.0
-    bias_prior: float = 0.05
+    bias_prior: float = 0.004
     accel_prior: float = 0.05
-    matrix_prior: float = 0.004
+    matrix_prior: float = 0.006
     delay_prior: float = 0.02
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
@@ -187,7 +188,7 @@ class ErrorStateSmoother:
             N rows in the frames of the series, with ``self_calibration``. Without a
             magnetometer, heading and its variance are relative to the start.
         """
-        inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
+        inside = without_dropouts(series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU))
         iron = hard_iron(inside) if use_magnetic_field else None
         if iron is not None and inside.magnetic_field is not None:
             inside = inside.replace(magnetic_field=inside.magnetic_field - iron.offset)
@@ -198,8 +199,7 @@ class ErrorStateSmoother:
             use_magnetic_field=use_magnetic_field,
             mean_samples=self.params.sample_kind is SampleKind.MEAN,
         )
-        out = _unsmoothed(recording, self.params.bias_prior)
-        calibration = self._smooth(recording, out, progress or _ignore)
+        out, calibration = self._with_fitting_prior(recording, progress or _ignore)
         if calibration is not None and iron is not None:
             calibration = replace(calibration, hard_iron=iron.offset, hard_iron_sigma=iron.sigma)
         kept = np.zeros(len(series), bool)
@@ -227,11 +227,37 @@ class ErrorStateSmoother:
         )
         return vqf.run(series, use_magnetic_field=use_magnetic_field)
 
+    def _with_fitting_prior(
+        self, recording: Recording, progress: Callable[[float], object]
+    ) -> tuple[FloatArray, SelfCalibration | None]:
+        """Return the rows, and what was found out; a bias that was thought too small is doubled.
+
+        A tight belief keeps the bias about the vertical, of which gravity says nothing, from
+        explaining what the gyro's scale did. A gyro with a large bias shows it on all axes.
+        """
+        smoother, told = self, 0.0
+
+        def tell(done: float) -> None:
+            nonlocal told
+            if done > told:  # a second attempt says nothing new at first
+                told = done
+                progress(done)
+
+        for _ in range(MOST_DOUBLINGS):
+            out = _unsmoothed(recording, smoother.params.bias_prior)
+            calibration, largest = smoother._smooth(recording, out, tell)
+            prior = smoother.params.bias_prior
+            if largest <= SURPRISE * prior:
+                break
+            smoother = ErrorStateSmoother(replace(smoother.params, bias_prior=2.0 * prior))
+        return out, calibration
+
     def _smooth(
         self, recording: Recording, out: FloatArray, progress: Callable[[float], object]
-    ) -> SelfCalibration | None:
-        """Overwrite the rows that can be smoothed, and return what was found out."""
+    ) -> tuple[SelfCalibration | None, float]:
+        """Overwrite the rows that can be smoothed; return what was found, and the largest bias."""
         end: Belief | None = None
+        largest = 0.0
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
         for first, last in pairwise([*starts, len(recording.t)]):
@@ -239,13 +265,16 @@ class ErrorStateSmoother:
                 continue
             knots = knots_of(recording, first, last - 1, self.params.window)
             for part, solution in self._pieces(recording, knots, end, progress):
+                bias = solution.path[:, kernels.BIAS : kernels.PLACE]
+                largest = max(largest, float(np.nanmax(np.abs(bias), initial=0.0)))
                 if self._believes(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part.at)
                     end = solution.end
         progress(1.0)
         if end is None:
-            return None
-        return _calibration(recording, np.concatenate(knots_at), out, end, self.params.matrix_prior)
+            return None, largest
+        at = np.concatenate(knots_at)
+        return _calibration(recording, at, out, end, self.params.matrix_prior), largest
 
     def _pieces(
         self,

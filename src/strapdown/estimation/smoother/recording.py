@@ -30,6 +30,7 @@ MOST_RATE: Final = 35.0  # rad/s and ...
 MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most parts, so hardly to be believed
 PART_S: Final = 0.005  # a longer step across a hole is integrated in parts
 ANYWHERE: Final = 1.8  # rad, standard deviation of an angle of which nothing is known
+DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
 NEAR_HOLE_S: Final = 0.5  # the motion on both sides of a hole that stands for it
 
 
@@ -109,6 +110,24 @@ def read(
         starts=np.flatnonzero(events == shared.START),
         nominal=nominal[rows],
         report=FilterReport(*account[shared.SAMPLES :].tolist()),
+    )
+
+
+def without_dropouts(series: ImuSeries) -> ImuSeries:
+    """Return the series with lost readings NaN: rows of zeros, too few to be readings."""
+
+    def kept(vectors: FloatArray) -> FloatArray:
+        zero = (vectors == 0.0).all(axis=1)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]])))
+        vectors = vectors.copy()
+        for begin, end in edges.reshape(-1, 2):
+            inner = begin > 0 and end < len(zero)
+            if inner and series.t_ns[end - 1] - series.t_ns[begin] < DROPOUT_NS:
+                vectors[begin:end] = np.nan
+        return vectors
+
+    return series.replace(
+        angular_velocity=kept(series.angular_velocity), specific_force=kept(series.specific_force)
     )
 
 
