@@ -255,7 +255,7 @@ def test_a_window_of_many_samples_forgets_without_rounding_errors():
     assert found.statistic[-1] == pytest.approx(expected, rel=1e-6)
 
 
-@example([(-1, *[0.0] * 6), (0, *[0.0] * 6)], "shoe")  # an interval of 1 ns is unlearnt
+@example([(-1, *[0.0] * 6), (0, *[0.0] * 6)], "shoe")  # the clock jumps; 1 ns is forgotten
 @given(
     st.lists(
         st.tuples(
@@ -273,7 +273,7 @@ def test_no_sample_does_harm(rows, kind):
     detector.finish()
     assert detector.report.samples == len(rows)
     assert all(math.isfinite(value) for value in detector.state.values)
-    for k in range(600):
+    for k in range(200):
         detector.update(ImuSample(10**18 + 3 * k * STEP_NS, (0.0,) * 3, (0.0, 0.0, 9.80665)))
     assert detector.still
 

@@ -60,7 +60,7 @@ def tick(
     apart = t_ns * 1e-9 - previous * 1e-9  # the exact difference may not fit in 64 bits
     if steps < 0.0 or apart < -BACKWARD_RESTART_S or apart > reset_after:
         account[LAST_NS] = t_ns
-        state[clock] = max(steps, 0.0)
+        state[clock] = 0.0  # and the interval is learnt anew
         return START, 0.0
     if t_ns == previous and merges:
         return MERGED, 0.0
