@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-settings.register_profile(
-    "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("shared-machine")
+# The same examples in every run, so that a commit which passed goes on passing;
+# `pytest --hypothesis-profile=search` looks for new ones.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True)
+settings.load_profile("repeatable")
 
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 

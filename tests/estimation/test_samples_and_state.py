@@ -15,6 +15,7 @@ from strapdown import timebase
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, ComplementaryFilter, FilterState, ImuSample
 from strapdown.evaluation import evaluate_orientation
+from strapdown.geometry import quaternion
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -294,6 +295,15 @@ def test_free_fall_from_the_first_sample_on_has_no_up(name):
     q = orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
     assert q.tolist() == [0, 0, 0, 1]
     assert orientation.report.lossless
+
+
+@every_filter
+@pytest.mark.parametrize("off", [0.0, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_a_start_all_but_upside_down_is_a_unit_quaternion(name, off):
+    up_in_body = (0.0, math.sin(off), -math.cos(off))
+    q = FILTERS[name]().update(ImuSample(0, None, tuple(9.81 * v for v in up_in_body)))
+    assert abs(np.linalg.norm(q) - 1.0) < 1e-15
+    np.testing.assert_allclose(quaternion.rotate(q, up_in_body), [0.0, 0.0, 1.0], atol=3e-6)
 
 
 STAMPS = st.one_of(

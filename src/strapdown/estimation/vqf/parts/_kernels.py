@@ -162,7 +162,8 @@ def upright(x: float, y: float, z: float) -> tuple[float, float, float]:
     if s < 1e-5 and z > 0.0:  # the series of sqrt((1 + sqrt(1 - s)) / 2), and of half its inverse
         half = 0.5 + s * (UPRIGHT_2 + s * UPRIGHT_4)
         return half * y, -half * x, 1.0 - s * (0.125 + s * TILTED_4)
-    w = math.sqrt(max(0.5 * (1.0 + z), 0.0))
+    double_square = 1.0 + z if z > -0.5 else s / (1.0 - z)  # the same; 1 + z cancels near -1
+    w = math.sqrt(0.5 * double_square)
     if w > 1e-6:
         return 0.5 * y / w, -0.5 * x / w, w
     return 1.0, 0.0, 0.0
