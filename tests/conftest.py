@@ -20,6 +20,10 @@ settings.register_profile("search", deadline=None, suppress_health_check=[Health
 settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True)
 settings.load_profile("repeatable")
 
+# Test processes run side by side and use the same names: topics stay within each, unless a test
+# names another backend.
+os.environ["STRAPDOWN_BACKEND"] = "local"
+
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -30,6 +34,20 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings at {folder}: set STRAPDOWN_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def need_peer():
+    """Skip, saying so, where another program is not installed; in CI that is a failure."""
+
+    def need(name: str, available: object, how_to_install: str) -> None:
+        if not available:
+            line = f"{name} is not installed: {how_to_install}"
+            if os.environ.get("STRAPDOWN_REQUIRE_PEERS"):
+                pytest.fail(line)
+            pytest.skip(line)
+
+    return need
 
 
 @pytest.fixture(scope="session")

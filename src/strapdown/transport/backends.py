@@ -1,0 +1,176 @@
+"""By which way the messages of a topic travel, and the options of each way.
+
+==========  ==================================  ===================================  =============
+backend     reaches                             by                                   extra
+==========  ==================================  ===================================  =============
+``auto``    this host                           ring, and ``ipc`` where it is there
+``local``   this process                        a ring in memory
+``ipc``     this host                           iceoryx2, shared memory
+``zenoh``   other hosts                         zenoh                                ``network``
+``horus``   horus programs on this host         horus's own shared memory            ``horus``
+``ros1``    a ROS 1 graph                       rospy                                Debian's ROS
+``ros2``    a ROS 2 graph                       DDS (cyclonedds), or zenoh           ``ros2``
+==========  ==================================  ===================================  =============
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from logging import getLogger
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+
+from strapdown.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from strapdown.transport.link import Channel, Link, Sink
+
+__all__ = ["BACKENDS", "Backend", "Horus", "Ipc", "Local", "Ros1", "Ros2", "Zenoh", "find_backend"]
+
+_log = getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way for messages to travel; equal options share one ring for each topic name."""
+
+    name: ClassVar[str]
+    module: ClassVar[str | None] = None
+    """Where its function ``open_link(backend, channel, sink) -> Link`` is."""
+
+    def open_link(self, channel: Channel, sink: Sink) -> Link | None:
+        """Join a topic; None where it stays within the process.
+
+        Raises
+        ------
+        BackendMissingError
+            A package is not installed.
+        TransportError
+            Others use the topic in another way, such as with another type of messages; or
+            nobody answers.
+        """
+        if self.module is None:
+            return None
+        open_link: Callable[[Backend, Channel, Sink], Link] = import_module(self.module).open_link
+        return open_link(self, channel, sink)
+
+
+@dataclass(frozen=True)
+class Local(Backend):
+    """Within this process."""
+
+    name = "local"
+
+
+@dataclass(frozen=True)
+class Ipc(Backend):
+    """Among the processes of one user on one host, through shared memory."""
+
+    name = "ipc"
+    module = "strapdown.transport.ipc"
+
+
+@dataclass(frozen=True)
+class Zenoh(Backend):
+    """Between hosts.
+
+    Parameters
+    ----------
+    connect, listen : tuple of str
+        Endpoints, such as ``"tcp/10.0.0.2:7447"``; by default those that the environment
+        variables ``STRAPDOWN_ZENOH_CONNECT`` and ``STRAPDOWN_ZENOH_LISTEN`` name, separated by
+        commas. Without any the topic reaches this process only.
+    config : str
+        A file of zenoh's own settings, for TLS and passwords.
+    """
+
+    connect: tuple[str, ...] = ()
+    listen: tuple[str, ...] = ()
+    config: str = ""
+    name = "zenoh"
+    module = "strapdown.transport.zenoh"
+
+
+@dataclass(frozen=True)
+class Horus(Backend):
+    """Programs on this host that use horus itself."""
+
+    name = "horus"
+    module = "strapdown.transport.horus"
+
+
+@dataclass(frozen=True)
+class Ros1(Backend):
+    """A ROS 1 graph; the environment variable ``ROS_MASTER_URI`` names its master.
+
+    Parameters
+    ----------
+    frame_id : str
+        What the headers of sent messages say.
+    """
+
+    frame_id: str = ""
+    name = "ros1"
+    module = "strapdown.transport.ros1"
+
+
+@dataclass(frozen=True)
+class Ros2(Backend):
+    """A ROS 2 graph, without a ROS installation.
+
+    Parameters
+    ----------
+    rmw : {"dds", "zenoh"}
+        How it talks.
+    domain : int, optional
+        By default that of the environment variable ``ROS_DOMAIN_ID``, or 0.
+    frame_id : str
+        What the headers of sent messages say.
+    qos : {"default", "sensor", "latched"}
+        Reliable sending and best-effort receiving, which match everybody; best effort, keep
+        last 5; reliable and transient local.
+    connect : str
+        The zenoh router to connect to, by default ``tcp/localhost:7447``.
+    """
+
+    rmw: str = "dds"
+    domain: int | None = None
+    frame_id: str = ""
+    qos: str = "default"
+    connect: str = ""
+    name = "ros2"
+    module = "strapdown.transport.ros2"
+
+
+BACKENDS: Final[Mapping[str, type[Backend]]] = {
+    kind.name: kind for kind in (Local, Ipc, Zenoh, Horus, Ros1, Ros2)
+}
+AnyBackend: TypeAlias = str | Backend
+
+
+def find_backend(backend: AnyBackend) -> Backend:
+    """Return a backend by name; ``auto`` is what ``STRAPDOWN_BACKEND`` says, or ``ipc``.
+
+    Without iceoryx2 ``auto`` is ``local``.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such backend.
+    """
+    if isinstance(backend, Backend):
+        return backend
+    if backend == "auto":
+        backend = os.environ.get("STRAPDOWN_BACKEND", "auto")
+    if backend == "auto":
+        if find_spec("iceoryx2") is not None:
+            return Ipc()
+        _log.info("iceoryx2 is not installed: topics stay within this process")
+        return Local()
+    if backend not in BACKENDS:
+        raise UnknownNameError("backend", backend, [*BACKENDS, "auto"])
+    return BACKENDS[backend]()

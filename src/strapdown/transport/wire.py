@@ -1,0 +1,85 @@
+"""How messages stand in memory and between processes: one form for each type."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from strapdown import messages
+from strapdown.errors import UnknownNameError
+from strapdown.messages import RosImu
+from strapdown.messages._record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from strapdown._typing import AnyArray
+
+__all__ = ["MESSAGE_TYPES", "WireForm", "message_type", "wire_form"]
+
+Message = TypeVar("Message")
+
+MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
+    name: kind
+    for name, kind in sorted(vars(messages).items())
+    if isinstance(kind, type) and (issubclass(kind, Record) or kind is RosImu)
+}
+"""Types of messages that can leave the process, by name."""
+
+
+@dataclass(frozen=True)
+class WireForm(Generic[Message]):
+    """The private copy of a message that a topic keeps, and hands from process to process.
+
+    Parameters
+    ----------
+    msg_type : type
+    name : str
+        By which other processes know the type, such as ``"Imu"``.
+    encode : callable
+        Makes the copy.
+    decode : callable
+        Makes a message of its own from it; raises FormatError where it is malformed.
+    size : int or None
+        Bytes of every copy; None where they differ.
+    can_leave : bool
+        Whether the copies are bytes, which other processes understand.
+    """
+
+    msg_type: type[Message]
+    name: str
+    encode: Callable[[Message], Any]
+    decode: Callable[[Any], Message]
+    size: int | None = None
+    can_leave: bool = True
+
+    @property
+    def dtype(self) -> AnyArray | None:
+        """The numpy dtype of a copy, where all have the same layout."""
+        return getattr(self.msg_type, "dtype", None) if self.size else None
+
+
+def wire_form(msg_type: type[Message]) -> WireForm[Message]:
+    """Return the form of a type of messages; types of a user's own stay within the process."""
+    name = msg_type.__qualname__
+    if issubclass(msg_type, Record):
+        size = msg_type.dtype.itemsize
+        encode = cast("Callable[[Message], Any]", bytes)
+        return WireForm(msg_type, name, encode, msg_type.from_buffer_copy, size)
+    if msg_type is RosImu:
+        return cast("WireForm[Message]", WireForm(RosImu, name, RosImu.to_cdr, RosImu.from_cdr))
+    return WireForm(msg_type, name, copy.deepcopy, copy.deepcopy, can_leave=False)
+
+
+def message_type(name: str) -> type[Any]:
+    """Return the type of messages with this name.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none; the message gives the nearest.
+    """
+    if name not in MESSAGE_TYPES:
+        raise UnknownNameError("message type", name, MESSAGE_TYPES)
+    return MESSAGE_TYPES[name]
