@@ -39,6 +39,13 @@ VERBS = {
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
+    "run": "Run a pipeline: device, log or topic, sensor, filter, topics, recorder, as one.",
+    "cat": "Print messages, of a file or live.",
+    "record": "Record live topics to a file that survives a crash.",
+    "play": "Play a recording onto live topics, in its own time or faster.",
+    "recover": "Save what a damaged recording still holds.",
+    "bridge": "Pass messages on from one live topic to another, in another dialect.",
+    "ros1": "Put simulated devices on a ROS 1 master.",
     "mavlink": "Exchange IMU messages with autopilots and ground stations, by UDP.",
 }
 GROUPS = {
@@ -46,6 +53,9 @@ GROUPS = {
         "run": "Run a controller in a world, and record what its sensors measure.",
         "serve": "Serve a world to controllers that were built for Webots itself.",
         "explain": "Say what axes, angles and signs mean in a world, profile by profile.",
+    },
+    "ros1": {
+        "serve": "Serve the devices of a simulated robot: topics and services of Webots' ROS node.",
     },
     "mavlink": {
         "send": "Send an IMU of a recording in its own time.",
