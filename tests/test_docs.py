@@ -6,6 +6,7 @@ import doctest
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,12 @@ from strapdown.sensors import profile_names
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"# (\w+\.py)\n")
-"""A Python block that begins so is a file of that name, for the commands of the page."""
+FILE = re.compile(r"# (\w+\.(?:py|toml))\n")
+"""A block that begins so is a file of that name, for the commands of the page."""
+PEERS = {
+    "ros1.md": ("rosmaster", "apt-get install python3-rosmaster python3-rospy"),
+}
+"""Programs that the commands of a page need, and how to install them."""
 RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
 """A block that names one of these needs a file that is not shipped with the package."""
 
@@ -50,13 +55,14 @@ def page_with_recordings(request, data_dir, tmp_path) -> Path:
 
 
 def files(page: Path) -> dict[str, str]:
-    texts = blocks(page, "python")
+    texts = blocks(page, "python") + blocks(page, "toml")
     return {match[1]: body for body in texts if (match := FILE.match(body))}
 
 
 def test_every_block_has_a_language_that_is_executed():
     kinds = {kind for page in PAGES for kind, _ in BLOCK.findall(page.read_text())}
-    assert kinds <= {"python", "pycon", "console", "sh"}
+    assert kinds <= {"python", "pycon", "console", "sh", "toml"}
+    assert all(FILE.match(body) for page in PAGES for body in blocks(page, "toml"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -91,7 +97,10 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_console_blocks_run_and_print_what_they_say(page, tmp_path):
+def test_console_blocks_run_and_print_what_they_say(page, tmp_path, need_peer):
+    if page.name in PEERS:
+        program, how = PEERS[page.name]
+        need_peer(program, shutil.which(program), how)
     for name, text in files(page).items():
         (tmp_path / name).write_text(text)
     check_console(blocks(page, "console"), tmp_path)
