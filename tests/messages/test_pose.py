@@ -11,15 +11,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 
 from strapdown.errors import ShapeError, TruncatedError, ValueRangeError
+from strapdown.messages.plane import Pose2D, Twist
 from strapdown.messages.pose import Odometry, Pose3D
 
 ODOMETRY = "<3dQ6dQ36d36d32s32sQ"
-speeds = st.floats(-5.0, 5.0)
 
 
 @pytest.fixture
@@ -53,10 +50,10 @@ def test_the_identity_is_stamped_by_the_wall_clock():
 
 
 def test_a_pose_in_the_plane_turns_about_z():
-    pose = Pose3D.from_pose_2d(1.0, 2.0, math.pi / 3.0)
+    pose = Pose3D.from_pose_2d(Pose2D(1.0, 2.0, math.pi / 3.0, 99))
     assert pose.position.tolist() == [1.0, 2.0, 0.0]
     assert pose.orientation == pytest.approx([0.0, 0.0, 0.5, math.sqrt(0.75)])
-    assert pose.timestamp_ns == 0
+    assert pose.timestamp_ns == 99
 
 
 def test_distance_is_that_of_the_positions():
@@ -189,66 +186,19 @@ def test_a_received_frame_name_without_end_or_of_other_bytes_reads():
     assert bytes(message) == bytes(raw)
 
 
-# The motion of odometry
+# Its parts
 
 
-def test_a_quarter_turn_ends_at_its_radius():
-    message = Odometry(timestamp_ns=100)
-    message.update(math.pi, math.pi / 2.0, 1.0)  # radius 2, to the left
-    assert (message.x, message.y, message.theta) == pytest.approx((2.0, 2.0, math.pi / 2.0))
-    assert (message.linear_velocity, message.angular_velocity) == (math.pi, math.pi / 2.0)
-    assert message.timestamp_ns == 1_000_000_100
-    assert message.pose_timestamp_ns == message.twist_timestamp_ns == message.timestamp_ns
-
-
-def test_driving_straight_goes_along_the_heading():
-    message = Odometry(theta=math.pi / 6.0)
-    message.update(2.0, 0.0, 0.5)
-    assert (message.x, message.y) == pytest.approx((math.sqrt(0.75), 0.5))
-    assert message.theta == math.pi / 6.0
-
-
-@given(speeds, speeds, st.floats(0.0, 2.0), st.floats(-4.0, 4.0))
-def test_the_arc_is_the_solution_of_the_unicycle_equations(speed, rate, dt, theta):
-    def derivative(_, state):
-        return [speed * math.cos(state[2]), speed * math.sin(state[2]), rate]
-
-    end = solve_ivp(derivative, (0.0, dt), [0.0, 0.0, theta], rtol=1e-9, atol=1e-10).y[:, -1]
-    message = Odometry(theta=theta)
-    message.update(speed, rate, dt)
-    assert (message.x, message.y, message.theta) == pytest.approx(end, abs=1e-7)
-
-
-@given(speeds, speeds, st.floats(0.0, 2.0))
-def test_two_halves_of_an_arc_make_the_whole(speed, rate, dt):
-    whole, halves = Odometry(), Odometry()
-    whole.update(speed, rate, dt)
-    halves.update(speed, rate, dt / 2.0)
-    halves.update(speed, rate, dt / 2.0)
-    assert (halves.x, halves.y) == pytest.approx((whole.x, whole.y), abs=1e-12)
-    assert halves.theta == pytest.approx(whole.theta)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (math.nan, 0.0, 1.0),
-        (0.0, math.inf, 1.0),
-        (1.0, 0.0, -0.1),
-        (1.0, 0.0, math.nan),
-        (0.0, 0.0, math.inf),
-    ],
-)
-def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(odometry, arguments):
-    before = bytes(odometry)
-    with pytest.raises(ValueRangeError, match="finite theta and velocities and 0 <= dt"):
-        odometry.update(*arguments)
-    assert bytes(odometry) == before
-
-
-def test_a_pose_that_is_not_finite_cannot_drive_on():
-    with pytest.raises(ValueRangeError, match="finite theta"):
-        Odometry(theta=math.inf).update(1.0, 0.0, 1.0)
+def test_an_update_takes_a_pose_and_a_twist_with_their_stamps(odometry):
+    kept = bytes(odometry)[88:-8]
+    before = time.time_ns()
+    odometry.update(Pose2D(11.0, 12.0, 13.0, 101), Twist(21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 202))
+    assert before <= odometry.timestamp_ns <= time.time_ns()
+    assert struct.unpack_from("<3dQ6dQ", odometry) == (
+        *(11.0, 12.0, 13.0, 101),
+        *(21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 202),
+    )
+    assert bytes(odometry)[88:-8] == kept
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

@@ -39,8 +39,8 @@ __all__ = [
     "working",
 ]
 
-OF_RATES = (".mcap", ".bag", ".csv")
-"""Endings of formats whose users expect rates, and the time of the world."""
+OF_RATES = (".mcap", ".bag", ".csv", "")
+"""Endings of formats whose users expect rates, and the time of the world; "" is a ROS 2 bag."""
 
 
 MAYBE_G = 0.2
@@ -137,12 +137,7 @@ def doubts(series: ImuSeries) -> list[str]:
 
 def read_losses(report: ReadReport) -> list[str]:
     """Return one line for each kind of loss that a reader counted."""
-    lost = []
-    if report.lost_messages:
-        lost.append(f"{report.lost_messages} messages of the input are damaged")
-    if report.lost_bytes:
-        lost.append(f"{report.lost_bytes} bytes of the input cannot be read")
-    return [*lost, *report.damage]
+    return report.losses()
 
 
 def frames_of(result: ImuSeries | Trajectory) -> str:

@@ -44,7 +44,10 @@ def convert(
     source: Input,
     target: Annotated[
         Path,
-        typer.Argument(help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg."),
+        typer.Argument(
+            help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg; without an "
+            "ending, the folder of a ROS 2 bag."
+        ),
     ],
     *,
     topic: Topic = None,
@@ -95,7 +98,7 @@ def convert(
         raise typer.BadParameter(f"{target} is the input; write to another file")
     if attitude is not None and target.suffix.lower() not in OF_RATES:
         raise typer.BadParameter(
-            f"it works for {', '.join(OF_RATES)}, where every IMU is rates, got {target}",
+            f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
             param_hint="'--attitude'",
         )
     gyro_noise, accel_noise = noise or (None, None)

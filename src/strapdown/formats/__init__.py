@@ -5,7 +5,7 @@ format                  recognised by                            written, by end
 ======================  =======================================  =========================
 MCAP                    magic bytes                              ``.mcap``
 ROS 1 bag               ``#ROSBAG V``                            ``.bag``
-ROS 2 bag               its folder, or the magic bytes of SQLite
+ROS 2 bag               its folder, or magic bytes of SQLite     a folder: no ending
 ULog (PX4)              magic bytes                              ``.ulg``
 npz arrays              a zip archive of arrays                  ``.npz``
 Parquet                 magic bytes                              ``.parquet``
@@ -34,6 +34,7 @@ from strapdown.formats import (
     mcap_writer,
     npz,
     parquet,
+    ros2_bag_writer,
     rosbag,
     tum,
     ulog,
@@ -92,6 +93,7 @@ _READERS: Final[tuple[_Reader, ...]] = (
 _WRITERS: Final = {
     ".mcap": mcap_writer.write,
     ".bag": bag_writer.write,
+    "": ros2_bag_writer.write,
     ".ulg": ulog_recording.write,
     ".csv": write_csv,
     ".tum": write_tum,
@@ -224,7 +226,8 @@ def write(
     ----------
     path : path-like
         Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
-        (one series, one trajectory; or increments) or ``.tum`` (one trajectory).
+        (one series, one trajectory; or increments) or ``.tum`` (one trajectory); without an
+        ending, the folder of a ROS 2 bag.
     source : Recording, ImuSeries, Trajectory or Increments
         What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
         alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.

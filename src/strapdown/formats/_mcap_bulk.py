@@ -15,14 +15,16 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter, deque
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import zstandard
 from mcap.data_stream import RecordBuilder
 from mcap.opcode import Opcode
 from mcap.records import (
+    AttachmentIndex,
     Channel,
     Chunk,
     ChunkIndex,
@@ -39,8 +41,7 @@ from mcap.records import (
 from strapdown.formats._mcap_records import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import Executor, Future
+    from collections.abc import Callable, Mapping, Sequence
     from typing import BinaryIO
 
     from mcap.records import McapRecord
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from strapdown._typing import IntArray
     from strapdown.messages._payloads import Payloads
 
-__all__ = ["McapFile", "Rows"]
+T = TypeVar("T")
+
+__all__ = ["PLACE", "Here", "McapFile", "Rows"]
 
 _CHUNK: Final = 256 * 2**10
 """A chunk ends with the message that makes it longer than this."""
@@ -80,7 +83,7 @@ _MESSAGE: Final = struct.Struct("<BQHIQQ")
 """The same, of one message."""
 _BEFORE_CONTENT: Final = 9
 """Opcode and length are no part of the length."""
-_PLACE: Final = np.dtype([("channel", "<u2"), ("entry", "<u8", (2,))])
+PLACE: Final = np.dtype([("channel", "<u2"), ("entry", "<u8", (2,))])
 """Of a message in a chunk: what its index says is log time and offset."""
 _INDEX_HEAD: Final = struct.Struct("<BQHI")
 _FOOTER: Final = struct.Struct("<BQQQ")
@@ -103,7 +106,13 @@ class _Chunk:
     pieces: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
     places: list[NDArray[np.void]] = field(default_factory=list)
-    """Of each message, as ``_PLACE``."""
+    """Of messages that came as arrays, as ``PLACE``."""
+    singles: list[tuple[int, tuple[int, int]]] = field(default_factory=list)
+    """Of those that came alone."""
+
+    @property
+    def has_messages(self) -> bool:
+        return bool(self.places or self.singles)
 
     def append(self, piece: bytes | memoryview) -> None:
         self.pieces.append(piece)
@@ -131,6 +140,7 @@ class McapFile:
         self._schemas: list[Schema] = []
         self._channels: list[Channel] = []
         self._metadata: list[MetadataIndex] = []
+        self._attachments: list[AttachmentIndex] = []
         self._chunks: list[ChunkIndex] = []
         self._counts: Counter[int] = Counter()
         self._chunk = _Chunk()
@@ -140,8 +150,7 @@ class McapFile:
     def add_schema(self, name: str, encoding: str, data: bytes) -> int:
         """Define a type and return its number."""
         schema = Schema(id=len(self._schemas) + 1, data=data, encoding=encoding, name=name)
-        self._schemas.append(schema)
-        self._chunk.append(_bytes(schema))
+        self.define(schema)
         return schema.id
 
     def add_channel(self, topic: str, encoding: str, schema: int, metadata: dict[str, str]) -> int:
@@ -153,9 +162,16 @@ class McapFile:
             metadata=metadata,
             schema_id=schema,
         )
-        self._channels.append(channel)
-        self._chunk.append(_bytes(channel))
+        self.define(channel)
         return channel.id
+
+    def define(self, what: Schema | Channel) -> None:
+        """Take a definition with the number that it has."""
+        if isinstance(what, Schema):
+            self._schemas.append(what)
+        else:
+            self._channels.append(what)
+        self._chunk.append(_bytes(what))
 
     def add_metadata(self, name: str, entries: Mapping[str, str]) -> None:
         """Write a metadata record, behind the chunks that are complete."""
@@ -164,12 +180,38 @@ class McapFile:
         self._metadata.append(MetadataIndex(offset=self._at, length=len(record), name=name))
         self._emit(record)
 
+    def add_attachment(self, record: bytes, index: AttachmentIndex) -> None:
+        """Write an attachment record; its place in the index is set here."""
+        self.flush()
+        index.offset, index.length = self._at, len(record)
+        self._attachments.append(index)
+        self._emit(record)
+
+    def add_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
+        """Write a chunk record of another file, with messages at ``places``, and its index.
+
+        Parameters
+        ----------
+        record : bytes
+            The whole record.
+        places : (N,) array of PLACE
+            Of its messages.
+        like : Chunk
+            The fields of the record; ``data`` is not needed but for its size.
+        """
+        self.flush()
+        self._place_chunk(record, places, like)
+
     def add_message(self, channel: int, log_ns: int, publish_ns: int, payload: bytes) -> None:
         """Add one message."""
         length = _MESSAGE.size - _BEFORE_CONTENT + len(payload)
-        self._chunk.places.append(np.array([(channel, (log_ns, self._chunk.size))], _PLACE))
         head = _MESSAGE.pack(Opcode.MESSAGE, length, channel, 0, log_ns, publish_ns)
-        self._chunk.append(head + payload)
+        self.add_record(channel, log_ns, head + payload)
+
+    def add_record(self, channel: int, log_ns: int, record: bytes) -> None:
+        """Add one message as the record that it is."""
+        self._chunk.singles.append((channel, (log_ns, self._chunk.size)))
+        self._chunk.append(record)
         self._close_full()
 
     def add(self, parts: Sequence[Rows], turns: IntArray) -> None:
@@ -184,7 +226,7 @@ class McapFile:
         """
         rows_of = [np.flatnonzero(turns == number) for number in range(len(parts))]
         starts, content = _in_order([_framed(part) for part in parts], rows_of)
-        places = np.empty(len(turns), _PLACE)
+        places = np.empty(len(turns), PLACE)
         for part, rows in zip(parts, rows_of, strict=True):
             places["channel"][rows] = part.channel
             places["entry"][rows, 0] = part.t_ns
@@ -200,6 +242,29 @@ class McapFile:
             self._chunk.append(content[begin:end])
             begin = end
             self._close_full()
+
+    @property
+    def size(self) -> int:
+        """Bytes that the stream took: a whole number of records."""
+        return self._at
+
+    @property
+    def messages(self) -> int:
+        """Messages among them."""
+        return self._counts.total()
+
+    def flush(self) -> None:
+        """Write what waits: messages as a chunk, definitions alone as records of their own."""
+        if self._chunk.has_messages:
+            self._close_chunk()
+        elif self._chunk.pieces:
+            pieces, self._chunk = self._chunk.pieces, _Chunk()
+            self._emit(b"".join(pieces))
+        self._drain(0)
+
+    def abandon(self) -> None:
+        """Forget what waits, such as a chunk that could not be written."""
+        self._chunk = _Chunk()
 
     def finish(self) -> None:
         """Write what waits, the summary and the end."""
@@ -221,7 +286,7 @@ class McapFile:
         starts = [chunk.message_start_time for chunk in self._chunks]
         ends = [chunk.message_end_time for chunk in self._chunks]
         statistics = Statistics(
-            attachment_count=0,
+            attachment_count=len(self._attachments),
             channel_count=len(self._channels),
             channel_message_counts=dict(self._counts),
             chunk_count=len(self._chunks),
@@ -236,6 +301,7 @@ class McapFile:
             Opcode.CHANNEL: self._channels,
             Opcode.STATISTICS: [statistics],
             Opcode.CHUNK_INDEX: self._chunks,
+            Opcode.ATTACHMENT_INDEX: self._attachments,
             Opcode.METADATA_INDEX: self._metadata,
         }
 
@@ -245,7 +311,7 @@ class McapFile:
 
     def _close_chunk(self) -> None:
         """Have the chunk written; definitions without messages are left to the summary."""
-        if self._chunk.places:
+        if self._chunk.has_messages:
             self._waiting.append(self._worker.submit(self._write_chunk, self._chunk))
             self._chunk = _Chunk()
             self._drain(_AHEAD)
@@ -260,7 +326,7 @@ class McapFile:
         pieces = chunk.pieces
         content = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         packed = self._packer.compress(content)
-        places = np.concatenate(chunk.places)
+        places = np.concatenate([*chunk.places, np.array(chunk.singles, PLACE)])
         record = Chunk(
             compression=_COMPRESSION,
             data=packed,
@@ -269,29 +335,32 @@ class McapFile:
             uncompressed_crc=zlib.crc32(content),
             uncompressed_size=chunk.size,
         )
-        start = self._at
-        self._emit(_bytes(record))
-        behind, indexes, index = self._at, {}, b""
+        self._place_chunk(_bytes(record), places, record)
+
+    def _place_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
+        """Write a chunk record and its index, and note where they are."""
+        start, whole = self._at, record
+        behind, indexes = start + len(record), {}
         counts = np.bincount(places["channel"])
         ends = np.cumsum(counts).tolist()
         entries = places["entry"][np.argsort(places["channel"], kind="stable")]
         for channel in np.flatnonzero(counts).tolist():
             own = entries[ends[channel - 1] : ends[channel]].tobytes()
-            indexes[channel] = behind + len(index)
-            index += _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own)) + own
-            self._counts[channel] += int(counts[channel])
-        self._emit(index)
+            indexes[channel] = start + len(whole)
+            whole += _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own)) + own
+        self._emit(whole)  # at once, so that a full disk leaves whole records and right counts
+        self._counts.update({channel: int(counts[channel]) for channel in indexes})
         self._chunks.append(
             ChunkIndex(
                 chunk_length=behind - start,
                 chunk_start_offset=start,
-                compression=_COMPRESSION,
-                compressed_size=len(packed),
-                message_end_time=record.message_end_time,
+                compression=like.compression,
+                compressed_size=len(like.data),
+                message_end_time=int(places["entry"][:, 0].max()),
                 message_index_length=self._at - behind,
                 message_index_offsets=indexes,
-                message_start_time=record.message_start_time,
-                uncompressed_size=chunk.size,
+                message_start_time=int(places["entry"][:, 0].min()),
+                uncompressed_size=like.uncompressed_size,
             )
         )
 
@@ -299,6 +368,16 @@ class McapFile:
         self._stream.write(data)
         self._at += len(data)
         self._crc = zlib.crc32(data, self._crc)
+
+
+class Here(Executor):
+    """Does work at once, for a file that has a thread to itself."""
+
+    def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:  # noqa: ANN401 (as the library has it)
+        """Do it; what it raises is raised here."""
+        done: Future[T] = Future()
+        done.set_result(work(*args, **kwargs))
+        return done
 
 
 def _bytes(record: McapRecord) -> bytes:

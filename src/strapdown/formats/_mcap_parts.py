@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.formats._description import describe
+from strapdown.formats.mcap_messages import WORLD
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._payloads import Payloads
 from strapdown.messages.cdr import Batch, encode_rows
@@ -45,8 +46,6 @@ _REP_145: Final = {"data", "data_raw"}
 """Names under which an IMU has its own parent."""
 _HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
 """Fields for which there is another topic, or the description."""
-_WORLD: Final = "map"
-"""Frame name in the headers of trajectories (REP 105)."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +135,13 @@ def _encode_field(series: ImuSeries) -> Payloads:
 
 
 def _encode_trajectory(trajectory: Trajectory) -> Payloads:
-    return encode_rows(ros_from_trajectory(trajectory, frame_id=_WORLD))
+    return encode_rows(ros_from_trajectory(trajectory, frame_id=WORLD))
 
 
 def _encode_velocity(trajectory: Trajectory) -> Payloads:
     velocity = np.asarray(trajectory.velocity_world)
     rows = len(trajectory)
-    return encode_rows(Batch(trajectory.t_ns, velocity, (_WORLD,) * rows, np.arange(rows)))
+    return encode_rows(Batch(trajectory.t_ns, velocity, (WORLD,) * rows, np.arange(rows)))
 
 
 def _encode_increments(increments: Increments) -> Payloads:

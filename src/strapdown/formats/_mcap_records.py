@@ -94,6 +94,11 @@ class Fields:
         self._content = content
         self._at = 0
 
+    @property
+    def content(self) -> bytes:
+        """All of them, as they stand."""
+        return self._content
+
     def take(self, size: int) -> bytes:
         """Return the next bytes; too few are a :class:`FormatError`."""
         stop = self._at + size

@@ -35,14 +35,12 @@ from strapdown.formats._mcap_records import (
 from strapdown.formats._salvage import WINDOW, Places, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["McapScan"]
+__all__ = ["MESSAGE_HEAD", "McapScan"]
 
-_BATCH: Final = 16 * 2**20
-"""Payload bytes after which messages are handed over."""
-_MESSAGE_HEAD: Final = 22
+MESSAGE_HEAD: Final = 22
 """Channel, sequence, log time and publish time stand before the payload."""
 _TAIL: Final = RECORD.size + 20 + len(MAGIC)
 """Footer and magic."""
@@ -80,7 +78,13 @@ class McapScan:
         Whole, wanted or not; known to be lost; bytes that belong to no readable record.
     damage : list of str
         What is broken, one line each.
+    times_ns : tuple of int, optional
+        Log times of the first and the last message, where the summary was looked at first [ns].
     """
+
+    batch_bytes = 16 * 2**20
+    """Payload bytes after which messages are handed over."""
+    passed_over_kinds: Collection[int] = _PASSED_OVER
 
     def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str, str], bool]) -> None:
         self.schemas: dict[int, Schema] = {}
@@ -90,6 +94,7 @@ class McapScan:
         self.messages = 0
         self.lost_messages = 0
         self.lost_bytes = 0
+        self.times_ns: tuple[int, int] | None = None
         self._places = Places()
         self._path = path
         self._salvage = salvage
@@ -136,7 +141,7 @@ class McapScan:
             position = len(MAGIC)
             while not self._finished:
                 position = self._step(position)
-                if self._ready_bytes >= _BATCH:
+                if self._ready_bytes >= self.batch_bytes:
                     yield self._hand_over()
         yield self._hand_over()
         self._compare_count()
@@ -189,7 +194,7 @@ class McapScan:
         if opcode == 0 or (position == len(MAGIC) and opcode != Opcode.HEADER):
             raise FormatError(f"expected a header and records, got {name_of(opcode)}")
         end: int = position + RECORD.size + length
-        if opcode in _PASSED_OVER or opcode > Opcode.DATA_END:
+        if opcode in self.passed_over_kinds or opcode > Opcode.DATA_END:
             self._crc = zlib.crc32(head, self._crc)
             self._pass_over(length)
             return end
@@ -257,12 +262,12 @@ class McapScan:
         message = int(Opcode.MESSAGE)  # compared for every message: a plain number is quicker
         for opcode, start, stop in records:
             if opcode == message:
-                if stop - start < _MESSAGE_HEAD:
+                if stop - start < MESSAGE_HEAD:
                     raise FormatError(f"expected a message, got {stop - start} bytes")
                 channel = self._same.get(data[start] | data[start + 1] << 8, -1)
                 counted[channel] += 1
                 if channel in self._chosen:
-                    found[channel].append(data[start + _MESSAGE_HEAD : stop])
+                    found[channel].append(data[start + MESSAGE_HEAD : stop])
             elif opcode in {Opcode.SCHEMA, Opcode.CHANNEL}:
                 self._define(opcode, Fields(data[start:stop]))
         self._deliver(found, counted)
@@ -388,5 +393,7 @@ class McapScan:
                     self._define(kind, fields)
                 elif kind == Opcode.STATISTICS:
                     self._expected = fields.number(8)
+                    fields.take(18)
+                    self.times_ns = fields.number(8), fields.number(8)
         except FormatError:
             return  # a summary without checksum; the pass over the file will meet it and say so

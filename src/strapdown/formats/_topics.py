@@ -10,6 +10,7 @@ type                                   becomes
 ``geometry_msgs/Vector3Stamped``       on ``T/velocity``: the ``velocity_world`` of the
                                        trajectory ``T``
 ``horus/Imu``                          an IMU series (its 304 bytes)
+``horus/Odometry``                     a trajectory in the plane (its 736 bytes)
 ``px4_msgs/VehicleImu``                increments
 ``px4_msgs/SensorCombined``            an IMU series, stamped at the middle of the intervals
 ``px4_msgs/SensorGyro``,               an IMU series without specific force
@@ -46,6 +47,7 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats.mcap_messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
 from strapdown.messages.conversion import (
@@ -57,11 +59,13 @@ from strapdown.messages.conversion import (
     series_from_sensor_gyro,
     series_from_vehicle_acceleration,
     series_from_vehicle_angular_velocity,
+    trajectory_from_odometry,
     trajectory_from_ros,
     trajectory_from_vehicle_attitude,
     trajectory_from_vehicle_odometry,
 )
 from strapdown.messages.imu import Imu
+from strapdown.messages.pose import Odometry
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorCombined,
@@ -82,19 +86,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.uorb import UorbMessage
     from strapdown.series import ImuSeries, Increments, Trajectory
 
     Said: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 
-__all__ = ["HORUS_ENCODING", "HORUS_IMU", "Content", "Topics", "can_read"]
+__all__ = ["Content", "Topics", "can_read"]
 
-HORUS_IMU: Final = "horus/Imu"
-"""Type name of the horus message."""
-HORUS_ENCODING: Final = "x-horus-imu"
-"""Its message encoding: the 304 bytes as they are in memory."""
-
+_HORUS: Final[dict[str, type[Record]]] = {mcap_form(kind).schema: kind for kind in (Imu, Odometry)}
+"""Messages of horus, stored as they are in memory, by type name."""
 _LATEST_NS: Final = 2**63 - 1
 
 _PX4_IMU: Final[dict[type[UorbMessage], Callable[[NDArray[np.void]], ImuSeries]]] = {
@@ -117,7 +119,11 @@ _INTERVALS: Final[dict[str, tuple[str, str]]] = {
 """End and length of the intervals of messages that hold means or integrals."""
 _REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
 _VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
-_ROS_TRACKS: Final = {ros_types.POSE_STAMPED.name, ros_types.QUATERNION_STAMPED.name}
+_TRACKS: Final[dict[str, Callable[[Any], Trajectory]]] = {
+    ros_types.POSE_STAMPED.name: trajectory_from_ros,
+    ros_types.QUATERNION_STAMPED.name: trajectory_from_ros,
+    "horus/Odometry": trajectory_from_odometry,
+}
 Part: TypeAlias = "Batch | NDArray[np.void]"
 
 
@@ -131,8 +137,8 @@ class Content(NamedTuple):
 
 def can_read(kind: str, encoding: str) -> bool:
     """Tell whether messages of this type and encoding become series."""
-    if encoding == HORUS_ENCODING:
-        return kind == HORUS_IMU
+    if kind in _HORUS:
+        return encoding == channel_encoding(kind)
     if _modern(kind) in _PX4:
         return encoding == Wire.CDR or (
             encoding == Wire.ROS1 and _modern(kind) == ros_types.VEHICLE_IMU.name
@@ -302,18 +308,19 @@ class Topics:
 
 def _modern(kind: str) -> str:
     """Return the ROS 2 name of a type."""
-    return kind.replace("/", "/msg/") if kind.count("/") == 1 and kind != HORUS_IMU else kind
+    return kind.replace("/", "/msg/") if kind.count("/") == 1 and kind not in _HORUS else kind
 
 
 def _decode(
     kind: str, encoding: str, payloads: Sequence[Payload], *, lenient: bool
 ) -> tuple[Part, int]:
     """Return what can be decoded, and how many stamps were repaired."""
-    if kind == HORUS_IMU:
-        whole = [data for data in payloads if len(data) == Imu.dtype.itemsize]
+    if kind in _HORUS:
+        dtype = _HORUS[kind].dtype
+        whole = [data for data in payloads if len(data) == dtype.itemsize]
         if len(whole) < len(payloads) and not lenient:
-            raise FormatError(f"expected {Imu.dtype.itemsize} bytes of Imu in every message")
-        records = np.frombuffer(b"".join(whole), Imu.dtype)
+            raise FormatError(f"expected {dtype.itemsize} bytes of {kind} in every message")
+        records = np.frombuffer(b"".join(whole), dtype)
         return _timely(records, "timestamp_ns", 1, lenient=lenient), 0
     if kind in _PX4:
         if encoding == Wire.ROS1:  # the same bytes, as nothing in VehicleImu needs alignment
@@ -359,13 +366,13 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # 
     px4, name = _PX4.get(kind), topic
     if px4 is VehicleImu:
         content.increments[topic] = increments_from_vehicle_imu(messages)
-    elif px4 in _PX4_TRACKS or kind in _ROS_TRACKS:
+    elif px4 in _PX4_TRACKS or kind in _TRACKS:
         name = f"{topic} ({kind})" if topic in content.trajectories else topic
-        track = _PX4_TRACKS[px4](messages, name=topic) if px4 else trajectory_from_ros(messages)
+        track = _PX4_TRACKS[px4](messages, name=topic) if px4 else _TRACKS[kind](messages)
         content.trajectories[name] = track
     else:
         name = f"{topic} ({kind})" if topic in content.imu else topic
-        others = series_from_imu if kind == HORUS_IMU else series_from_ros
+        others = series_from_imu if kind in _HORUS else series_from_ros
         content.imu[name] = _PX4_IMU[px4](messages) if px4 else others(messages)
     return name
 

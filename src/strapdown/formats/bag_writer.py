@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -29,21 +29,26 @@ from strapdown.messages.ros_types import VEHICLE_IMU
 from strapdown.series import Increments, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from rosbags.interfaces import Connection
     from rosbags.rosbag1 import Writer
+    from rosbags.rosbag2 import Writer as Ros2Writer
 
     from strapdown._typing import ByteArray
     from strapdown.formats._tables import Series
     from strapdown.formats.recording import Recording
     from strapdown.messages.ros_types import RosType
 
-__all__ = ["BagBlocks", "bag_writer", "write"]
+    Connect: TypeAlias = Callable[[str, RosType], Connection]
+
+__all__ = ["BagBlocks", "bag_writer", "rows_as_bytes", "write"]
 
 _OWN_TOPIC: Final = {"magnetic_field", "velocity_world"}
 """Columns that have a topic beside the one of their series."""
+_LZ4: Final = {"block_linked": False, "content_checksum": True, "store_size": False}
+"""The only form of LZ4 frames that the rosbag of ROS unpacks."""
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -70,29 +75,53 @@ def bag_writer(path: Path, *, force: bool = False) -> Iterator[BagBlocks]:
     FileExistsError
         The file exists, and not ``force``.
     """
+    from lz4.frame import compress  # noqa: PLC0415 (as below)
     from rosbags.rosbag1 import Writer  # noqa: PLC0415 (only bags need it)
 
     with replacing(path, force=force) as partial:
         partial.unlink()  # rosbags wants to make the file
         writer = Writer(partial)
         writer.set_compression(Writer.CompressionFormat.LZ4)
+        writer.compressor = lambda chunk: compress(chunk, **_LZ4)
         with writer:
-            yield BagBlocks(writer)
+            yield BagBlocks(writer, _connect(writer), _ros1)
+
+
+def _connect(writer: Writer) -> Connect:
+    from rosbags.typesys import (  # noqa: PLC0415 (only bags need it)
+        Stores,
+        get_types_from_msg,
+        get_typestore,
+    )
+
+    types = get_typestore(Stores.ROS1_NOETIC)
+    types.register(get_types_from_msg(VEHICLE_IMU.definition, VEHICLE_IMU.name))
+    return lambda topic, kind: writer.add_connection(topic, kind.name, typestore=types)
 
 
 class BagBlocks:
-    """Takes a recording block by block."""
+    """Takes a recording block by block.
 
-    def __init__(self, writer: Writer) -> None:
-        from rosbags.typesys import (  # noqa: PLC0415 (only bags need it)
-            Stores,
-            get_types_from_msg,
-            get_typestore,
-        )
+    Parameters
+    ----------
+    writer : Writer
+        Of rosbags, for ROS 1 or ROS 2.
+    connect : callable
+        Makes the connection of a topic with a type.
+    serialise : callable
+        Brings CDR payloads of a type, (N, n) uint8, into the form of the bag; the last argument
+        is the number of the first on its topic.
+    """
 
-        self._types = get_typestore(Stores.ROS1_NOETIC)
-        self._types.register(get_types_from_msg(VEHICLE_IMU.definition, VEHICLE_IMU.name))
-        self._writer = writer
+    def __init__(
+        self,
+        writer: Writer | Ros2Writer,
+        connect: Connect,
+        serialise: Callable[[ByteArray, RosType, int], list[bytes]],
+    ) -> None:
+        self._writer: Any = writer
+        self._connect = connect
+        self._serialise = serialise
         self._connections: dict[tuple[str, str], Connection] = {}
         self._own: dict[str, set[str]] = {}
         self._counts: Counter[int] = Counter()
@@ -136,7 +165,7 @@ class BagBlocks:
                 connection = connections[number]
                 first = self._counts[connection.id]
                 self._counts[connection.id] += len(t_ns)
-                data = _ros1(payloads.rows(), parts[number].kind, first)
+                data = self._serialise(payloads.rows(), parts[number].kind, first)
                 waiting.append(zip([connection] * len(data), t_ns.tolist(), data, strict=True))
             for turn in turns.tolist():
                 self._writer.write(*next(waiting[turn]))
@@ -144,9 +173,7 @@ class BagBlocks:
     def _connection(self, topic: str, kind: RosType) -> Connection:
         """Return the connection of a topic, which is made where it is new."""
         if (topic, kind.name) not in self._connections:
-            self._connections[topic, kind.name] = self._writer.add_connection(
-                topic, kind.name, typestore=self._types
-            )
+            self._connections[topic, kind.name] = self._connect(topic, kind)
         return self._connections[topic, kind.name]
 
 
@@ -161,7 +188,12 @@ def _ros1(payloads: ByteArray, kind: RosType, first: int) -> list[bytes]:
         length = np.broadcast_to(np.array([name], "<u4").view(np.uint8), (rows, 4))
         text, numbers = payloads[:, 16 : 16 + name], payloads[:, -8 * kind.floats :]
         converted = np.hstack([count, payloads[:, 4:12], length, text, numbers])
-    joined, size = converted.tobytes(), converted.shape[1]
+    return rows_as_bytes(converted)
+
+
+def rows_as_bytes(rows: ByteArray) -> list[bytes]:
+    """Return the rows of an (N, n) array."""
+    joined, size = rows.tobytes(), rows.shape[1]
     return [joined[at : at + size] for at in range(0, len(joined), size)]
 
 

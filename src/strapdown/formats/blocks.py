@@ -12,6 +12,7 @@ from strapdown.formats._single import csv_writer, tum_writer
 from strapdown.formats.bag_writer import bag_writer
 from strapdown.formats.mcap_writer import mcap_writer
 from strapdown.formats.parquet import parquet_writer
+from strapdown.formats.ros2_bag_writer import ros2_bag_writer
 from strapdown.formats.ulog_recording import ulog_writer
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class BlockWriter(Protocol):
 _WRITERS: Final[dict[str, Callable[..., AbstractContextManager[BlockWriter]]]] = {
     ".mcap": mcap_writer,
     ".bag": bag_writer,
+    "": ros2_bag_writer,
     ".ulg": ulog_writer,
     ".csv": csv_writer,
     ".tum": tum_writer,
@@ -68,7 +70,7 @@ def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[
     ----------
     path : path-like
         Ends in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU, or
-        its increments) or .tum (one trajectory).
+        its increments) or .tum (one trajectory); without an ending, the folder of a ROS 2 bag.
     force : bool
         Replace a file that exists.
 

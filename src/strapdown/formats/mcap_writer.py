@@ -15,7 +15,7 @@ Trajectory          ``geometry_msgs/msg/PoseStamped``, without       T
                     position ``QuaternionStamped``
   velocity          ``geometry_msgs/msg/Vector3Stamped``             ``T/velocity``
 Increments          ``px4_msgs/msg/VehicleImu``                      T
-Imu message         ``horus/Imu``, the 304 bytes                     T
+one message         as :mod:`~strapdown.formats.mcap_messages` says  T
 ==================  ===============================================  ==========================
 
 ROS messages are FLU and ENU on the wire, PX4's are FRD. Publish time is the stamp of the
@@ -27,23 +27,21 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from strapdown._version import __version__
 from strapdown.errors import ValueRangeError
 from strapdown.formats._description import sealed
 from strapdown.formats._mcap_parts import in_turn, parts_of
 from strapdown.formats._output import replacing
-from strapdown.formats._topics import HORUS_ENCODING, HORUS_IMU
+from strapdown.formats.mcap_messages import (
+    channel_encoding,
+    channel_metadata,
+    mcap_form,
+    schema_of,
+)
 from strapdown.formats.mcap_reader import DESCRIPTION
 from strapdown.formats.recording import WriteReport
-from strapdown.messages import ros_types
-from strapdown.messages.cdr import Wire
-from strapdown.messages.imu import Imu
-from strapdown.messages.px4 import VehicleImu
-from strapdown.messages.ros import RosImu
-from strapdown.messages.ros_types import IMU, VEHICLE_IMU
-from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,19 +54,6 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = ["McapBlocks", "McapWriter", "mcap_writer", "write"]
-
-_QOS: Final = """\
-- history: 1
-  depth: 10
-  reliability: 1
-  durability: 2
-  deadline: {sec: 9223372036, nsec: 854775807}
-  lifespan: {sec: 9223372036, nsec: 854775807}
-  liveliness: 1
-  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}
-  avoid_ros_namespace_conventions: false
-"""
-"""The default profile of a ROS 2 publisher: keep last 10, reliable, volatile."""
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -225,17 +210,15 @@ class McapWriter:
             with self._stack:
                 self._file.finish()
 
-    def write(
-        self, topic: str, message: Imu | RosImu | VehicleImu, *, log_time_ns: int | None = None
-    ) -> None:
+    def write(self, topic: str, message: object, *, log_time_ns: int | None = None) -> None:
         """Write one message.
 
         Parameters
         ----------
         topic : str
             Where it belongs.
-        message : Imu, RosImu or VehicleImu
-            As ``horus/Imu``, ``sensor_msgs/msg/Imu`` or ``px4_msgs/msg/VehicleImu``.
+        message : Imu, RosImu, Pose3D, VehicleImu or another of ``strapdown.messages``
+            Stored as :mod:`strapdown.formats.mcap_messages` says.
         log_time_ns : int, optional
             When it was received [ns]; by default its own stamp.
 
@@ -244,23 +227,16 @@ class McapWriter:
         ValueRangeError
             A time does not fit its field.
         TypeError
-            The message is of another type.
+            It is no message of ``strapdown.messages``.
         """
-        if isinstance(message, Imu):
-            kind, stamp, payload = HORUS_IMU, message.timestamp_ns, bytes(message)
-        elif isinstance(message, RosImu):
-            kind, stamp, payload = IMU.name, message.header_stamp_ns, message.to_cdr()
-        elif isinstance(message, VehicleImu):
-            stamp, payload = message.timestamp_sample * NS_PER_US, message.to_cdr()
-            kind = VEHICLE_IMU.name
-        else:
-            raise TypeError(f"expected Imu, RosImu or VehicleImu, got {type(message).__name__}")
+        form = mcap_form(type(message))
+        stamp, payload = form.stamp_ns(message), form.encode(message)
         log_time_ns = stamp if log_time_ns is None else log_time_ns
         self._check_open()
         for name, value in (("the stamp", stamp), ("log_time_ns", log_time_ns)):
             if not 0 <= value < 2**64:
                 raise ValueRangeError(f"expected {name} from 0 to 2^64 - 1 ns, got {value}")
-        self._file.add_message(self._channel(topic, kind), log_time_ns, stamp, payload)
+        self._file.add_message(self._channel(topic, form.schema), log_time_ns, stamp, payload)
         self.messages += 1
 
     def write_series(
@@ -324,17 +300,10 @@ class McapWriter:
     def _channel(self, topic: str, kind: str) -> int:
         """Return the number of a channel, which is made where it is new."""
         if (topic, kind) not in self._channels:
-            ros = ros_types.ROS_TYPES.get(kind)
             if kind not in self._schemas:
-                definition = "" if ros is None else ros.definition
-                encoding = "" if ros is None else "ros2msg"
-                schema = self._file.add_schema(kind, encoding, definition.encode())
-                self._schemas[kind] = schema
-            metadata = {"offered_qos_profiles": _QOS}
-            if ros is not None:
-                metadata["topic_type_hash"] = ros.rihs01
+                self._schemas[kind] = self._file.add_schema(kind, *schema_of(kind))
             self._channels[topic, kind] = self._file.add_channel(
-                topic, HORUS_ENCODING if ros is None else Wire.CDR, self._schemas[kind], metadata
+                topic, channel_encoding(kind), self._schemas[kind], channel_metadata(kind)
             )
         return self._channels[topic, kind]
 

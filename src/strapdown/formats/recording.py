@@ -64,7 +64,16 @@ class ReadReport:
     @property
     def lossless(self) -> bool:
         """Whether everything that the file should hold was read."""
-        return not (self.lost_messages or self.lost_bytes or self.damage)
+        return not self.losses()
+
+    def losses(self) -> list[str]:
+        """Return one line for each kind of loss, empty where there is none."""
+        lost = []
+        if self.lost_messages:
+            lost.append(f"{self.lost_messages} messages of the input are damaged")
+        if self.lost_bytes:
+            lost.append(f"{self.lost_bytes} bytes of the input cannot be read")
+        return [*lost, *self.damage]
 
 
 @dataclass(frozen=True)

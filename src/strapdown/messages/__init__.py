@@ -9,6 +9,7 @@ from strapdown.messages.cdr import Batch, Stamped, Wire
 from strapdown.messages.conversion import losses
 from strapdown.messages.covariance import CovarianceStatus
 from strapdown.messages.imu import Imu
+from strapdown.messages.plane import Pose2D, Twist
 from strapdown.messages.pose import Odometry, Pose3D
 from strapdown.messages.px4 import (
     MESSAGES,
@@ -37,6 +38,7 @@ __all__ = [
     "CovarianceStatus",
     "Imu",
     "Odometry",
+    "Pose2D",
     "Pose3D",
     "Quaternion",
     "RosImu",
@@ -48,6 +50,7 @@ __all__ = [
     "SensorGyroFifo",
     "SensorSelection",
     "Stamped",
+    "Twist",
     "Vector3",
     "VehicleAcceleration",
     "VehicleAngularVelocity",

@@ -35,10 +35,11 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.messages._record import Record, View, Whole, fixed
 from strapdown.messages.basic import Quaternion
-from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from strapdown.messages.plane import Pose2D, Twist
 
 __all__ = ["Odometry", "Pose3D"]
 
@@ -117,18 +118,10 @@ class Pose3D(Record):
         return cls(timestamp_ns=time.time_ns())
 
     @classmethod
-    def from_pose_2d(cls, x: float, y: float, theta: float) -> Self:
-        """Return a pose in the plane z = 0.
-
-        Parameters
-        ----------
-        x, y : float
-            Position [m].
-        theta : float
-            Rotation about z [rad].
-        """
-        turn = Quaternion.from_euler(yaw=theta)
-        return cls(x, y, 0.0, turn.x, turn.y, turn.z, turn.w)
+    def from_pose_2d(cls, pose: Pose2D) -> Self:
+        """Return a pose in the plane z = 0, with the same stamp."""
+        turn = Quaternion.from_euler(yaw=pose.theta)
+        return cls(pose.x, pose.y, 0.0, turn.x, turn.y, turn.z, turn.w, pose.timestamp_ns)
 
     def __repr__(self) -> str:
         return (
@@ -281,44 +274,11 @@ class Odometry(Record):
         self.frame_id = frame
         self.child_frame_id = child_frame
 
-    def update(self, linear_velocity: float, angular_velocity: float, dt: float) -> None:
-        """Drive on for a while at constant speed and turn rate, and keep both.
-
-        The path is an arc, followed exactly (the unicycle model; Thrun, Burgard and Fox,
-        Probabilistic Robotics, 2005, equation 5.9, written with the chord so that driving
-        straight needs no case of its own). ``theta`` counts full turns and is not wrapped. The
-        three stamps become ``timestamp_ns`` plus ``dt``; covariances are left alone.
-
-        Parameters
-        ----------
-        linear_velocity : float
-            Forward speed [m/s].
-        angular_velocity : float
-            Turn rate about z [rad/s].
-        dt : float
-            Duration [s], not negative.
-
-        Raises
-        ------
-        ValueRangeError
-            ``dt`` is negative, or it, a velocity or ``theta`` is not finite; the message is
-            unchanged.
-        """
-        half_turn = 0.5 * angular_velocity * dt
-        heading = self.theta + half_turn
-        if not (dt >= 0.0 and math.isfinite(linear_velocity * dt) and math.isfinite(heading)):
-            raise ValueRangeError(
-                "expected finite theta and velocities and 0 <= dt [s], got "
-                f"{self.theta}, {linear_velocity}, {angular_velocity}, dt = {dt}"
-            )
-        self.timestamp_ns += round(dt * NS_PER_S)
-        self.pose_timestamp_ns = self.twist_timestamp_ns = self.timestamp_ns
-        chord = linear_velocity * dt * (math.sin(half_turn) / half_turn if half_turn else 1.0)
-        self.x += chord * math.cos(heading)
-        self.y += chord * math.sin(heading)
-        self.theta += 2.0 * half_turn
-        self.linear_velocity = linear_velocity
-        self.angular_velocity = angular_velocity
+    def update(self, pose: Pose2D, twist: Twist) -> None:
+        """Take over a pose and a twist with their stamps, and stamp this with the wall clock."""
+        parts = bytes(pose) + bytes(twist)
+        memoryview(self).cast("B")[: len(parts)] = parts
+        self.timestamp_ns = time.time_ns()
 
     def is_valid(self) -> bool:
         """Whether pose and twist are finite; covariances are not looked at."""

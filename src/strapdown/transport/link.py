@@ -87,13 +87,19 @@ class Link(ABC):
     waits: ClassVar[bool] = False
     """Whether messages are only taken in by :meth:`poll` and :meth:`wait`; otherwise a thread of
     the link delivers them by itself."""
+    active: bool = True
+    """Whether anybody elsewhere may listen, so that :meth:`send` is called. A link that knows of
+    nobody sets it to False, which makes sending within the process a good deal faster, and back to
+    True in :meth:`tend` when somebody came. It then gets, by :meth:`send`, what it has missed and
+    the ring still holds."""
 
     @abstractmethod
     def send(self, message: Arrival) -> None:
         """Hand a message that was sent here to whoever listens elsewhere; in order, one by one.
 
-        Called under the sender's lock of the ring. A link on a ``reliable`` channel may wait for
-        room here: the ring calls it from a thread of its own then.
+        Called under the ring's lock for sending, not under that for receiving. A link on a
+        ``reliable`` channel may wait for room here: the ring calls it from a thread of its own
+        then.
         """
 
     def poll(self) -> None:  # noqa: B027 (not every link needs it)
@@ -106,7 +112,7 @@ class Link(ABC):
         """
 
     def wake(self) -> None:  # noqa: B027 (not every link needs it)
-        """End a :meth:`wait` that another thread is in."""
+        """End a :meth:`wait` that another thread is in, or is just about to begin."""
 
     def tend(self) -> None:  # noqa: B027 (not every link needs it)
         """Do what must be done now and then: called every 0.1 s while the topic is open."""

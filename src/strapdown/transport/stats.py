@@ -1,10 +1,11 @@
-"""What a topic tells about itself."""
+"""What a handle on a topic has counted, and what is known about one message."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["TopicStats"]
+__all__ = ["Info", "TopicStats"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,12 @@ class TopicStats:
     lost_transport : int
         Messages lost between processes.
     duplicates, out_of_order : int
-        Messages that arrived twice, or late.
+        Messages from other processes that arrived twice, and were left out, or late.
+    malformed : int
+        Messages from other processes that were left out because they are none of this type.
     publishers, subscribers : int
-        Open handles on the topic that have sent, and that have received.
+        Open handles on the topic that have sent, and that have received, and as many processes
+        elsewhere.
     """
 
     sent: int = 0
@@ -37,5 +41,23 @@ class TopicStats:
     lost_transport: int = 0
     duplicates: int = 0
     out_of_order: int = 0
+    malformed: int = 0
     publishers: int = 0
     subscribers: int = 0
+
+
+class Info(NamedTuple):
+    """Where a message comes from; times are those of wall clocks [ns since 1970].
+
+    The difference of the two is the delay on one host. Between hosts it also holds the
+    difference of their clocks.
+    """
+
+    seq: int
+    """Number that its publisher gave it: 0, 1, 2, ..."""
+    publisher: str
+    """Who sent it: another one for each process, and after each restart."""
+    sent_ns: int
+    """When it was sent; 0 where that is not known."""
+    received_ns: int
+    """When it came to this process; 0 where that is not known."""

@@ -1,10 +1,10 @@
-"""Named topics of typed messages within one process.
+"""Named topics of typed messages.
 
-Each topic is one ring of messages, shared by every handle that is open on its name; a handle
-is a cursor into the ring. ``send`` writes into the ring once, whoever listens, and never
-waits: where the ring is full the oldest message gives way, and each handle that had not
-received it counts one lost. Every handle gets every message, those it sent itself included,
-in the order of sending.
+Each topic is one ring of messages, shared by every handle of this process that is open on its
+name; a handle is a cursor into the ring. ``send`` writes into the ring once, whoever listens;
+where the ring is full the oldest message gives way, and each handle that had not received it
+counts one lost. Every handle gets every message, those it sent itself included, in the order of
+sending. A backend joins the ring to the same topic in other processes.
 
 A message is copied when it is sent and again when it is received, so nobody's later edits
 reach anybody else. The ring lives as long as a handle is open on it.
@@ -12,15 +12,25 @@ reach anybody else. The ring lives as long as a handle is open on it.
 
 from __future__ import annotations
 
-import copy
-import ctypes
-import re
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+import asyncio
+import math
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from logging import getLogger
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 import numpy as np
 
-from strapdown.errors import TransportError, ValueRangeError
-from strapdown.transport._local import LocalPort
+from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
+from strapdown.transport.backends import find_backend
+from strapdown.transport.link import Channel
+from strapdown.transport.names import topic_name
+from strapdown.transport.registry import RELIABILITIES, close_handle, open_handle
+from strapdown.transport.ring import WAIT_SLICE_S, Ring
+from strapdown.transport.slots import Handle, closed_error
+from strapdown.transport.stats import Info
+from strapdown.transport.wire import MESSAGE_TYPES, wire_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +38,20 @@ if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import AnyArray
+    from strapdown.transport.backends import AnyBackend
     from strapdown.transport.stats import TopicStats
 
 __all__ = ["Topic"]
 
 Message = TypeVar("Message")
 
+DEFAULT_CAPACITY: Final = 1024
+LOOK_S: Final = 0.005  # between looks at who is there
 
-class Topic(Generic[Message]):
+_log = getLogger(__name__)
+
+
+class Topic(Handle, Generic[Message]):
     """A handle on a topic, to send and to receive; every method is safe among threads.
 
     ``Topic("imu.data", Imu)`` is short for ``Topic(Imu, name="imu.data")``.
@@ -43,23 +59,36 @@ class Topic(Generic[Message]):
     Parameters
     ----------
     msg_type : type
-        Type of the messages.
+        Type of the messages. Those of ``strapdown.messages`` can leave the process.
     capacity : int, optional
         Messages that are retained, rounded up to a power of two. The first handle on a topic
         decides, by default for 1024.
     endpoint, name : str, optional
         Name of the topic: letters, digits and ``_ . / -``, at most 255; one leading slash does
         not count. By default ``msg_type.__topic_name__``. The two mean the same.
+    backend : str or Backend, optional
+        How messages travel: ``"local"`` within the process, ``"ipc"`` on this host,
+        ``"zenoh"``, ``"horus"``, ``"ros1"``, ``"ros2"``, or one of these with options, such
+        as ``Zenoh(connect=("tcp/10.0.0.2:7447",))``. By default what the environment variable
+        ``STRAPDOWN_BACKEND`` says, or ``ipc``.
     history : int, optional
-        How many of the messages that were sent before this handle joined it receives; by
-        default all that are retained.
+        How many of the messages that this process retained before this handle joined it
+        receives; by default all. What others retain comes as the backend brings it.
+    reliability : {"sensor", "reliable"}, optional
+        What a slow subscriber causes: the oldest messages give way and are counted, or the
+        sender waits.
 
     Raises
     ------
     ValueRangeError
         The name is not allowed, ``name`` and ``endpoint`` differ, or a number is out of range.
+    UnknownNameError
+        There is no such backend or reliability.
     TransportError
-        The topic carries another type, or has another capacity.
+        The topic carries another type, has another capacity or reliability, or the backend
+        cannot carry it.
+    BackendMissingError
+        The backend needs a package that is not installed.
     TypeError
         ``msg_type`` is no type, or it has no default name and none is given.
 
@@ -73,6 +102,8 @@ class Topic(Generic[Message]):
     9.81
     """
 
+    __slots__ = ("_callbacks", "_copy", "_decode", "_form", "_name", "_type", "_waiter")
+
     @overload
     def __init__(
         self,
@@ -81,22 +112,32 @@ class Topic(Generic[Message]):
         endpoint: str | None = None,
         *,
         name: str | None = None,
+        backend: AnyBackend = "auto",
         history: int | None = None,
+        reliability: str = "sensor",
     ) -> None: ...
 
     @overload
     def __init__(
-        self, msg_type: str, capacity: type[Message], *, history: int | None = None
+        self,
+        msg_type: str,
+        capacity: type[Message],
+        *,
+        backend: AnyBackend = "auto",
+        history: int | None = None,
+        reliability: str = "sensor",
     ) -> None: ...
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (options, by keyword)
         self,
         msg_type: type[Message] | str,
         capacity: int | type[Message] | None = None,
         endpoint: str | None = None,
         *,
         name: str | None = None,
+        backend: AnyBackend = "auto",
         history: int | None = None,
+        reliability: str = "sensor",
     ) -> None:
         names = [endpoint, name]
         if isinstance(msg_type, str) and isinstance(capacity, type):
@@ -106,12 +147,34 @@ class Topic(Generic[Message]):
             raise TypeError(f"expected the type of the messages, got {msg_type!r}")
         if isinstance(capacity, type):
             raise TypeError(f"expected a capacity, got {capacity!r}")
+        if capacity is not None and capacity < 1:
+            raise ValueRangeError(f"expected a capacity of 1 or more, got {capacity}")
+        if history is not None and history < 0:
+            raise ValueRangeError(f"expected a history of 0 or more, got {history}")
+        if reliability not in RELIABILITIES:
+            raise UnknownNameError("reliability", reliability, RELIABILITIES)
         self._type = msg_type
-        self._encode, self._decode = _codec(msg_type)
-        self._port = LocalPort(_topic_name(msg_type, names), msg_type, capacity, history)
+        self._name = topic_name(msg_type, names)
+        self._callbacks: list[Callable[[Message], object]] = []
+        self._waiter: ThreadPoolExecutor | None = None
+        self._form = form = wire_form(msg_type)
+        self._decode = form.decode
+        # Adding a message to no bytes copies it in half the time that calling bytes() takes.
+        self._copy: Any = b"" if form.encode is bytes else _Copy(form.encode)
+        way = find_backend(backend)
+        if not (form.can_leave or backend == "auto" or way.module is None):
+            raise TransportError(
+                f"topic {self._name!r}: messages of type {form.name} cannot leave the process; "
+                f"use backend='local', or one of the types {', '.join(MESSAGE_TYPES)}"
+            )
+        slots = 1 << ((capacity or DEFAULT_CAPACITY) - 1).bit_length()
+        channel = Channel(self._name, form, slots, reliability == "reliable")
+        open_handle(self, way, channel, history, any_capacity=capacity is None)
 
     def send(self, message: Message) -> bool:
-        """Put a copy of a message on the topic, without ever waiting.
+        """Put a copy of a message on the topic.
+
+        It never waits, unless the topic is reliable: then for room, 5 s at most.
 
         Returns
         -------
@@ -123,13 +186,23 @@ class Topic(Generic[Message]):
         TypeError
             The message is not of the topic's type.
         TransportError
-            The handle is closed.
+            The handle is closed; or the topic is reliable, and there is no room.
         """
-        self._port.write(self._stored(message))
+        if message.__class__ is not self._type:
+            raise self._wrong_type(message)
+        stored = self._copy + message
+        if self._out is not None:
+            try:
+                self._out[self._next], self._next = stored, self._next + 1  # one step: see slots.py
+            except IndexError:  # the segment is full
+                pass
+            else:
+                return True
+        (self._ring or self._open()).write(self, stored)
         return True
 
     def try_send(self, message: Message) -> bool:
-        """Send only if no message gives way that a subscriber has yet to receive.
+        """Send only if no message gives way that a subscriber of this process has yet to receive.
 
         As long as nobody has received from the topic, every open handle counts as one that will.
 
@@ -143,7 +216,27 @@ class Topic(Generic[Message]):
         TypeError, TransportError
             As :meth:`send`.
         """
-        return self._port.try_write(self._stored(message))
+        return self.send_blocking(message, 0.0)
+
+    def send_blocking(self, message: Message, timeout_s: float) -> bool:
+        """Send as :meth:`try_send`, and wait at most ``timeout_s`` for room.
+
+        Returns
+        -------
+        bool
+            False where there was none in time; the message is then not sent.
+
+        Raises
+        ------
+        ValueRangeError
+            The timeout is negative or NaN.
+        TypeError, TransportError
+            As :meth:`send`.
+        """
+        _checked_timeout(timeout_s)
+        if message.__class__ is not self._type:
+            raise self._wrong_type(message)
+        return self._open().write_if_room(self, self._copy + message, timeout_s)
 
     def recv(self, timeout: float | None = 0.0) -> Message | None:
         """Receive the next message.
@@ -161,22 +254,53 @@ class Topic(Generic[Message]):
         Raises
         ------
         ValueRangeError
-            The timeout is negative or NaN.
+            The timeout is negative or NaN, and nothing is there.
         TransportError
             The handle is closed, or was closed during the wait.
         """
-        if timeout is not None and not timeout >= 0.0:
-            raise ValueRangeError(f"expected a timeout of 0 s or more, or None, got {timeout}")
-        stored = self._port.read(timeout)
-        return None if stored is None else self._decode(stored)
+        try:
+            stored = self._segment[self._index]
+        except IndexError:  # this handle is behind, or the segment is over
+            stored = None
+        if stored is None:
+            stored = self._open().read(self, _checked_timeout(timeout))
+            return None if stored is None else self._decode(stored)
+        self._index += 1  # one step since the look at _segment: see slots.py
+        return self._decode(stored)
 
     def try_recv(self) -> Message | None:
         """Receive the next message if there is one: ``recv(0.0)``."""
         return self.recv(0.0)
 
+    def recv_with_info(self, timeout: float | None = 0.0) -> tuple[Message, Info] | None:
+        """Receive the next message, and where it comes from.
+
+        The time of sending of messages from this process is known from the first call on.
+
+        Parameters
+        ----------
+        timeout : float or None, optional
+            As that of :meth:`recv`.
+
+        Returns
+        -------
+        (message, Info) or None
+            None where nothing came in time.
+
+        Raises
+        ------
+        ValueRangeError, TransportError
+            As :meth:`recv`.
+        """
+        taken = self._open().read_with_origin(self, _checked_timeout(timeout))
+        if taken is None:
+            return None
+        stored, origin = taken
+        return self._decode(stored), Info(*origin[1:])
+
     def recv_all(self, max: int | None = None) -> list[Message]:  # noqa: A002 (the API's name)
         """Receive the messages that wait, oldest first, at most ``max`` of them."""
-        return [self._decode(stored) for stored in self._port.drain(max)]
+        return [self._decode(stored) for stored in self._open().drain(self, max)]
 
     def recv_array(self) -> AnyArray:
         """Receive the messages that wait, as one array of the type's ``dtype``.
@@ -188,28 +312,80 @@ class Topic(Generic[Message]):
         TransportError
             The handle is closed.
         """
-        dtype = getattr(self._type, "dtype", None)
-        if dtype is None or self._encode is not bytes:
+        dtype = self._form.dtype
+        if dtype is None:
             raise TypeError(f"{self._type.__qualname__} has no fixed layout: use recv_all()")
-        return np.frombuffer(bytearray().join(self._port.drain(None)), dtype)
+        return np.frombuffer(bytearray().join(self._open().drain(self, None)), dtype)
 
     def read_latest(self) -> Message | None:
         """Return the newest message that is retained, and leave it to be received."""
-        stored = self._port.latest()
+        stored = self._open().latest()
         return None if stored is None else self._decode(stored)
 
     def __iter__(self) -> Iterator[Message]:
         """Receive for ever; closing the handle ends the loop."""
         while True:
             try:
-                stored = self._port.read(None)
+                message = self.recv(None)
             except TransportError:
-                return
-            yield self._decode(stored)
+                if self._ring is None:
+                    return
+                raise
+            if message is not None:
+                yield message
+
+    def __aiter__(self) -> Self:
+        """Receive for ever without blocking the event loop; closing the handle ends the loop."""
+        return self
+
+    async def __anext__(self) -> Message:
+        """Receive the next message; cancelling it loses none."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(0)  # others have their turn however quickly messages come
+        while True:
+            try:
+                message = self.recv()
+                if message is not None:
+                    return message
+                waiter = self._waiter
+                if waiter is None:
+                    waiter = self._waiter = ThreadPoolExecutor(1, f"strapdown-{self._name}")
+                await loop.run_in_executor(waiter, self._open().wait, self, WAIT_SLICE_S)
+            except TransportError:
+                if self._ring is None:
+                    raise StopAsyncIteration from None
+                raise
+
+    def on_message(self, function: Callable[[Message], object]) -> None:
+        """Call a function with each message from now on, until the handle is closed.
+
+        One thread calls all functions of this handle, one after the other, with the same
+        message. An error of one is logged and ends nothing. The thread takes the messages: do
+        not receive from this handle otherwise.
+
+        Raises
+        ------
+        TransportError
+            The handle is closed.
+        """
+        ring = self._open()
+        with ring.lock:
+            self._callbacks.append(function)
+            if len(self._callbacks) == 1:
+                name = f"strapdown-{self._name}"
+                threading.Thread(target=self._call, name=name, daemon=True).start()
+
+    def wait_for_publisher(self, timeout: float | None = None) -> bool:
+        """Wait until anybody else has sent on the topic; False after ``timeout`` seconds."""
+        return self._wait_until(Ring.is_sent_to, timeout)
+
+    def wait_for_subscriber(self, timeout: float | None = None) -> bool:
+        """Wait until anybody else receives from the topic; False after ``timeout`` seconds."""
+        return self._wait_until(Ring.is_heard, timeout)
 
     def pending_count(self) -> int:
         """Messages that this handle can receive now."""
-        return self._port.pending()
+        return self._open().pending(self)
 
     def missed_count(self) -> int:
         """Messages that gave way before this handle received them."""
@@ -220,44 +396,60 @@ class Topic(Generic[Message]):
         return self.stats().lost_transport
 
     def pub_count(self) -> int:
-        """Open handles on the topic that have sent."""
-        return self.stats().publishers
+        """Open handles that have sent, and processes elsewhere that publish."""
+        return self._open().stats(self, settled=False).publishers
 
     def sub_count(self) -> int:
-        """Open handles on the topic that have received."""
-        return self.stats().subscribers
+        """Open handles that have received, and processes elsewhere that subscribe."""
+        return self._open().stats(self, settled=False).subscribers
 
     def stats(self) -> TopicStats:
         """All counts, taken at one instant."""
-        return self._port.stats()
+        return self._open().stats(self)
+
+    @property
+    def msg_type(self) -> type[Message]:
+        """Type of the messages."""
+        return self._type
 
     @property
     def name(self) -> str:
         """Name of the topic, without a leading slash."""
-        return self._port.name
+        return self._name
 
     @property
     def endpoint(self) -> str:
         """The same as ``name``."""
-        return self._port.name
+        return self._name
 
     @property
     def backend_type(self) -> str:
-        """How messages travel: ``"local"``, within the process."""
-        return "local"
+        """How messages leave the process, such as ``"ipc"``; ``"local"`` where they do not."""
+        return self._open().join().name
 
     @property
     def is_network_topic(self) -> bool:
         """Whether messages leave the machine."""
-        return False
+        return self._open().join().is_network
 
     def is_generic(self) -> bool:
         """Whether the topic takes messages of any type: never."""
         return False
 
     def close(self) -> None:
-        """Leave the topic; a second call does nothing."""
-        self._port.close()
+        """Leave the topic; a second call does nothing.
+
+        The last handle on a reliable topic waits until all was handed on, 5 s at most.
+
+        Raises
+        ------
+        TransportError
+            Not all was handed on.
+        """
+        waiter, self._waiter = self._waiter, None
+        close_handle(self)
+        if waiter is not None:
+            waiter.shutdown(wait=False)
 
     def __enter__(self) -> Self:
         return self
@@ -271,53 +463,51 @@ class Topic(Generic[Message]):
         self.close()
 
     def __repr__(self) -> str:
-        closed = ", closed" if self._port.ring is None else ""
+        closed = ", closed" if self._ring is None else ""
         return f"Topic({self._type.__name__}, name={self.name!r}{closed})"
 
-    def _stored(self, message: Message) -> object:
-        if type(message) is not self._type:
-            raise TypeError(
-                f"topic {self.name!r} carries {self._type.__qualname__}, "
-                f"got {type(message).__qualname__}"
-            )
-        return self._encode(message)
+    def _open(self) -> Ring:
+        ring = self._ring
+        if ring is None:
+            raise closed_error(self._name)
+        return ring
 
+    def _call(self) -> None:
+        for message in self:
+            for function in self._callbacks:
+                try:
+                    function(message)
+                except Exception:  # noqa: BLE001 (a user's function may raise anything)
+                    _log.exception("topic %r: a function on its messages failed", self._name)
 
-def _codec(
-    msg_type: type[Message],
-) -> tuple[Callable[[Message], object], Callable[[Any], Message]]:
-    """Return how to make a private copy of a message, and a message from that copy."""
-    if issubclass(msg_type, ctypes.Structure):
-        return cast("Callable[[Message], object]", bytes), msg_type.from_buffer_copy
-    return copy.deepcopy, copy.deepcopy
+    def _wait_until(self, met: Callable[[Ring, Handle], bool], timeout: float | None) -> bool:
+        limit = _checked_timeout(timeout)
+        end = math.inf if limit is None else time.monotonic() + limit
+        while not met(self._open(), self):
+            remaining = end - time.monotonic()
+            if remaining <= 0.0:
+                return False
+            time.sleep(min(remaining, LOOK_S))
+        return True
 
-
-def _topic_name(msg_type: type, candidates: list[str | None]) -> str:
-    """Return the one name that is given, or the default of the type."""
-    names = {_checked_name(candidate) for candidate in candidates if candidate is not None}
-    if len(names) > 1:
-        raise ValueRangeError(f"expected one topic name, got {' and '.join(sorted(names))}")
-    if names:
-        return names.pop()
-    default: str | None = getattr(msg_type, "__topic_name__", None)
-    if default is None:
-        raise TypeError(f"{msg_type.__qualname__} has no default topic name: pass name=")
-    return default
-
-
-def _checked_name(name: str) -> str:
-    where = f"topic name {name!r}"
-    if "@" in name:
-        raise ValueRangeError(
-            f"{where}: unexpected '@'; a topic on another host needs backend=\"zenoh\", not a name"
+    def _wrong_type(self, message: object) -> TypeError:
+        return TypeError(
+            f"topic {self.name!r} carries {self._type.__qualname__}, "
+            f"got {type(message).__qualname__}"
         )
-    bad = re.search(r"[^A-Za-z0-9_./-]|//|(?<=.)/\Z", name)
-    if bad:
-        raise ValueRangeError(
-            f"{where}: unexpected {bad.group()!r} at character {bad.start()}; use letters, digits "
-            "and _ . - with single slashes between"
-        )
-    bare = name.removeprefix("/")
-    if not 1 <= len(bare) <= 255:
-        raise ValueRangeError(f"{where}: expected 1 to 255 characters, got {len(bare)}")
-    return bare
+
+
+class _Copy:
+    """What gives the copy of a message when the message is added to it."""
+
+    def __init__(self, encode: Callable[[Any], object]) -> None:
+        self.encode = encode
+
+    def __add__(self, message: object) -> object:
+        return self.encode(message)
+
+
+def _checked_timeout(timeout: float | None) -> float | None:
+    if timeout is not None and not timeout >= 0.0:
+        raise ValueRangeError(f"expected a timeout of 0 s or more, or None, got {timeout}")
+    return timeout

@@ -118,6 +118,9 @@ class Profile:
         Periods and durations may be floats without a fraction.
     refuses_values : bool
         A field that is set to a value out of its range is an error, instead of being put back.
+    stamps_samples : bool
+        Messages to ROS have the time of their sample and say the variance that noise gives them,
+        instead of the time when they are published and nothing.
     can_be_served : bool
         Whether clients of the original controller library can be told all of it.
     """
@@ -137,6 +140,7 @@ class Profile:
     period_16_bit: bool
     integral_floats: bool
     refuses_values: bool
+    stamps_samples: bool
     can_be_served: bool
 
 
@@ -156,6 +160,7 @@ _DOCUMENTED: Final = Profile(
     period_16_bit=False,
     integral_floats=True,
     refuses_values=True,
+    stamps_samples=True,
     can_be_served=False,
 )
 _R2025A: Final = Profile(
@@ -174,6 +179,7 @@ _R2025A: Final = Profile(
     period_16_bit=True,
     integral_floats=False,
     refuses_values=False,
+    stamps_samples=False,
     can_be_served=True,
 )
 _R2023B: Final = replace(

@@ -16,7 +16,7 @@ from strapdown.sensors.units import UNITS, Limit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["read"]
+__all__ = ["lines_of_keys", "read"]
 
 SETTINGS = ("range", "output_rate", "bandwidth", "resolution", "noise_rms")
 """Numbers that may be several, one for each setting; others may be three, one for each axis."""
@@ -83,7 +83,7 @@ class _Reader:
 
     def __init__(self, text: str, path: str) -> None:
         self._path = path
-        self._lines = _lines_of_keys(text)
+        self._lines = lines_of_keys(text)
         self._sources: dict[str, dict[str, Any]] = {}
 
     def sheet(self, table: dict[str, Any]) -> tuple[Datasheet, list[str]]:
@@ -262,7 +262,7 @@ class _Reader:
         return FormatError(f"line {line}: {'.'.join(where)}: {message}", path=self._path)
 
 
-def _lines_of_keys(text: str) -> dict[tuple[str, ...], int]:
+def lines_of_keys(text: str) -> dict[tuple[str, ...], int]:
     """Return the first line of each table and key, by dotted path; an inline table has one line."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()

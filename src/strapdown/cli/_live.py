@@ -1,0 +1,101 @@
+"""What the verbs about live topics share: quantities, signals, a line of progress."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+import sys
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING
+
+import typer
+
+from strapdown.webots.runner import ended_by_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = [
+    "exit_code",
+    "parse_bytes",
+    "parse_split",
+    "positive",
+    "showing",
+    "stopped_by_signals",
+]
+
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_SIZES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12} | {
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+_TIMES = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """Return a size such as 200MB or 1GiB [bytes]."""
+    value, unit = _quantity(text, option)
+    if unit not in _SIZES:
+        raise typer.BadParameter(f"expected a size such as 200MB, got {text!r}", param_hint=option)
+    return round(value * _SIZES[unit])
+
+
+def parse_split(texts: Sequence[str], option: str) -> tuple[int | None, float | None]:
+    """Return the greatest size [bytes] and time [s] of one file, from 1GB and 60s."""
+    size, time_s = None, None
+    for text in texts:
+        value, unit = _quantity(text, option)
+        if unit in _TIMES and value:
+            time_s = value * _TIMES[unit]
+        elif unit in _SIZES and value:
+            size = round(value * _SIZES[unit])
+        else:
+            raise typer.BadParameter(
+                f"expected a size such as 1GB or a time such as 60s or 10min, got {text!r}",
+                param_hint=option,
+            )
+    return size, time_s
+
+
+def _quantity(text: str, option: str) -> tuple[float, str]:
+    if not (match := _QUANTITY.fullmatch(text.strip())):
+        raise typer.BadParameter(f"expected a number and a unit, got {text!r}", param_hint=option)
+    return float(match[1]), match[2].lower()
+
+
+def positive(value: float | None, option: str) -> float:
+    """Return seconds or a rate, infinite where none is given; raise unless above 0."""
+    if value is None:
+        return math.inf
+    if not value > 0.0:
+        raise typer.BadParameter(f"expected more than 0, got {value}", param_hint=option)
+    return value
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[tuple[Event, list[int]]]:
+    """Hand out what the first Ctrl-C or SIGTERM sets, and the signals that came."""
+    stop = Event()
+    with ended_by_signals(stop.set) as signals:
+        yield stop, signals
+
+
+def exit_code(signals: Sequence[int]) -> int:
+    """Return what a live verb ends with: Ctrl-C is 130, SIGTERM an orderly end."""
+    return 128 + signal.SIGINT if signal.SIGINT in signals else 0
+
+
+@contextmanager
+def showing() -> Iterator[Callable[[str], object]]:
+    """Hand out a function that shows a line on a terminal, in the place of the line before."""
+    if not sys.stderr.isatty():
+        yield lambda _line: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+
+    with Console(stderr=True).status("") as status:
+        yield lambda line: status.update(line.replace("[", r"\["))

@@ -1,0 +1,156 @@
+"""Messages as rows of text: a table, JSON line by line, or CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from enum import StrEnum
+from heapq import merge
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+from strapdown._columns import present
+from strapdown._words import printable
+from strapdown.messages import RosImu
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from strapdown._columns import Columns
+    from strapdown.formats import Recording
+
+__all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows"]
+
+MOST = 4
+"""Of how many numbers a field may be to be in a table; a covariance has more."""
+AXES = {3: "xyz", 4: "xyzw"}
+ROS_PARTS = ("orientation", "angular_velocity", "linear_acceleration")
+
+
+class Layout(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
+def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message of any type)
+    """Return the fields of a message: numbers, lists of numbers and text by name."""
+    if isinstance(message, RosImu):
+        row: dict[str, Any] = {"stamp_ns": message.header_stamp_ns, "frame_id": message.frame_id}
+        for part in ROS_PARTS:
+            for name in (part, f"{part}_covariance"):
+                row[name] = getattr(message, name).tolist()
+        return row
+    record = message.to_numpy()
+    return {name: _plain(record[name].tolist()) for name in record.dtype.names}
+
+
+def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the topic and the fields of every row, in the order of their stamps."""
+    parts = (recording.imu, recording.increments, recording.trajectories)
+    series = [_rows(*item) for part in parts for item in part.items()]
+    for _, topic, row in merge(*series, key=lambda each: each[0]):
+        yield topic, row
+
+
+def _rows(topic: str, series: Columns) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    columns = {
+        name: array.reshape(len(series), -1) if array.ndim > 1 else array
+        for name, _, array in present(series)
+    }
+    for k, t_ns in enumerate(series.t_ns.tolist()):
+        yield t_ns, topic, {name: array[k].tolist() for name, array in columns.items()}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (numbers, a list of them, or bytes)
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+class RowWriter:
+    """Prints rows as they come.
+
+    Parameters
+    ----------
+    out : text file
+    layout : Layout
+        The heading of a table is repeated where the topic changes; CSV has one heading, so all
+        rows must have the same fields.
+    """
+
+    def __init__(self, out: TextIO, layout: Layout) -> None:
+        self._out, self._layout = out, layout
+        self._heading: list[str] = []
+        self._csv = csv.writer(out, lineterminator="\n")
+        self.rows = 0
+
+    def write(self, topic: str, row: dict[str, Any]) -> None:
+        """Print one row."""
+        self.rows += 1
+        if self._layout is Layout.NDJSON:
+            self._out.write(json.dumps({"topic": topic, **_finite(row)}, allow_nan=False) + "\n")
+            return
+        if self._layout is Layout.TABLE:
+            row = {name: value for name, value in row.items() if _fits(value)}
+        flat = dict(_flat(row))
+        cells = [printable(value) if isinstance(value, str) else value for value in flat.values()]
+        if self._layout is Layout.CSV:
+            self._head(list(flat))
+            self._csv.writerow(cells)
+            return
+        heading = [topic, *flat]
+        if heading != self._heading:
+            self._heading = heading
+            names = " ".join(map(_padded, flat, cells))
+            self._out.write(f"{printable(topic)}\n{names}\n")
+        self._out.write(" ".join(map(_cell, cells)) + "\n")
+
+    def flush(self) -> None:
+        """Let whoever reads see what was printed."""
+        self._out.flush()
+
+    def _head(self, names: list[str]) -> None:
+        if not self._heading:
+            self._heading = names
+            self._csv.writerow(names)
+        elif names != self._heading:
+            raise typer.BadParameter(
+                "csv has one heading, and topics here have several: choose one",
+                param_hint="'--topic'",
+            )
+
+
+def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers of a row with a name each."""
+    for name, value in row.items():
+        if isinstance(value, list):
+            axes: Sequence[Any] = AXES.get(len(value), range(len(value)))
+            yield from ((f"{name}_{axis}", each) for axis, each in zip(axes, value, strict=True))
+        else:
+            yield name, value
+
+
+def _fits(value: Any) -> bool:  # noqa: ANN401 (as _plain)
+    return not isinstance(value, list) or len(value) <= MOST
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 (as _plain)
+    return f"{value:13.6g}" if isinstance(value, float) else f"{value!s:>20}"
+
+
+def _padded(name: str, value: Any) -> str:  # noqa: ANN401 (as _plain)
+    """Return a heading as wide as what stands below it, the beginning cut where it is longer."""
+    width = 13 if isinstance(value, float) else 20
+    return f"{name if len(name) <= width else '~' + name[1 - width :]:>{width}}"
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 (as _plain, or a row)
+    """Replace NaN and infinity, which JSON does not know, by null."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,156 @@
+"""``strapdown cat``: messages of a file or of a live topic as text."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import strapdown.formats as files
+from strapdown._words import counted, printable
+from strapdown.cli._common import read_losses
+from strapdown.cli._live import exit_code, stopped_by_signals
+from strapdown.cli._outcome import Outcome
+from strapdown.cli._rows import Layout, RowWriter, message_fields, recorded_rows
+from strapdown.errors import UnknownNameError
+from strapdown.transport.address import await_type, is_address, open_topic, parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event
+
+    from strapdown.formats import Recording
+    from strapdown.transport.address import Address
+    from strapdown.transport.topic import Topic
+
+LOOK_S = 0.2
+"""How long a signal waits for an answer at most [s]."""
+GLANCE_S = 1.0
+"""How long to listen where nothing says how long [s]."""
+
+
+def cat(
+    source: Annotated[str, typer.Argument(help="A recording, or a live topic such as ipc:imu.")],
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with a live topic until Ctrl-C.")
+    ] = False,
+    layout: Annotated[
+        Layout, typer.Option("--format", help="csv holds one topic; table leaves covariances out.")
+    ] = Layout.TABLE,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="End after so many messages; live, wait for them.")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option("--topic", help="Of a recording, the topic to print.")
+    ] = None,
+) -> Outcome:
+    """Print messages, of a file or live.
+
+    Of a file: samples, increments and poses of all topics in the order of their
+    stamps, in the frames of the file. Of a live topic: what comes within a
+    second, or with -f until Ctrl-C, field by field; what nobody publishes yet is
+    waited for then. Messages go to standard output, everything else to standard error.
+
+    Exit codes: 3 messages were lost, or the file is damaged; 130 Ctrl-C.
+
+    The fields of --json, printed behind the messages: source, messages.
+
+    Examples
+    --------
+    strapdown cat demo.mcap --count 5
+
+    strapdown cat demo.mcap --topic imu/data --format csv > imu.csv
+
+    strapdown cat ros2:/imu/data -f --format ndjson
+    """
+    out = RowWriter(sys.stdout, layout)
+    try:
+        if is_address(source):
+            if topic is not None:
+                raise typer.BadParameter(
+                    "it works for recordings; a live source names its topic itself",
+                    param_hint="'--topic'",
+                )
+            lost, code = _live(parse_address(source), out, count, follow=follow)
+        else:
+            if follow:
+                raise typer.BadParameter("it works for live topics", param_hint="'--follow'")
+            lost, code = _file(Path(source), out, count, topic), 0
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        lost, code = [], 0
+    data = {"source": source, "messages": out.rows}
+    return Outcome(data, [counted(out.rows, "message")], lost, code, aside=True)
+
+
+def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> list[str]:
+    """Print a recording and return what is damaged."""
+    missing: UnknownNameError | None = None
+    with files.open_blocks(path, on_error="salvage") as blocks:
+        for block in blocks:
+            try:
+                chosen: Recording = block if topic is None else block.only(topic)
+            except UnknownNameError as error:
+                missing = error
+                continue
+            for row in recorded_rows(chosen):
+                out.write(*row)
+                if out.rows == count:
+                    out.flush()
+                    return []
+    if missing and not out.rows:
+        raise missing
+    out.flush()
+    return read_losses(blocks.report)
+
+
+def _live(
+    address: Address, out: RowWriter, count: int | None, *, follow: bool
+) -> tuple[list[str], int]:
+    """Print what comes; return what was lost, and the exit code."""
+    with ExitStack() as stack:
+        stop, signals = stack.enter_context(stopped_by_signals())
+        kind, waited = address.msg_type, False
+        if follow or count is not None:
+            kind, waited = await_type(
+                address,
+                stop=stop,
+                waiting=lambda: typer.echo(f"waiting for {printable(str(address))}", err=True),
+            )
+            if kind is None:
+                return [], exit_code(signals)
+        history = 0 if follow and not waited else None
+        handle = stack.enter_context(open_topic(address, kind, history=history))
+        limit_s = None if follow or count is not None else GLANCE_S
+        for message in _incoming(handle, stop, limit_s):
+            out.write(address.name, message_fields(message))
+            if not handle.pending_count():
+                out.flush()
+            if out.rows == count:
+                break
+        out.flush()
+        stats = handle.stats()
+        lost = stats.lost_overwritten + stats.lost_transport
+        if count is not None and out.rows == count:
+            lost = 0  # what was not asked for is no loss
+    return [f"{counted(lost, 'message')} gave way, or did not arrive"] if lost else [], exit_code(
+        signals
+    )
+
+
+def _incoming(handle: Topic[Any], stop: Event, limit_s: float | None) -> Iterator[Any]:
+    """Yield messages until told to stop, or the time is over."""
+    until = None if limit_s is None else time.monotonic() + limit_s
+    while not stop.is_set():
+        left = LOOK_S if until is None else min(LOOK_S, until - time.monotonic())
+        if left <= 0.0:
+            return
+        message = handle.recv(timeout=left)
+        if message is not None:
+            yield message

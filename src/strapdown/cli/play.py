@@ -1,0 +1,206 @@
+"""``strapdown play``: a recording onto live topics."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from contextlib import ExitStack, contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from strapdown._words import counted
+from strapdown.bridges.player import Player, PlayReport
+from strapdown.cli._common import Input
+from strapdown.cli._live import exit_code, positive, showing, stopped_by_signals
+from strapdown.cli._outcome import Outcome
+from strapdown.errors import ValueRangeError
+from strapdown.messages import Imu, RosImu
+from strapdown.transport.address import open_topic, parse_address
+from strapdown.transport.backends import Horus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from strapdown.transport.topic import Topic
+
+LOOK_S: Final = 0.1
+"""How often keys and signals are looked at [s]."""
+STEP_S: Final = 5.0
+"""How far the arrow keys go [s]."""
+KEYS: Final = "space pause, left and right 5 s, + and - rate, q end"
+_NAME: Final = "{topic}"
+_ARROWS: Final = {b"\x1b[D": -STEP_S, b"\x1b[C": STEP_S}
+_RATES: Final = {b"+": 2.0, b"-": 0.5}
+
+
+def play(
+    source: Input,
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Where to send; {topic} stands for the name in the recording."
+        ),
+    ] = "ipc:{topic}",
+    topic: Annotated[
+        list[str] | None, typer.Option(help="A topic to play, once or more; by default all.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(help="Recorded seconds in one second; inf: as fast as it goes.")
+    ] = 1.0,
+    loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
+    start: Annotated[float, typer.Option(help="Seconds of the recording to pass over.")] = 0.0,
+    duration: Annotated[float | None, typer.Option(help="Seconds to play at most.")] = None,
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait at most until somebody listens.")
+    ] = 0.0,
+) -> Outcome:
+    """Play a recording onto live topics, in its own time.
+
+    Messages keep their stamps, and those of MCAP files their bytes. In a terminal: space
+    pauses, the arrows go 5 s back and on, + and - double and halve the rate, q ends.
+
+    Exit codes: 3 the recording is damaged; 130 Ctrl-C; 0 SIGTERM.
+
+    The fields of --json: input, messages (by topic), skipped (of other types), passes.
+
+    Examples
+    --------
+    strapdown play run.mcap
+
+    strapdown play run.mcap --to zenoh:tcp/10.0.0.2:7447/imu --topic imu/data --rate 2
+
+    strapdown play flight.ulg --to ros1:/{topic} --start 30 --loop
+    """
+    until_s = positive(duration, "'--duration'")
+    positive(rate, "'--rate'")
+    if start < 0.0:
+        raise typer.BadParameter(f"expected 0 or more, got {start}", param_hint="'--start'")
+    with ExitStack() as stack:
+        stop, signals = stack.enter_context(stopped_by_signals())
+        show = stack.enter_context(showing())
+        targets = _Targets(to, stop, wait, stack)
+        player = Player(source, targets, rate=rate, loop=loop, start_s=start, topics=topic)
+        keys = stack.enter_context(_keys())
+        playing = _Playing(player)
+        playing.start()
+        until = time.monotonic() + until_s
+        while playing.is_alive() and not stop.is_set() and time.monotonic() < until:
+            _obey(player, keys(playing))
+            show(_line(player))
+        report = playing.finish()
+    data = {
+        "input": str(source),
+        "messages": dict(report.messages),
+        "skipped": dict(report.skipped),
+        "passes": report.passes,
+    }
+    sent = counted(sum(report.messages.values()), "message")
+    view = [f"played {source}: {sent} on {', '.join(targets.opened) or 'no topic'}"]
+    view += [
+        f"left out {counted(count, 'message')} on {name}: no topic carries their type"
+        for name, count in report.skipped.items()
+    ]
+    return Outcome(data, view, report.lost, code=exit_code(signals))
+
+
+class _Targets:
+    """Opens a topic for each of the recording, when its first message is due."""
+
+    def __init__(self, to: str, stop: Event, wait_s: float, stack: ExitStack) -> None:
+        self.opened: list[str] = []
+        self._to = to
+        self._stop = stop
+        self._wait_s = wait_s
+        self._stack = stack
+
+    def __call__(self, name: str, kind: type[Any]) -> Topic[Any]:
+        if self.opened and _NAME not in self._to:
+            raise ValueRangeError(
+                f"expected one topic for --to {self._to}, the recording goes on with {name!r}; "
+                f"choose one by --topic, or put {_NAME} into the address"
+            )
+        address = parse_address(self._to.replace(_NAME, name.removeprefix("/")))
+        if isinstance(address.backend, Horus) and kind is RosImu:
+            kind = Imu  # what horus knows
+        topic = self._stack.enter_context(open_topic(address, address.msg_type or kind))
+        self.opened.append(str(address))
+        until = time.monotonic() + self._wait_s
+        while not self._stop.is_set() and (left := until - time.monotonic()) > 0.0:
+            if topic.wait_for_subscriber(min(left, LOOK_S)):
+                break
+        return topic
+
+
+class _Playing(Thread):
+    """The thread that plays, and what became of it."""
+
+    def __init__(self, player: Player) -> None:
+        super().__init__(daemon=True)
+        self._player = player
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._player.run()
+        except Exception as error:  # noqa: BLE001 (raised where it is waited for)
+            self._error = error
+
+    def finish(self) -> PlayReport:
+        """End playing, and return the account, or raise what went wrong."""
+        self._player.stop()
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return self._player.report()
+
+
+def _no_key(playing: Thread) -> bytes:
+    playing.join(LOOK_S)
+    return b""
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[Thread], bytes]]:
+    """Hand out a function that waits for a key, or some time if there is no terminal."""
+    stdin = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
+    if stdin is None or os.tcgetpgrp(stdin) != os.getpgrp():  # or in the background
+        yield _no_key
+        return
+    before = termios.tcgetattr(stdin)
+    tty.setcbreak(stdin)
+    typer.echo(f"keys: {KEYS}", err=True)
+
+    def pressed(_playing: Thread) -> bytes:
+        ready, _, _ = select.select([stdin], [], [], LOOK_S)
+        return os.read(stdin, 8) if ready else b""
+
+    try:
+        yield pressed
+    finally:
+        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+
+
+def _obey(player: Player, key: bytes) -> None:
+    """Do what a key stands for."""
+    if key == b" ":
+        player.paused = not player.paused
+    elif key in _ARROWS:
+        player.seek(player.position_s + _ARROWS[key])
+    elif key in _RATES:
+        player.rate *= _RATES[key]
+    elif key == b"q":
+        player.stop()
+
+
+def _line(player: Player) -> str:
+    """Return what a terminal shows meanwhile."""
+    of = "" if player.duration_s is None else f" of {player.duration_s:.1f}"
+    paused = ", paused" if player.paused else ""
+    return f"{player.position_s:.1f}{of} s, rate {player.rate:g}{paused}"

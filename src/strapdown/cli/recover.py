@@ -1,0 +1,52 @@
+"""``strapdown recover``: what a damaged recording still holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strapdown._words import counted
+from strapdown.cli._common import Force, Output, working
+from strapdown.cli._outcome import Outcome
+from strapdown.formats.recovery import recover as recovered
+
+
+def recover(
+    source: Annotated[
+        Path, typer.Argument(help="A damaged recording: .mcap, .bag, .bag.active, .db3, .ulg, ...")
+    ],
+    *,
+    output: Output,
+    force: Force = False,
+) -> Outcome:
+    """Write the whole messages of a damaged recording to a new file, and say what is lost.
+
+    From MCAP to MCAP every byte of a whole chunk stays as it is, whatever its types, and the
+    file says itself what it lost. Other formats are written as what strapdown reads of them.
+    A file that a killed 'strapdown record' left lacks its index only: nothing else is lost.
+
+    Exit code 3: something was lost.
+
+    The fields of --json: input, output, format, messages, lost_messages, lost_bytes.
+
+    Examples
+    --------
+    strapdown recover run.mcap -o whole.mcap
+
+    strapdown recover run.bag.active -o run.bag
+
+    strapdown recover flight.ulg -o flight.mcap --force
+    """
+    with working(f"recovering {source}"):
+        report = recovered(source, output, force=force)
+    data = {
+        "input": str(source),
+        "output": str(output),
+        "format": report.format,
+        "messages": report.messages,
+        "lost_messages": report.lost_messages,
+        "lost_bytes": report.lost_bytes,
+    }
+    return Outcome(data, [f"wrote {output}: {counted(report.messages, 'message')}"], report.lost)

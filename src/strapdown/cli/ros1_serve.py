@@ -1,0 +1,121 @@
+"""``strapdown ros1 serve``: simulated robots on a ROS 1 master."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from strapdown.bridges.ros1_devices import Ros1Devices
+from strapdown.cli._common import Force
+from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.cli._webots import (
+    Duration,
+    MotionName,
+    Moved,
+    Part,
+    Poses,
+    ProtoDirs,
+    Record,
+    Seed,
+    WorldName,
+    outcome,
+    recording,
+)
+from strapdown.simulation import find_motion
+from strapdown.webots.modelled import fit_sensor
+from strapdown.webots.profiles import PROFILES
+from strapdown.webots.runner import ended_by_signals
+from strapdown.webots.samples import find_world
+from strapdown.webots.staging import Dynamics
+from strapdown.webots.world import World
+
+
+def serve(
+    *,
+    world: WorldName,
+    robot: Annotated[
+        list[str] | None, typer.Option(help="A robot of the world; repeatable. Default: all.")
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="What stands before every name.")] = "",
+    synchronize: Annotated[
+        bool,
+        typer.Option(
+            "--synchronize", help="Time goes on only when a client calls robot/time_step."
+        ),
+    ] = False,
+    rate: Annotated[float, typer.Option(help="How many times as fast as the wall clock.")] = 1.0,
+    profile: Annotated[str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")] = (
+        "documented"
+    ),
+    seed: Seed = None,
+    duration: Duration = None,
+    motion: MotionName = None,
+    poses: Poses = None,
+    dynamics: Moved = Dynamics.AUTO,
+    sensor: Part = None,
+    proto_dir: ProtoDirs = None,
+    output: Record = None,
+    force: Force = False,
+) -> Outcome:
+    """Put the devices of simulated robots on the ROS 1 master of ROS_MASTER_URI.
+
+    Topics and services are those of the ROS controller of Webots: a client
+    calls /DEVICE/enable (webots_ros/set_int) with a period in ms, and the
+    topic /DEVICE/quaternion or /DEVICE/values (sensor_msgs/Imu) appears.
+    Of several robots each has its name before those of its devices.
+
+    ROS 1 has to be installed (on Debian: apt install python3-rospy
+    python3-sensor-msgs), and a master has to run. ROS 1 knows neither
+    passwords nor encryption: where the master is on this host the node
+    listens to this host only, unless ROS_IP or ROS_HOSTNAME is set.
+
+    The simulation ends with its motion, at --duration, or with Ctrl-C or
+    SIGTERM; what was recorded is kept.
+
+    Exit codes: 0 the simulation ended; 1 it failed; 130 Ctrl-C; 143 SIGTERM;
+    3 the recording was repaired.
+
+    The fields of --json: world, seed, robots, time_s, steps, record (path,
+    samples by topic), notes.
+
+    Examples
+    --------
+    strapdown ros1 serve --world imu_robot --motion circle
+
+    strapdown ros1 serve --world rover --profile R2021a --namespace rover
+
+    strapdown ros1 serve --world imu_robot --synchronize --record run.bag
+    """
+    path = find_world(world)
+    simulated = World(
+        path,
+        profile=profile,
+        seed=seed,
+        motion=None if motion is None else find_motion(motion, duration_s=duration, poses=poses),
+        dynamics=dynamics,
+        duration_s=duration,
+        proto_dirs=proto_dir or (),
+    )
+    if sensor is not None:
+        fit_sensor(simulated, sensor)
+    robots = robot or list(simulated.robots)
+    with (
+        recording(simulated, output, force=force) as written,
+        Ros1Devices(
+            simulated, robots, namespace=namespace, synchronize=synchronize, rate=rate
+        ) as devices,
+        ended_by_signals(devices.stop) as signals,
+    ):
+        for each in devices.robots:
+            typer.echo(f"robot {each.robot.name!r}: {' '.join(each.topics)}", err=True)
+        devices.run()
+    data = {
+        "world": str(path),
+        "seed": simulated.seed,
+        "robots": robots,
+        "time_s": simulated.time_s,
+        "steps": simulated.step_count,
+    }
+    view = [f"served {simulated.time_s:g} s of {path.name}, {simulated.step_count} steps"]
+    return outcome(data, view, written, code=128 + signals[0] if signals else EXIT_OK)

@@ -1,0 +1,200 @@
+"""How single messages stand in MCAP files: the form that each type is written in, and read from.
+
+=======================  ==================================  ========================
+type                     schema                              message encoding
+=======================  ==================================  ========================
+``Imu``                  ``horus/Imu``                       ``x-horus-imu``, 304 bytes
+``RosImu``               ``sensor_msgs/msg/Imu``             ``cdr``
+``Pose3D``               ``geometry_msgs/msg/PoseStamped``   ``cdr``, frame ``map``
+those of PX4             ``px4_msgs/msg/NAME``               ``cdr``
+``Odometry`` and others  ``horus/NAME``                      ``x-horus-name``, its bytes
+=======================  ==================================  ========================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown import messages
+from strapdown.messages import cdr
+from strapdown.messages._record import Record
+from strapdown.messages.cdr import Stamped, Wire
+from strapdown.messages.pose import Pose3D
+from strapdown.messages.px4_versions import decode_samples
+from strapdown.messages.ros import RosImu
+from strapdown.messages.ros_types import IMU, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.uorb import UorbMessage
+from strapdown.units import NS_PER_US
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.messages.cdr import Payload
+
+__all__ = [
+    "WORLD",
+    "McapForm",
+    "channel_encoding",
+    "channel_metadata",
+    "form_of_channel",
+    "mcap_form",
+    "schema_of",
+]
+
+WORLD: Final = "map"
+"""Frame name in the headers of poses (REP 105)."""
+_QOS: Final = """\
+- history: 1
+  depth: 10
+  reliability: 1
+  durability: 2
+  deadline: {sec: 9223372036, nsec: 854775807}
+  lifespan: {sec: 9223372036, nsec: 854775807}
+  liveliness: 1
+  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}
+  avoid_ros_namespace_conventions: false
+"""
+"""The default profile of a ROS 2 publisher: keep last 10, reliable, volatile."""
+
+
+@dataclass(frozen=True)
+class McapForm:
+    """How one type of messages stands in a file.
+
+    Parameters
+    ----------
+    msg_type : type
+        The messages here.
+    schema : str
+        Name of their type in the file.
+    encode : callable
+        From a message to its bytes.
+    decode : callable
+        And back; raises FormatError where that cannot be.
+    stamp_ns : callable
+        The stamp of a message [ns], 0 where it has none.
+    """
+
+    msg_type: type[Any]
+    schema: str
+    encode: Callable[[Any], bytes]
+    decode: Callable[[Payload], Any]
+    stamp_ns: Callable[[Any], int]
+
+    @property
+    def encoding(self) -> str:
+        """How the bytes of a message are to be understood."""
+        return channel_encoding(self.schema)
+
+
+def channel_encoding(schema: str) -> str:
+    """Return the encoding in which messages of a type are written."""
+    return Wire.CDR if schema in ROS_TYPES else "x-" + schema.lower().replace("/", "-")
+
+
+def channel_metadata(schema: str) -> dict[str, str]:
+    """Return what ROS 2 tools want to know of a channel before they play it."""
+    ros = ROS_TYPES.get(schema)
+    return {
+        "offered_qos_profiles": _QOS,
+        **({} if ros is None else {"topic_type_hash": ros.rihs01}),
+    }
+
+
+def schema_of(schema: str) -> tuple[str, bytes]:
+    """Return the encoding of a definition, and the definition; both empty for bare structures."""
+    ros = ROS_TYPES.get(schema)
+    return ("", b"") if ros is None else ("ros2msg", ros.definition.encode())
+
+
+def mcap_form(msg_type: type[Any]) -> McapForm:
+    """Return how messages of a type are written.
+
+    Raises
+    ------
+    TypeError
+        Messages of that type cannot leave the process.
+    """
+    if msg_type not in _BY_TYPE:
+        raise TypeError(
+            f"expected a type of strapdown.messages, got {msg_type.__qualname__}: its messages "
+            "cannot be written"
+        )
+    return _BY_TYPE[msg_type]
+
+
+def form_of_channel(schema: str, encoding: str) -> McapForm | None:
+    """Return how the messages of a channel are read; None where no type here is theirs.
+
+    Parameters
+    ----------
+    schema : str
+        Name of their type; ROS 1 and ROS 2 spell it differently.
+    encoding : str
+        Encoding of the messages.
+    """
+    if encoding == Wire.ROS1:
+        is_imu = schema.replace("/msg/", "/") == IMU.ros1_name
+        return replace(_BY_TYPE[RosImu], decode=RosImu.from_ros1) if is_imu else None
+    form = _BY_SCHEMA.get(schema)
+    return form if form is not None and form.encoding == encoding else None
+
+
+def _pose_to_cdr(pose: Pose3D) -> bytes:
+    values = np.concatenate([pose.position, pose.orientation])
+    return cdr.encode(Stamped(pose.timestamp_ns, WORLD, values))
+
+
+def _pose_from_cdr(data: Payload) -> Pose3D:
+    stamp_ns, _, values, _ = cdr.decode(data, 7)
+    pose = Pose3D(timestamp_ns=stamp_ns)
+    pose.position, pose.orientation = values[:3], values[3:]
+    return pose
+
+
+def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with a stamp, or without)
+    return int(getattr(message, "timestamp_ns", 0))
+
+
+def _header_stamp(message: RosImu) -> int:
+    return message.header_stamp_ns
+
+
+def _raw(kind: type[Record]) -> McapForm:
+    return McapForm(kind, f"horus/{kind.__name__}", bytes, kind.from_bytes, _own_stamp)
+
+
+def _records() -> list[type[Record]]:
+    """Return the types that no ROS type is used for."""
+    kinds = [kind for kind in vars(messages).values() if isinstance(kind, type)]
+    return [
+        kind
+        for kind in kinds
+        if issubclass(kind, Record) and not issubclass(kind, (UorbMessage, Pose3D))
+    ]
+
+
+def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
+    sampled = "timestamp_sample" in (kind.dtype.names or ())
+    stamp_us = attrgetter("timestamp_sample" if sampled else "timestamp")
+
+    def decode(data: Payload) -> UorbMessage:
+        return kind.from_record(decode_samples(kind, [data])[0].records[0])
+
+    return McapForm(
+        kind, schema, kind.to_cdr, decode, lambda message: int(stamp_us(message)) * NS_PER_US
+    )
+
+
+_FORMS: Final = (
+    McapForm(RosImu, IMU.name, RosImu.to_cdr, RosImu.from_cdr, _header_stamp),
+    McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
+    *(_raw(kind) for kind in _records()),
+    *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),
+)
+_BY_TYPE: Final = {form.msg_type: form for form in _FORMS}
+_BY_SCHEMA: Final = {form.schema: form for form in _FORMS}

@@ -1,0 +1,162 @@
+"""Damaged recordings to whole ones: everything that can be read, and an account of the rest.
+
+An MCAP file becomes an MCAP file with the bytes that it had: whole chunks as they are, topics
+and types that strapdown does not know included, with a new index and summary. A bag, a database
+or a log of another format is read in salvage and written as what strapdown reads of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import strapdown.formats as files
+from strapdown._words import counted
+from strapdown.errors import FormatError
+from strapdown.formats import mcap_reader
+from strapdown.formats._bag_copy import BagCopy
+from strapdown.formats._output import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+__all__ = ["RecoveryReport", "recover"]
+
+RECOVERED: Final = "strapdown/recovered"
+"""Name of the metadata record that says what an MCAP file lost."""
+
+
+@dataclass(frozen=True)
+class RecoveryReport:
+    """An account of a recovery.
+
+    Parameters
+    ----------
+    format : str
+        Of the damaged recording.
+    messages : int
+        Written.
+    lost_messages : int
+        Known to be lost; more may be in what could not be read.
+    lost_bytes : int
+        Bytes that could not be read.
+    damage : tuple of str
+        What is broken, one line each.
+    skipped : mapping of str to int
+        Whole messages of types that the new file cannot hold, by topic.
+    unheld : tuple of str
+        What else it cannot hold, one line each.
+    """
+
+    format: str
+    messages: int
+    lost_messages: int = 0
+    lost_bytes: int = 0
+    damage: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    unheld: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> list[str]:
+        """One line for each kind of loss."""
+        lost = []
+        if self.lost_messages:
+            lost.append(f"{counted(self.lost_messages, 'message')} damaged")
+        if self.lost_bytes:
+            lost.append(f"{counted(self.lost_bytes, 'byte')} that cannot be read")
+        lost += [
+            f"{name}: {counted(count, 'message')} of a type that is not read"
+            for name, count in self.skipped.items()
+        ]
+        return [*lost, *self.damage, *self.unheld]
+
+
+def recover(
+    source: str | PathLike[str], target: str | PathLike[str], *, force: bool = False
+) -> RecoveryReport:
+    """Write what a damaged recording still holds to a new file.
+
+    Parameters
+    ----------
+    source : path-like
+        A recording, recognised by content; a bag may have lost its index.
+    target : path-like
+        What to write; the ending names the format.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    RecoveryReport
+
+    Raises
+    ------
+    FormatError
+        Nothing can be read.
+    FileExistsError
+        The target exists, and not ``force``. Other OSError pass too.
+    """
+    source, target = Path(source), Path(target)
+    if target.exists() and target.samefile(source):
+        raise FormatError("expected another file than the input to write to", path=target)
+    head = b""
+    if source.is_file():
+        with source.open("rb") as file:
+            head = file.read(16)
+    ending = target.suffix.lower()
+    if ending == ".mcap" and mcap_reader.sniff(head, source):
+        return _recover_mcap(source, target, force=force)
+    if ending == ".bag" and head.startswith(b"#ROSBAG V2.0"):
+        return _recover_bag(source, target, force=force)
+    return _recover_series(source, target, force=force)
+
+
+def _recover_series(source: Path, target: Path, *, force: bool) -> RecoveryReport:
+    with (
+        files.open_blocks(source, on_error="salvage") as blocks,
+        files.block_writer(target, force=force) as writer,
+    ):
+        for block in blocks:
+            writer.write(block)
+        if not writer.messages:
+            raise FormatError(
+                f"expected something that {target.suffix} holds, got nothing", path=source
+            )
+    told = blocks.report
+    return RecoveryReport(
+        told.format,
+        writer.messages,
+        told.lost_messages,
+        told.lost_bytes,
+        told.damage,
+        told.skipped,
+        tuple(writer.lost),
+    )
+
+
+def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
+    from strapdown.formats._mcap_copy import McapCopy  # noqa: PLC0415 (it needs mcap)
+
+    with replacing(target, force=force) as partial, partial.open("wb") as stream:
+        scan = McapCopy(source, stream)
+        for _ in scan.batches():
+            pass
+        report = RecoveryReport(
+            "mcap", scan.messages, scan.lost_messages, scan.lost_bytes, tuple(scan.damage)
+        )
+        scan.finish((RECOVERED, {"source": source.name, "lost": "\n".join(report.lost)}))
+    return report
+
+
+def _recover_bag(source: Path, target: Path, *, force: bool) -> RecoveryReport:
+    scan = BagCopy(source)
+    scan.write(target, force=force)
+    return RecoveryReport(
+        "rosbag1",
+        scan.copied,
+        scan.lost_messages + scan.undefined,
+        scan.lost_bytes,
+        tuple(scan.damage),
+    )

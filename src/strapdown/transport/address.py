@@ -1,0 +1,235 @@
+"""Addresses of live topics, as the command line takes them: ``BACKEND:NAME[?key=value&...]``.
+
+``ipc:imu``, ``ros1:/imu/data``, ``ros2:/imu/data?rmw=zenoh&domain=3``, ``horus:imu``,
+``zenoh:imu?listen=tcp/127.0.0.1:7447``, and for short ``zenoh:tcp/10.0.0.2:7447/imu/data``,
+where the endpoint to connect to stands before the name. The keys are the options of the
+backend, and ``type``, which names the type of the messages; lists are separated by commas.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+from urllib.parse import unquote
+
+from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.messages import Imu
+from strapdown.transport.backends import BACKENDS, Backend, Zenoh, find_backend
+from strapdown.transport.topic import Topic
+from strapdown.transport.wire import MESSAGE_TYPES, message_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from threading import Event
+
+__all__ = [
+    "Address",
+    "await_type",
+    "can_find_type",
+    "find_type",
+    "is_address",
+    "open_topic",
+    "parse_address",
+]
+
+DISCOVERY_S = 1.0
+"""How long to ask who is there what a topic carries [s]."""
+LOOK_S = 0.2
+"""How often to ask again [s]."""
+
+_ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<name>.*)")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a live topic is.
+
+    Parameters
+    ----------
+    backend : Backend
+        The way its messages travel, with options.
+    name : str
+        Name of the topic.
+    msg_type : type, optional
+        Type of its messages, where the address says it.
+    """
+
+    backend: Backend
+    name: str
+    msg_type: type[Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.backend.name}:{self.name}"
+
+
+def is_address(text: str) -> bool:
+    """Whether this is the address of a live topic: a backend before a colon, and no file."""
+    prefix, colon, _ = text.partition(":")
+    return bool(colon) and prefix in {*BACKENDS, "auto"} and not Path(text).exists()
+
+
+def parse_address(text: str) -> Address:
+    """Read an address.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such backend, option or type of messages; the message gives the nearest.
+    ValueRangeError
+        The form is not ``BACKEND:NAME[?key=value&...]``, or a value is none for its key.
+
+    Examples
+    --------
+    >>> parse_address("ros2:/imu/data?domain=3&type=Imu")
+    Address(backend=Ros2(rmw='dds', domain=3, frame_id='', qos='default', connect=''), \
+name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
+    """
+    prefix, colon, rest = text.partition(":")
+    name, mark, query = rest.partition("?")
+    wrong_form = ValueRangeError(f"expected BACKEND:NAME, such as ipc:imu, got {text!r}")
+    if not colon:
+        raise wrong_form
+    backend = find_backend(prefix)
+    options = _options(text, query) if mark else {}
+    kind = options.pop("type", None)
+    if isinstance(backend, Zenoh) and (match := _ENDPOINT.fullmatch(name)):
+        name = match["name"]
+        options["connect"] = ",".join(filter(None, (match["endpoint"], options.get("connect"))))
+    if not name:
+        raise wrong_form
+    hints = get_type_hints(type(backend))
+    known = [field.name for field in dataclasses.fields(backend)]
+    for key in options:
+        if key not in known:
+            raise UnknownNameError(f"option of {backend.name}", key, [*known, "type"])
+    values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
+    return Address(
+        dataclasses.replace(backend, **values), name, message_type(kind) if kind else None
+    )
+
+
+def can_find_type(address: Address) -> bool:
+    """Whether :func:`find_type` can ask: those on the topic say there what it carries."""
+    return _finder(address) is not None
+
+
+def find_type(address: Address, timeout_s: float = DISCOVERY_S) -> type[Any] | None:
+    """Return what a topic carries, as far as who is there now can tell within ``timeout_s``.
+
+    Raises
+    ------
+    BackendMissingError
+        A package is not installed.
+    TransportError
+        Nobody answers whom the backend needs, or the topic carries what no type here can hold.
+    """
+    find = _finder(address)
+    return None if find is None else find(address.backend, address.name, timeout_s)
+
+
+def await_type(
+    address: Address, *, stop: Event, waiting: Callable[[], object]
+) -> tuple[type[Any] | None, bool]:
+    """Wait for somebody who says what a topic carries, where nothing else says it.
+
+    Parameters
+    ----------
+    address : Address
+    stop : Event
+        Ends it, within a second.
+    waiting : callable
+        Told once if nobody is there yet.
+
+    Returns
+    -------
+    kind : type or None
+        What to open it with; None where told to stop.
+    waited : bool
+        Whether nobody was there yet, so that everything retained is news.
+
+    Raises
+    ------
+    BackendMissingError, TransportError
+        As :func:`find_type`.
+    """
+    if address.msg_type is not None or not can_find_type(address):
+        return address.msg_type or _by_name(address.name), False
+    kind = find_type(address)
+    if kind is not None:
+        return kind, False
+    waiting()
+    while kind is None and not stop.wait(LOOK_S):
+        kind = find_type(address, LOOK_S)
+    return kind, True
+
+
+def open_topic(
+    address: str | Address,
+    msg_type: type[Any] | None = None,
+    *,
+    timeout_s: float = DISCOVERY_S,
+    **options: Any,  # noqa: ANN401 (those of Topic)
+) -> Topic[Any]:
+    """Open a handle on a live topic.
+
+    Parameters
+    ----------
+    address : str or Address
+    msg_type : type, optional
+        Type of the messages; by default what the address says, else what the topic carries,
+        else the type whose default topic has this name, else ``Imu``.
+    timeout_s : float
+        Longest time to find out what the topic carries [s].
+    **options
+        Those of :class:`~strapdown.transport.topic.Topic`.
+
+    Raises
+    ------
+    UnknownNameError, ValueRangeError
+        As :func:`parse_address`.
+    BackendMissingError, TransportError
+        As :class:`~strapdown.transport.topic.Topic`.
+    """
+    if isinstance(address, str):
+        address = parse_address(address)
+    kind = msg_type or address.msg_type or find_type(address, timeout_s) or _by_name(address.name)
+    return Topic(kind, name=address.name, backend=address.backend, **options)
+
+
+def _finder(address: Address) -> Callable[[Backend, str, float], type[Any] | None] | None:
+    module = address.backend.module
+    return None if module is None else getattr(import_module(module), "find_type", None)
+
+
+def _by_name(name: str) -> type[Any]:
+    """Return the type whose default topic has this name, or Imu."""
+    bare = name.removeprefix("/")
+    kinds = MESSAGE_TYPES.values()
+    return next((kind for kind in kinds if getattr(kind, "__topic_name__", None) == bare), Imu)
+
+
+def _options(text: str, query: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in query.split("&"):
+        key, equals, value = part.partition("=")
+        if not (key and equals):
+            raise ValueRangeError(f"{text}: expected key=value after '?', got {part!r}")
+        if key in options:
+            raise ValueRangeError(f"{text}: expected {key} once")
+        options[key] = unquote(value)
+    return options
+
+
+def _value(text: str, key: str, hint: object, value: str) -> str | int | tuple[str, ...]:
+    """Return an option as the type that its backend declares."""
+    if hint == tuple[str, ...]:
+        return tuple(value.split(","))
+    if hint == int | None:
+        if not value.isdecimal():
+            raise ValueRangeError(f"{text}: expected a whole number for {key}, got {value!r}")
+        return int(value)
+    return value

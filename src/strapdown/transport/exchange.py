@@ -1,0 +1,187 @@
+"""The messages of a topic as its link sees them: what comes from elsewhere, and what went out."""
+
+# ruff: noqa: SLF001 (a ring and its handles are one thing)
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from strapdown.errors import FormatError
+from strapdown.transport.link import Arrival, Channel, Link
+from strapdown.transport.slots import Handle, Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NO_LINK", "WAIT_SLICE_S", "Exchange"]
+
+WAIT_SLICE_S = 0.1  # longest sleep without a look at signals
+
+
+class _NoLink(Link):
+    """The link of a topic that stays within the process."""
+
+    name = "local"
+    active = False
+
+    def send(self, message: Arrival) -> None:
+        pass
+
+    def publishers(self) -> int:
+        return 0
+
+    def subscribers(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+NO_LINK: Final = _NoLink()
+
+
+class Exchange(Slots):
+    """The retained messages of a topic with their origins: the sink of its link.
+
+    Parameters
+    ----------
+    channel : Channel
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        super().__init__(channel.name, channel.capacity, keeps=channel.reliable)
+
+    def clear(self) -> None:
+        """Begin without messages, locks and link."""
+        super().clear()
+        self.changed = threading.Condition(self.lock)
+        self.link: Link | None = None  # to be opened
+        self.publisher = uuid4().hex
+        self.delivered = 0  # messages from elsewhere
+        self.origins: dict[int, Arrival] = {}  # of all from elsewhere, and of stamped ones
+        self.stamps = False  # whether anybody asks for the time of sending
+        self.passed = 0  # messages from here that the link has got
+        self.in_step = False  # whether these are all
+        self.out = 0  # on a reliable topic, number of the first message that it has not got
+        self.waiting = 0  # threads that wait for a message or for room
+        self.overwritten = self.lost = self.duplicates = self.out_of_order = self.malformed = 0
+
+    # What the link calls
+
+    def deliver(self, arrivals: Sequence[Arrival]) -> None:
+        """Append messages from elsewhere; on a reliable topic, wait until there is room."""
+        link, size = self.link, self.channel.form.size
+        with self.lock:
+            if self.sender is not None:
+                self.dismiss()
+            for arrival in arrivals:
+                payload = arrival.payload
+                if len(payload) != size and not self._is_decodable(payload):
+                    self.malformed += 1
+                    continue
+                if self.keeps and not (link is not None and link.waits):
+                    while self._is_full() and self.link is link:
+                        self.changed.notify_all()  # somebody may wait for those before
+                        self._sleep(WAIT_SLICE_S)
+                self.origins[self.append(payload)] = arrival
+                self.delivered += 1
+            if self.waiting:
+                self.changed.notify_all()
+
+    def lose(self, messages: int, *, overwritten: bool = False) -> None:
+        """Count messages that will not come."""
+        with self.lock:
+            if overwritten:
+                self.overwritten += messages
+            else:
+                self.lost += messages
+
+    def note(self, *, duplicates: int = 0, out_of_order: int = 0, malformed: int = 0) -> None:
+        """Count what came and was not delivered, or came late."""
+        with self.lock:
+            self.duplicates += duplicates
+            self.out_of_order += out_of_order
+            self.malformed += malformed
+
+    def retained(self) -> list[Arrival]:
+        """Return the messages sent from here that are still there."""
+        with self.lock:
+            return self._sent_since(self.tail)
+
+    # The methods below need the lock.
+
+    def _append(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (as write)
+        number = self.append(stored)
+        handle._sent += 1
+        self.in_step = False
+        if self.stamps or (self.link or NO_LINK).active:
+            now = time.time_ns()
+            seq = number - self.delivered
+            self.origins[number] = Arrival(stored, seq, self.publisher, now, now)
+        if self.waiting:
+            self.changed.notify_all()
+
+    def _turn(self) -> None:
+        super()._turn()
+        for number in [number for number in self.origins if number < self.before]:
+            del self.origins[number]
+
+    def slowest(self, sending: Handle | None) -> int:
+        """Return the number of the first message that some handle, or a reliable link, needs."""
+        needed = super().slowest(sending)
+        linked = self.keeps and self.link not in (None, NO_LINK)
+        return min(needed, self.out) if linked else needed
+
+    def _is_full(self) -> bool:
+        with self.lock:
+            return self.head - self.slowest(None) >= self.capacity
+
+    def _heed(self) -> None:
+        """Make every message come to :meth:`write` where that is needed."""
+        if self.stamps or (self.link or NO_LINK).active:
+            self.dismiss()
+
+    def _sleep(self, seconds: float) -> None:
+        self.waiting += 1
+        try:
+            self.dismiss()
+            self.changed.wait(seconds)
+        finally:
+            self.waiting -= 1
+
+    def _arrival(self, number: int) -> Arrival:
+        """Return a message with its origin."""
+        if number not in self.origins:
+            self._number_from(number)
+        return self.origins[number]
+
+    def _sent_since(self, first: int) -> list[Arrival]:
+        """Return what was sent from here, from message number ``first`` on."""
+        self._number_from(first)
+        known = [self.origins[number] for number in range(first, self.head)]
+        return [origin for origin in known if origin.publisher == self.publisher]
+
+    def _number_from(self, first: int) -> None:
+        """Note the origin, without a time, of what was sent from here while nobody asked."""
+        head = self.head
+        seq = head - self.delivered
+        for number in range(head - 1, first - 1, -1):
+            origin = self.origins.get(number)
+            if origin is None or origin.publisher == self.publisher:
+                seq -= 1
+            if origin is None:
+                self.origins[number] = Arrival(self.at(number), seq, self.publisher, 0, 0)
+
+    def _is_decodable(self, payload: bytes) -> bool:
+        form = self.channel.form
+        if form.size is not None:
+            return False  # it has another size
+        try:
+            form.decode(payload)
+        except FormatError:
+            return False
+        return True

@@ -1,0 +1,406 @@
+"""The ring behind a topic: its messages in this process, and the link to where else it is."""
+
+# ruff: noqa: SLF001 (a ring and its handles are one thing)
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from strapdown.errors import StrapdownError, TransportError
+from strapdown.transport.exchange import NO_LINK, WAIT_SLICE_S, Exchange
+from strapdown.transport.link import Arrival
+from strapdown.transport.slots import NOTHING, closed_error
+from strapdown.transport.stats import TopicStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.transport.backends import Backend
+    from strapdown.transport.link import Channel, Link
+    from strapdown.transport.slots import Handle
+
+__all__ = ["NO_LINK", "WAIT_SLICE_S", "Ring"]
+
+Taken = TypeVar("Taken")
+
+new: Final = tuple.__new__  # takes half the time of a call of the class
+
+ROOM_SLICE_S: Final = 0.001  # the same where readers do not tell that they have read
+SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
+CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
+LOOK_EVERY: Final = 64  # a handle that is behind looks at the link every so many messages
+
+
+class Ring(Exchange):
+    """The messages of one topic, and the link to where else it is.
+
+    Parameters
+    ----------
+    backend : Backend
+    channel : Channel
+    linked : callable
+        Called once there is a link.
+    """
+
+    def __init__(self, backend: Backend, channel: Channel, linked: Callable[[], None]) -> None:
+        self.backend = backend
+        self.linked = linked
+        super().__init__(channel)
+
+    def clear(self) -> None:
+        """Begin without messages, locks and link."""
+        super().clear()
+        self.joining, self.outgoing, self.intake = (threading.RLock() for _ in range(3))
+        self.failure: StrapdownError | None = None  # of handing on what was sent
+        self.leading = False  # whether a thread waits in the link
+
+    # Who is there
+
+    def join(self) -> Link:
+        """Return the link; it is opened if that has not happened."""
+        link = self.link
+        if link is not None:
+            return link
+        with self.joining:
+            if self.link is None:
+                if self.channel.form.can_leave:
+                    link = self.backend.open_link(self.channel, self)
+                with self.lock:
+                    self.link = link or NO_LINK
+                    self._heed()
+                if link is not None:
+                    self.linked()
+                    if self.keeps:
+                        threading.Thread(target=self._hand_on, args=[link], daemon=True).start()
+            return self.link or NO_LINK
+
+    def enter(self, handle: Handle, history: int | None) -> None:
+        """Let a handle read, from ``history`` messages back."""
+        with self.lock:
+            retained = min(self.head, self.capacity)
+            back = retained if history is None else min(history, retained)
+            handle._ring = self
+            handle._start(self.head - back, (self.overwritten, self.lost))
+            self.handles.add(handle)
+
+    def leave(self, handle: Handle) -> None:
+        """Forget a handle, and wake whoever waits on it."""
+        with self.lock:
+            self.dismiss()
+            handle._ring, handle._segment = None, NOTHING
+            self.handles.discard(handle)
+            self.changed.notify_all()
+            link = self.link if self.leading else None
+        if link is not None:
+            link.wake()
+
+    def shut(self) -> None:
+        """Close the link, once a reliable topic has handed on what was sent."""
+        with self.lock:
+            link = self.link
+            if link is None or link is NO_LINK:
+                return
+            end = time.monotonic() + SEND_WAIT_S
+            while self.keeps and self.out < self.head and time.monotonic() < end:
+                if self.failure is not None:
+                    break
+                self._sleep(WAIT_SLICE_S)
+            unsent = self.head - self.out if self.keeps else 0
+            self.link = NO_LINK
+            end = time.monotonic() + CLOSE_WAIT_S
+            self.changed.notify_all()
+            if self.leading:
+                link.wake()
+            while self.leading and time.monotonic() < end:
+                self._sleep(WAIT_SLICE_S)
+        with ExitStack() as held:
+            for lock in (self.outgoing, self.intake, self.joining):
+                if lock.acquire(timeout=max(0.0, end - time.monotonic())):
+                    held.callback(lock.release)
+            link.close()
+        if unsent:
+            raise TransportError(
+                f"topic {self.name!r}: closed with {unsent} messages that nobody took; "
+                "wait for subscribers before closing"
+            ) from self.failure
+
+    def tend(self) -> None:
+        """Do what a link must have done now and then."""
+        with self.joining:
+            link = self.link
+            if link is None or link is NO_LINK:
+                return
+            link.tend()
+        with self.lock:
+            listened = any(handle._listens for handle in self.handles)
+            self._heed()
+        if listened:
+            self.poll()
+        if link.active and not self.keeps:
+            self._pass_on(link)
+
+    # Sending
+
+    def write(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (in the form of the topic)
+        """Append a message, and make the handle the sender if nobody wants to hear of the next."""
+        if self.keeps:
+            if not self.write_if_room(handle, stored, SEND_WAIT_S):
+                raise TransportError(
+                    f"topic {self.name!r}: no room within {SEND_WAIT_S} s among "
+                    f"{self.capacity} messages; some subscriber does not receive"
+                )
+            return
+        link = self.link or self.join()
+        with self.outgoing:  # nobody else appends what is sent here
+            if link.active:
+                if not self.in_step:
+                    self._pass_on(link)
+                now = time.time_ns()
+                message = new(Arrival, (stored, self.passed, self.publisher, now, now))
+                link.send(message)  # first of all, since somebody waits
+                self.passed += 1
+                with self.lock:
+                    self.origins[self.append(stored)] = message
+                    handle._sent += 1
+                    if self.waiting:
+                        self.changed.notify_all()
+            else:
+                with self.lock:
+                    self.dismiss()
+                    self._append(handle, stored)
+                    if not (self.waiting or self.leading or self.stamps):
+                        self.appoint(handle)
+        if self.leading:
+            link.wake()
+
+    def write_if_room(self, handle: Handle, stored: Any, timeout: float) -> bool:  # noqa: ANN401 (as write)
+        """Append a message once nobody still needs the one that gives way."""
+        link = self.join()
+        end = time.monotonic() + timeout
+        slice_s = WAIT_SLICE_S if self.keeps else ROOM_SLICE_S
+        while True:
+            with self.outgoing:
+                with self.lock:
+                    self.dismiss()
+                    if self.failure is not None:
+                        raise self.failure
+                    has_room = self.head - self.slowest(handle) < self.capacity
+                    if has_room:
+                        self._append(handle, stored)
+                    leading = self.leading
+                if has_room and link.active and not self.keeps:
+                    self._pass_on(link)
+            if has_room:
+                break
+            remaining = end - time.monotonic()
+            if remaining <= 0.0:
+                return False
+            with self.lock:
+                if self.head - self.slowest(handle) >= self.capacity:
+                    self._sleep(min(remaining, slice_s))
+                if handle._ring is not self:
+                    raise closed_error(self.name)
+        if leading:
+            link.wake()
+        return True
+
+    def _pass_on(self, link: Link) -> None:
+        """Give the link what it has not got, in order."""
+        with self.outgoing:
+            with self.lock:
+                if self.link is not link:
+                    return
+                self.dismiss()
+                head, sent = self.head, self.head - self.delivered
+                if sent == self.passed:
+                    self.in_step = True
+                    return
+                batch = self._sent_since(max(0, head - 1))  # that is all in most cases
+                if len(batch) != sent - self.passed:
+                    batch = self._sent_since(self.tail)
+                    batch = [message for message in batch if message.seq >= self.passed]
+                self.passed, self.in_step = sent, True
+            for message in batch:
+                link.send(message)
+
+    def _hand_on(self, link: Link) -> None:
+        """Give the link of a reliable topic one message after the other; it may wait."""
+        try:
+            while True:
+                with self.lock:
+                    while self.link is link and self.out == self.head:
+                        self._sleep(WAIT_SLICE_S)
+                    if self.link is not link:
+                        return
+                    message = self._arrival(self.out)
+                if message.publisher == self.publisher:
+                    link.send(message)
+                with self.lock:
+                    self.out += 1
+                    self.changed.notify_all()
+        except StrapdownError as error:
+            with self.lock:
+                self.failure = error
+                self.changed.notify_all()
+
+    # Receiving
+
+    def read(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
+        """Take the next message, or None after ``timeout`` seconds."""
+        return self._read(handle, timeout, self._take)
+
+    def read_with_origin(self, handle: Handle, timeout: float | None) -> tuple[Any, Arrival] | None:
+        """Take the next message and its origin, or None after ``timeout`` seconds."""
+        with self.lock:
+            self.stamps = True  # from now on it is noted when messages are sent
+            self._heed()
+        return self._read(handle, timeout, self._take_with_origin)
+
+    def _read(
+        self, handle: Handle, timeout: float | None, take: Callable[[Handle], Taken | None]
+    ) -> Taken | None:
+        link = self.link or self.join()
+        looks = handle._segment is not NOTHING or handle._cursor % LOOK_EVERY == 0
+        if looks and link.waits:
+            self.poll()
+        taken = take(handle)
+        if taken is None and link.waits and not looks:
+            self.poll()
+            taken = take(handle)
+        if taken is not None or timeout == 0.0:
+            return taken
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while taken is None and (remaining := end - time.monotonic()) > 0.0:
+            self.wait(handle, min(remaining, WAIT_SLICE_S))
+            taken = take(handle)
+        return taken
+
+    def _take(self, handle: Handle) -> Any:  # noqa: ANN401 (as write)
+        if handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
+            try:
+                stored = handle._segment[handle._index]
+            except IndexError:
+                stored = None
+            if stored is not None:
+                handle._index += 1
+                return stored
+        with self.lock:
+            number = self.listen(handle)
+            stored = None
+            if number < self.head:
+                stored = self.at(number)
+                handle._cursor += 1
+                if self.keeps and self.waiting:
+                    self.changed.notify_all()
+            self.catch_up(handle)
+            return stored
+
+    def _take_with_origin(self, handle: Handle) -> tuple[Any, Arrival] | None:
+        with self.lock:
+            number = self.listen(handle)
+            if number < self.head:
+                return self._take(handle), self._arrival(number)
+            return None
+
+    def drain(self, handle: Handle, limit: int | None) -> list[Any]:
+        """Take what is there, at most ``limit`` messages."""
+        self.poll()
+        with self.lock:
+            start = self.listen(handle)
+            stop = self.head if limit is None else min(self.head, start + limit)
+            handle._cursor = stop
+            if self.waiting:
+                self.changed.notify_all()
+            stored = self.between(start, stop)
+            self.catch_up(handle)
+            return stored
+
+    def wait(self, handle: Handle, seconds: float) -> None:
+        """Sleep until there may be a message for a handle, or it is closed."""
+        link = self.link or self.join()
+        with self.lock:
+            if handle._ring is not self:
+                raise closed_error(self.name)
+            self.waiting += 1
+            try:
+                self.dismiss()
+                if self.position(handle) < self.head:
+                    return
+                if self.leading or not link.waits or self.link is not link:
+                    self.changed.wait(seconds)
+                    return
+                self.leading = True
+            finally:
+                self.waiting -= 1
+        try:
+            link.wait(seconds)
+            self.poll()
+        finally:
+            self.leading = False
+            if self.waiting:  # one of them goes on in the link
+                with self.lock:
+                    self.changed.notify_all()
+
+    def poll(self) -> None:
+        """Take in what has arrived, if no thread of the link does."""
+        link = self.link or self.join()
+        if not link.waits or (self.keeps and self._is_full()):
+            return
+        with self.intake:
+            if self.link is link:
+                link.poll()
+
+    # What is known
+
+    def latest(self) -> Any:  # noqa: ANN401 (whatever was stored)
+        """Return the newest message, or None."""
+        self.poll()
+        with self.lock:
+            head = self.head
+            return self.at(head - 1) if head else None
+
+    def pending(self, handle: Handle) -> int:
+        """Count the messages that a handle can receive now."""
+        self.poll()
+        with self.lock:
+            return self.head - max(self.position(handle), self.tail)
+
+    def stats(self, handle: Handle, *, settled: bool = True) -> TopicStats:
+        """Count everything at one instant, with the losses that nothing has told yet or without."""
+        link = self.join()
+        if settled:
+            link.settle()
+        elsewhere = link.publishers(), link.subscribers()
+        with self.lock:
+            self.dismiss()
+            position = self.position(handle)
+            lapped = max(0, self.tail - position)
+            overwritten, lost = handle._past
+            overwritten = self.overwritten - overwritten + handle._lost + lapped
+            return TopicStats(
+                sent=handle._sent,
+                received=position - handle._first - handle._lost,
+                lost_overwritten=overwritten if handle._listens else 0,
+                lost_transport=self.lost - lost if handle._listens else 0,
+                duplicates=self.duplicates,
+                out_of_order=self.out_of_order,
+                malformed=self.malformed,
+                publishers=sum(each._sent > 0 for each in self.handles) + elsewhere[0],
+                subscribers=sum(each._listens for each in self.handles) + elsewhere[1],
+            )
+
+    def is_sent_to(self, handle: Handle) -> bool:
+        """Whether anybody but this handle has sent."""
+        with self.lock:
+            here = any(each is not handle and self.sent_by(each) for each in self.handles)
+        return here or self.join().publishers() > 0
+
+    def is_heard(self, handle: Handle) -> bool:
+        """Whether anybody but this handle receives."""
+        with self.lock:
+            here = any(each is not handle and each._listens for each in self.handles)
+        return here or self.join().subscribers() > 0

@@ -1,0 +1,98 @@
+"""Topics between hosts, by zenoh.
+
+One end listens at an endpoint, others connect to it; nothing is looked for by multicast, and
+nothing listens that was not asked to. Two processes that only connect to a third do not hear
+each other: let one of them listen, or put a zenoh router in between.
+
+Keys begin with ``strapdown/v1/``, then come the type and the name of the topic:
+
+===============================  ====================================================
+below the topic                  holds
+===============================  ====================================================
+(itself)                         messages in their wire form, with an :mod:`attachment
+                                 <strapdown.transport.zenoh.attachment>`
+``@lv/p/GID``, ``@lv/s/GID``     liveliness of a process that publishes, or listens
+``@wm/GID``                      of a publisher: answers which numbers it has sent, and what
+                                 it retains
+``@in/GID``                      of a listener: takes the farewell of a publisher, and answers
+                                 once all that was sent before has come in
+===============================  ====================================================
+
+Messages that are missing are found by their numbers. What was lost at the end of a flood shows
+no gap, so who listens asks each publisher that falls silent how far it has come.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from strapdown.errors import BackendMissingError
+
+if TYPE_CHECKING:
+    from strapdown.transport.backends import Zenoh
+    from strapdown.transport.link import Channel, Link, Sink
+    from strapdown.transport.zenoh._session import Endpoints
+
+__all__ = ["find_type", "open_link"]
+
+
+def open_link(backend: Zenoh, channel: Channel, sink: Sink) -> Link | None:
+    """Join a topic; None where no endpoint is given, which reaches nobody.
+
+    Raises
+    ------
+    BackendMissingError
+        zenoh is not installed.
+    FileNotFoundError
+        There is no such file of settings.
+    TransportError
+        zenoh refuses an endpoint or the settings; or others use the topic with another type.
+    """
+    endpoints = _endpoints(backend)
+    if endpoints is None:
+        return None
+    from strapdown.transport.zenoh.link import ZenohLink  # noqa: PLC0415 (imports zenoh)
+
+    return ZenohLink(endpoints, channel, sink)
+
+
+def find_type(backend: Zenoh, name: str, timeout_s: float) -> type[Any] | None:
+    """Return the type of messages with which others use a topic, as soon as one is seen.
+
+    Raises
+    ------
+    BackendMissingError, FileNotFoundError, TransportError
+        As :func:`open_link`.
+    """
+    endpoints = _endpoints(backend)
+    if endpoints is None:
+        return None
+    from strapdown.transport.zenoh.link import type_in_use  # noqa: PLC0415 (imports zenoh)
+
+    return type_in_use(endpoints, name, timeout_s)
+
+
+def _endpoints(backend: Zenoh) -> Endpoints | None:
+    """Return where to connect and listen, by the environment if nothing is given, or None."""
+    need_zenoh()
+    from strapdown.transport.zenoh._session import Endpoints  # noqa: PLC0415 (imports zenoh)
+
+    if backend.connect or backend.listen or backend.config:
+        return Endpoints(backend.connect, backend.listen, backend.config)
+    connect = _from_environment("STRAPDOWN_ZENOH_CONNECT")
+    listen = _from_environment("STRAPDOWN_ZENOH_LISTEN")
+    return Endpoints(connect, listen) if connect or listen else None
+
+
+def need_zenoh() -> None:
+    """Raise BackendMissingError where zenoh is not installed."""
+    try:
+        import_module("zenoh")
+    except ImportError:
+        raise BackendMissingError("zenoh backend", extra="network") from None
+
+
+def _from_environment(name: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in os.environ.get(name, "").split(","))))

@@ -1,0 +1,392 @@
+"""One topic over zenoh."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import struct
+import time
+from contextlib import suppress
+from functools import partial
+from logging import getLogger
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import zenoh
+from zenoh.handlers import Callback
+
+from strapdown.errors import FormatError, TransportError
+from strapdown.transport.link import Arrival, Link
+from strapdown.transport.wire import MESSAGE_TYPES
+from strapdown.transport.zenoh import attachment
+from strapdown.transport.zenoh._session import CLOSING_S, join, leave, look, message_of, within
+from strapdown.transport.zenoh._source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.transport.link import Channel, Sink
+    from strapdown.transport.zenoh._session import Declared, Endpoints
+
+__all__ = ["ZenohLink", "type_in_use"]
+
+Item = TypeVar("Item")
+_log = getLogger(__name__)
+
+IDLE_S: Final = 1.0
+"""A publisher that is silent for so long is asked how far it has come."""
+ANSWER_S: Final = 2.0
+"""How long an answer may take."""
+SETTLING_S: Final = 0.5
+ASKING_S: Final = 0.1
+"""After so long a question is put again, since it may have been dropped."""
+PATIENCE_S: Final = 5.0
+"""How long who leaves a reliable topic waits for listeners that have not got everything."""
+REMEMBERED_S: Final = 600.0
+"""How long the numbers of a publisher that left are kept, in case it comes back."""
+
+_MARK: Final = struct.Struct("<QQ")
+_LENGTH: Final = struct.Struct("<I")
+
+
+class ZenohLink(Link):
+    """The connection of one topic.
+
+    Parameters
+    ----------
+    endpoints : Endpoints
+    channel : Channel
+    sink : Sink
+
+    Raises
+    ------
+    FileNotFoundError, TransportError
+        As :func:`strapdown.transport.zenoh.open_link`.
+    """
+
+    name = "zenoh"
+    is_network = True
+
+    def __init__(self, endpoints: Endpoints, channel: Channel, sink: Sink) -> None:
+        self._endpoints = endpoints
+        self._channel = channel
+        self._sink = sink
+        self._key = f"strapdown/v1/{channel.form.name}/{channel.name}"
+        self._gid = secrets.token_bytes(attachment.GID_SIZE)
+        self._process = os.getpid()
+        self._end = 0  # the number after the last that was sent
+        self._publisher: zenoh.Publisher | None = None
+        self._sources: dict[str, Source] = {}
+        self._listeners: set[str] = set()
+        self._other_types: set[str] = set()
+        self._declared: list[Declared] = []
+        self._chores: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._session = join(endpoints)
+        Thread(target=self._work, name=f"zenoh {channel.name}", daemon=True).start()
+        try:
+            self._open()
+        except (zenoh.ZError, TransportError):
+            self._chores.put(None)
+            leave(endpoints)
+            raise
+
+    def send(self, message: Arrival) -> None:
+        """Publish a message, from the first one on as a publisher that others see."""
+        try:
+            publisher = self._publisher or self._publish()
+            publisher.put(
+                message.payload,
+                attachment=attachment.pack(message.seq, message.sent_ns, self._gid),
+            )
+        except zenoh.ZError as error:
+            raise TransportError(
+                f"topic {self._channel.name!r}: zenoh cannot send: {message_of(error)}"
+            ) from error
+        self._end = message.seq + 1
+
+    def tend(self) -> None:
+        """Ask those who fell silent, and those whose earlier messages are missing."""
+        now = time.monotonic()
+        for gid, source in list(self._sources.items()):
+            is_idle = source.asked_at < source.heard_at < now - IDLE_S
+            is_open = source.is_present and (is_idle or source.needs_history)
+            if (is_open or source.holds) and now - source.asked_at > IDLE_S:
+                self._ask(gid, source)
+            elif not source.is_present and now - source.heard_at > REMEMBERED_S:
+                del self._sources[gid]
+
+    def settle(self) -> None:
+        """Ask every publisher how far it has come, and wait for the answers."""
+        end = time.monotonic() + SETTLING_S
+        unsettled = {gid: item for gid, item in list(self._sources.items()) if item.is_present}
+        while unsettled and time.monotonic() < end:
+            answers = {gid: self._ask(gid, source) for gid, source in unsettled.items()}
+            again = time.monotonic() + ASKING_S
+            for answer in answers.values():
+                answer.wait(max(0.0, again - time.monotonic()))
+            unsettled = {
+                gid: source
+                for gid, source in unsettled.items()
+                if not (answers[gid].is_set() or source.is_busy)  # there is no room for messages
+            }
+
+    def publishers(self) -> int:
+        """Count the processes elsewhere that have sent, once their earlier messages came."""
+        sources = list(self._sources.values())
+        return sum(source.is_present and not source.needs_history for source in sources)
+
+    def subscribers(self) -> int:
+        """Count the processes elsewhere that have the topic open."""
+        return len(self._listeners)
+
+    def close(self) -> None:
+        """Say how far we have come, and leave."""
+        if self._process != os.getpid():  # a child: zenoh's threads stayed with the parent
+            return
+        patience = PATIENCE_S if self._channel.reliable else CLOSING_S
+        within(patience, partial(self._leave, patience))
+        self._chores.put(None)
+        leave(self._endpoints)
+
+    def _open(self) -> None:
+        others = _types(self._session, self._channel.name) - {self._channel.form.name}
+        if others:
+            raise TransportError(self._clash(min(others)))
+        alive = self._session.liveliness()
+        self._declared += [
+            self._session.declare_subscriber(
+                self._key,
+                Callback(self._on_message, indirect=False),
+                allowed_origin=zenoh.Locality.REMOTE,
+            ),
+            self._session.declare_queryable(
+                f"{self._key}/@in/{self._gid.hex()}",
+                Callback(self._on_farewell, indirect=False),
+                allowed_origin=zenoh.Locality.REMOTE,
+            ),
+            alive.declare_token(self._token("s")),
+            alive.declare_subscriber(
+                _tokens(self._channel.name),
+                self._later(self._see),
+                history=True,
+            ),
+        ]
+
+    def _publish(self) -> zenoh.Publisher:
+        control = zenoh.CongestionControl
+        self._declared += [
+            self._session.declare_queryable(
+                f"{self._key}/@wm/{self._gid.hex()}",
+                self._later(self._answer),
+                allowed_origin=zenoh.Locality.REMOTE,
+            ),
+            self._session.liveliness().declare_token(self._token("p")),
+        ]
+        self._publisher = self._session.declare_publisher(
+            self._key,
+            congestion_control=control.BLOCK if self._channel.reliable else control.DROP,
+            allowed_destination=zenoh.Locality.REMOTE,
+        )
+        self._declared.append(self._publisher)
+        return self._publisher
+
+    def _leave(self, patience: float) -> None:
+        if self._publisher is not None:
+            self._say_farewell(patience)
+        for declared in reversed(self._declared):
+            declared.undeclare()
+
+    def _say_farewell(self, patience: float) -> None:
+        """Tell every listener how far we have come, and wait until they have it all."""
+        over = Event()
+        self._session.get(
+            f"{self._key}/@in/*",
+            Callback(_ignore, over.set, indirect=False),
+            target=zenoh.QueryTarget.ALL,
+            payload=self._gid + self._mark(),
+            timeout=patience,
+            congestion_control=zenoh.CongestionControl.BLOCK,
+            allowed_destination=zenoh.Locality.REMOTE,
+        )
+        over.wait(patience)
+
+    def _token(self, kind: str) -> str:
+        return f"{self._key}/@lv/{kind}/{self._gid.hex()}"
+
+    def _clash(self, other: str) -> str:
+        return (
+            f"topic {self._channel.name!r} carries {other} elsewhere, got "
+            f"{self._channel.form.name}: give this topic another name"
+        )
+
+    def _mark(self) -> bytes:
+        """Return the oldest number retained, and the one after the last sent."""
+        retained = self._sink.retained()
+        end = self._end
+        return _MARK.pack(min([end, *(arrival.seq for arrival in retained[:1])]), end)
+
+    def _source(self, gid: str) -> Source:
+        source = self._sources.get(gid)
+        if source is None:
+            source = self._sources.setdefault(gid, Source(self._sink, self._channel.capacity))
+        return source
+
+    def _ask(self, gid: str, source: Source, *, patiently: bool = False) -> Event:
+        """Ask a publisher how far it has come; the event is set with its answer.
+
+        Unless ``patiently`` the question and its answer are dropped where the way is full.
+        """
+        answered = Event()
+        source.asked_at = time.monotonic()
+        control = zenoh.CongestionControl
+
+        def take(reply: zenoh.Reply) -> None:
+            if reply.ok is not None:
+                self._learn(gid, reply.ok.payload.to_bytes())
+                answered.set()
+
+        with suppress(zenoh.ZError):  # as if nobody answered
+            self._session.get(
+                f"{self._key}/@wm/{gid}" + ("?history" if source.needs_history else ""),
+                Callback(take, source.give_up, indirect=False),
+                timeout=ANSWER_S,
+                congestion_control=control.BLOCK if patiently else control.DROP,
+                allowed_destination=zenoh.Locality.REMOTE,
+            )
+        return answered
+
+    # What follows is called by the thread of zenoh that reads the network, so that messages,
+    # farewells and answers of one publisher come in the order of sending.
+
+    def _on_message(self, sample: zenoh.Sample) -> None:
+        try:
+            label = attachment.parse(sample.attachment.to_bytes() if sample.attachment else b"")
+        except FormatError as error:
+            self._warn_malformed(error)
+            return
+        gid = label.gid.hex()
+        self._source(gid).take(
+            Arrival(sample.payload.to_bytes(), label.seq, gid, label.sent_ns, time.time_ns())
+        )
+
+    def _on_farewell(self, query: zenoh.Query) -> None:
+        data = query.payload.to_bytes() if query.payload else b""
+        gid = data[: attachment.GID_SIZE].hex()
+        self._learn(gid, data[attachment.GID_SIZE :])
+        self._chores.put(partial(self._reply, query, "in", b""))
+
+    def _learn(self, gid: str, answer: bytes) -> None:
+        try:
+            first, end, history = _read_answer(answer, gid)
+        except FormatError as error:
+            self._warn_malformed(error)
+            return
+        self._source(gid).learn(first, end, history)
+
+    def _warn_malformed(self, error: FormatError) -> None:
+        self._sink.note(malformed=1)
+        _log.debug("topic %r: %s", self._channel.name, error)
+
+    # What follows may wait, and is left to a thread of our own; those that zenoh would start
+    # keep the interpreter from ending.
+
+    def _later(self, action: Callable[[Item], None]) -> Callback[Item]:
+        return Callback(lambda item: self._chores.put(partial(action, item)), indirect=False)
+
+    def _work(self) -> None:
+        while (chore := self._chores.get()) is not None:
+            chore()
+            del chore  # a question is over once nobody has it
+
+    def _answer(self, query: zenoh.Query) -> None:
+        answer = [self._mark()]
+        if "history" in str(query.parameters):
+            end = _MARK.unpack(answer[0])[1]
+            for arrival in self._sink.retained():
+                if arrival.seq < end:
+                    answer += (
+                        attachment.pack(arrival.seq, arrival.sent_ns, self._gid),
+                        _LENGTH.pack(len(arrival.payload)),
+                        arrival.payload,
+                    )
+        self._reply(query, "wm", b"".join(answer))
+
+    def _reply(self, query: zenoh.Query, kind: str, answer: bytes) -> None:
+        with suppress(zenoh.ZError):  # who asked is gone
+            query.reply(f"{self._key}/@{kind}/{self._gid.hex()}", answer)
+
+    def _see(self, sample: zenoh.Sample) -> None:
+        of_type, kind, gid = _read_token(str(sample.key_expr))
+        is_present = sample.kind == zenoh.SampleKind.PUT
+        if of_type != self._channel.form.name:
+            if is_present and of_type not in self._other_types:
+                self._other_types.add(of_type)
+                _log.warning("%s", self._clash(of_type))
+            return
+        if gid == self._gid.hex():
+            return
+        if kind == "s":
+            (self._listeners.add if is_present else self._listeners.discard)(gid)
+        elif kind == "p":
+            source = self._source(gid)
+            source.is_present = is_present
+            if not is_present:
+                source.pause()
+            elif source.needs_history:
+                self._ask(gid, source, patiently=True)
+
+
+def _ignore(_: zenoh.Reply) -> None:
+    """Do nothing."""
+
+
+def type_in_use(endpoints: Endpoints, name: str, timeout_s: float) -> type[Any] | None:
+    """Return the type of messages with which others use a topic, as soon as one is seen."""
+
+    def find(session: zenoh.Session) -> type[Any] | None:
+        known = _types(session, name) & MESSAGE_TYPES.keys()
+        return MESSAGE_TYPES[min(known)] if known else None
+
+    return look(endpoints, find, timeout_s)
+
+
+def _types(session: zenoh.Session, name: str) -> set[str]:
+    replies = session.liveliness().get(_tokens(name), timeout=1.0)
+    return {_read_token(str(reply.ok.key_expr))[0] for reply in replies if reply.ok is not None}
+
+
+def _tokens(name: str) -> str:
+    """Return the keys of all tokens of a topic, whatever its type."""
+    return f"strapdown/v1/*/{name}/@lv/*/*"
+
+
+def _read_token(key: str) -> tuple[str, str, str]:
+    """Return type, kind and gid of a liveliness token."""
+    parts = key.split("/")
+    return parts[2], parts[-2], parts[-1]
+
+
+def _read_answer(data: bytes, gid: str) -> tuple[int, int, list[Arrival]]:
+    """Read what a publisher says of itself: first, end and what it retains."""
+    try:
+        first, end = cast("tuple[int, int]", _MARK.unpack_from(data))
+        history: list[Arrival] = []
+        now, offset = time.time_ns(), _MARK.size
+        while offset < len(data):
+            label = attachment.parse(data[offset : offset + attachment.SIZE])
+            offset += attachment.SIZE
+            (length,) = _LENGTH.unpack_from(data, offset)
+            offset += _LENGTH.size
+            payload = data[offset : offset + length]
+            if len(payload) < length or label.gid.hex() != gid:
+                raise FormatError("expected whole messages of one publisher")
+            history.append(Arrival(payload, label.seq, gid, label.sent_ns, now))
+            offset += length
+    except struct.error:
+        raise FormatError(
+            f"expected two numbers and messages from a publisher, got {len(data)} bytes"
+        ) from None
+    if first > end:
+        raise FormatError(f"expected numbers that ascend, got {first} and {end}")
+    return first, end, history

@@ -1,0 +1,190 @@
+"""Backends that one suite holds to the same promises, and the other process of its tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from socket import socket
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from strapdown.transport import Horus, Ipc, Local, Ros1, Ros2, Zenoh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.transport import Backend
+
+
+@dataclass(frozen=True)
+class Row:
+    """A backend under test.
+
+    ``ways`` gives what this process opens and what the other one does, ``module`` is the package
+    without which the row is skipped. The rest says which promises the backend can give at all.
+    """
+
+    name: str
+    ways: Callable[[], tuple[Backend, Backend]]
+    module: str | None = None
+    leaves: bool = True  # the process
+    replays: bool = True  # what is retained, to late joiners in another process
+    reliable: bool = True
+    numbers: bool = True  # messages, so that a restart and losses are seen
+    checks_type: bool = True  # of messages, between processes
+    forks: bool = True
+    is_slow: bool = False  # to find its peers
+    any_name: bool = True  # also names that ROS does not allow
+    nests: bool = True  # a topic "a" beside a topic "a/b"
+
+
+def same(backend: Backend) -> Callable[[], tuple[Backend, Backend]]:
+    """Open the same at both ends."""
+    return lambda: (backend, backend)
+
+
+def zenoh_peers() -> tuple[Backend, Backend]:
+    """Listen here, connect there."""
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        endpoint = f"tcp/127.0.0.1:{probe.getsockname()[1]}"
+    return Zenoh(listen=(endpoint,)), Zenoh(connect=(endpoint,))
+
+
+ROS_DOMAIN = 10 + os.getpid() % 90  # the ports of higher ones are those that the system gives away
+
+# One row for each backend; its owner knows what it can do.
+BACKEND_ROWS = [
+    Row("local", same(Local()), leaves=False),
+    Row("ipc", same(Ipc()), module="iceoryx2"),
+    Row(
+        "horus",
+        same(Horus()),
+        module="horus",
+        reliable=False,
+        numbers=False,
+        nests=False,
+        is_slow=True,
+    ),
+    Row("zenoh", zenoh_peers, module="zenoh", forks=False, is_slow=True),
+    Row(
+        "ros2",
+        same(Ros2(domain=ROS_DOMAIN)),
+        "cyclonedds",
+        replays=False,
+        forks=False,
+        any_name=False,
+        is_slow=True,
+    ),
+]
+
+if os.environ.get("STRAPDOWN_ROS1_GRAPH"):  # test_ros1 starts the suite once more, with a master
+    BACKEND_ROWS[:] = [Row("ros1", same(Ros1()), replays=False, forks=False, any_name=False)]
+
+
+def pytest_generate_tests(metafunc) -> None:
+    """Run what asks for ``row`` on each backend, or on each that leaves the process."""
+    if "row" in metafunc.fixturenames:
+        between = "elsewhere" in metafunc.fixturenames
+        rows = [
+            pytest.param(row, id=row.name, marks=[pytest.mark.slow] * row.is_slow)
+            for row in BACKEND_ROWS
+            if row.leaves or not between
+        ]
+        metafunc.parametrize("row", rows, indirect=True)
+
+
+@pytest.fixture
+def row(request, need_peer) -> Row:
+    """A backend."""
+    row = request.param
+    there = row.module is None or find_spec(row.module)
+    need_peer(row.name, there, "pip install 'strapdown[network,horus]'")
+    return row
+
+
+@pytest.fixture
+def ways(row) -> tuple[Backend, Backend]:
+    """What this process opens, and what the other one does."""
+    return row.ways()
+
+
+@pytest.fixture
+def elsewhere(ways) -> str:
+    """What the other process opens, as the argument of a script."""
+    return repr(ways[1])
+
+
+@pytest.fixture
+def topic_name() -> str:
+    """A name that no other test has, in whatever process."""
+    return f"t{os.getpid()}_{uuid4().hex[:8]}"
+
+
+PRELUDE = """
+import json, os, signal, sys, threading, time
+from strapdown.messages import Imu, Pose3D
+from strapdown.transport import *
+
+def say(*values):
+    print(json.dumps(values), flush=True)
+
+def hear():
+    return json.loads(sys.stdin.readline())
+
+def imu(number):
+    return Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, timestamp_ns=number)
+"""
+
+
+class Peer:
+    """Another process, which runs a script and talks in lines of JSON."""
+
+    def __init__(self, script: str, *arguments: object) -> None:
+        command = [sys.executable, "-c", PRELUDE + script, *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+
+    def say(self, value: object) -> None:
+        """Send one line."""
+        self.process.stdin.write(json.dumps(value) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> list:
+        """Wait for one line."""
+        line = self.process.stdout.readline()
+        assert line, f"the other process ended with {self.process.wait(10)}"
+        return json.loads(line)
+
+    def end(self) -> int:
+        """Wait until the process has ended by itself."""
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.wait(10)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def peer():
+    """Start another process with a script; it is ended with the test."""
+    with ExitStack() as ended:
+
+        def start(script: str, *arguments: object) -> Peer:
+            other = Peer(script, *arguments)
+            ended.callback(other.kill)
+            return other
+
+        yield start

@@ -1,0 +1,239 @@
+"""Processes on a topic that are killed at any moment: peers go on, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("transport")
+
+KILLS = 100
+
+ROOTED = """
+import random, signal, threading
+from pathlib import Path
+from strapdown.transport.ipc import _node
+_node.ROOT = root = Path(sys.argv[1])
+random.seed(7)
+
+def files():
+    '''All that the topic has in the file system, but for the 16 bytes that number processes.'''
+    places = [*root.rglob("*"), *Path("/dev/shm").glob(root.name + "_*")]
+    return sorted(str(path) for path in places if path.is_file() or path.is_socket()
+                  if not path.name.endswith(".global_mgmt"))
+
+def held():
+    '''Descriptors and threads of this process, and files.'''
+    return len(os.listdir("/proc/self/fd")), threading.active_count(), len(files())
+
+def await_true(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+def kill(child):
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
+KILLED_PUBLISHERS = """
+def publish():
+    topic = Topic(Imu, name="imu", backend="ipc")
+    for number in range(1_000_000):
+        topic.send(imu(number))
+        time.sleep(0.0005)
+
+nursery_read, nursery_write = os.pipe()
+nursery = os.fork()  # before this process has a topic
+if nursery == 0:
+    for _ in range(int(sys.argv[2])):
+        child = os.fork()
+        if child == 0:
+            publish()
+        os.read(nursery_read, 1)  # its first message has come
+        time.sleep(random.random() * 0.01)
+        kill(child)
+    os._exit(0)
+
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    next_seq, gaps, waits, before = {}, 0, [0.0], None
+    last = time.monotonic()
+    while True:
+        got = topic.recv_with_info(0.2)
+        if got is None:
+            if os.waitpid(nursery, os.WNOHANG)[0]:
+                break
+            continue
+        info = got[1]
+        if info.publisher not in next_seq:
+            os.write(nursery_write, b"x")
+            waits.append(time.monotonic() - last)
+            if len(next_seq) == 10:
+                before = held()
+        last = time.monotonic()
+        gaps += info.seq != next_seq.get(info.publisher, 0)
+        next_seq[info.publisher] = info.seq + 1
+    stats = topic.stats()
+    gone = await_true(lambda: topic.pub_count() == 0)
+    await_true(lambda: all(now <= then for now, then in zip(held(), before)))
+    after = held()
+    say(len(next_seq), gaps, stats.received + stats.lost_overwritten, sum(next_seq.values()),
+        sorted(waits)[-3], gone, before, after)
+say(await_true(lambda: not files()), files())
+"""
+
+KILLED_SUBSCRIBERS = """
+def subscribe(ready):
+    topic = Topic(Imu, name="imu", backend="ipc")
+    topic.recv(20.0)
+    os.write(ready, b"x")
+    while True:
+        topic.recv(1.0)
+
+read, write = os.pipe()
+nursery = os.fork()
+if nursery == 0:
+    for _ in range(int(sys.argv[2])):
+        child = os.fork()
+        if child == 0:
+            subscribe(write)
+        os.read(read, 1)
+        time.sleep(random.random() * 0.01)
+        kill(child)
+    os._exit(0)
+
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    slowest, sent, before = [0.0], 0, None
+    while not os.waitpid(nursery, os.WNOHANG)[0]:
+        start = time.perf_counter()
+        topic.send(imu(sent))
+        slowest.append(time.perf_counter() - start)
+        sent += 1
+        if sent == 500:
+            before = held()
+        time.sleep(0.0005)
+    gone = await_true(lambda: topic._ring.link.subscribers() == 0)
+    await_true(lambda: all(now <= then for now, then in zip(held(), before)))
+    say(sorted(slowest)[-3], gone, before, held())
+say(await_true(lambda: not files()), files())
+"""
+
+KILLED_AT_ONCE = """
+begun = time.monotonic()
+for count in range(int(sys.argv[2])):
+    child = os.fork()
+    if child == 0:
+        topic = Topic(Imu, name="imu", backend="ipc")
+        topic.send(imu(0))
+        topic.recv(1.0)
+        os._exit(0)
+    time.sleep(random.random() * 0.012)
+    kill(child)
+start = time.monotonic()
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    topic.send(imu(1))
+    say(topic.recv().timestamp_ns, time.monotonic() - start)
+"""
+
+UNFINISHED = """
+topic = Topic(Imu, name="imu", backend="ipc")
+services = list(root.glob("services/*.service"))
+topic.close()
+for path in services:
+    path.touch(0o600)  # as the library leaves it when who creates it is killed
+start = time.monotonic()
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    say(len(services), topic.send(imu(1)), time.monotonic() - start)
+"""
+
+DEAD_OF_ANOTHER_TYPE = """
+child = os.fork()
+if child == 0:
+    topic = Topic(Pose3D, name="imu", backend="ipc")
+    topic.send(Pose3D.identity())
+    os.kill(os.getpid(), signal.SIGKILL)
+os.waitpid(child, 0)
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    say(topic.send(imu(1)))
+"""
+
+KILLED_WHILE_RELIABLE = """
+ready_read, ready_write = os.pipe()
+child = os.fork()
+if child == 0:
+    topic = Topic(Imu, 8, name="imu", backend="ipc", reliability="reliable")
+    topic.recv(20.0)
+    os.write(ready_write, b"x")
+    time.sleep(60.0)
+with Topic(Imu, 8, name="imu", backend="ipc", reliability="reliable") as topic:
+    topic.wait_for_subscriber(20.0)
+    topic.send(imu(0))
+    os.read(ready_read, 1)
+    number, start = 1, time.monotonic()
+    while topic.send_blocking(imu(number), 0.3):
+        number += 1
+    full = number
+    kill(child)
+    start = time.monotonic()
+    say(full, topic.send_blocking(imu(number), 20.0), time.monotonic() - start)
+"""
+
+
+@pytest.fixture
+def root():
+    """A place that no other process uses."""
+    root = Path(f"/tmp/strapdown-t{os.getpid()}-{uuid4().hex[:8]}")  # noqa: S108 (as the package)
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+    for path in Path("/dev/shm").glob(f"{root.name}_*"):  # noqa: S108 (as the package)
+        path.unlink()
+
+
+@pytest.mark.slow
+def test_a_hundred_killed_publishers_cost_nothing_and_leave_nothing(peer, root):
+    other = peer(ROOTED + KILLED_PUBLISHERS, root, KILLS)
+    publishers, gaps, accounted, sent, wait_s, gone, before, after = other.hear()
+    assert (publishers, gaps, gone) == (KILLS, 0, True)
+    assert accounted == sent  # by the publishers' own numbers
+    assert wait_s < 5.0
+    assert all(now <= then for now, then in zip(after, before, strict=True))
+    assert other.hear() == [True, []]
+
+
+@pytest.mark.slow
+def test_a_hundred_killed_subscribers_never_hold_the_publisher_and_leave_nothing(peer, root):
+    other = peer(ROOTED + KILLED_SUBSCRIBERS, root, KILLS)
+    slowest_s, gone, before, after = other.hear()
+    assert slowest_s < 0.5
+    assert gone
+    assert all(now <= then for now, then in zip(after, before, strict=True))
+    assert other.hear() == [True, []]
+
+
+@pytest.mark.slow
+def test_a_topic_opens_after_processes_were_killed_while_they_opened_it(peer, root):
+    got, took_s = peer(ROOTED + KILLED_AT_ONCE, root, KILLS).hear()
+    assert got == 1
+    assert took_s < 10.0
+
+
+def test_a_service_that_was_never_finished_does_not_block_its_name(peer, root):
+    count, sent, took_s = peer(ROOTED + UNFINISHED, root).hear()
+    assert (count, sent) == (2, True)
+    assert took_s < 15.0
+
+
+def test_a_dead_process_does_not_keep_a_name_for_its_type(peer, root):
+    assert peer(ROOTED + DEAD_OF_ANOTHER_TYPE, root).hear() == [True]
+
+
+def test_a_reliable_sender_goes_on_when_the_reader_that_blocks_it_is_killed(peer, root):
+    full, sent, took_s = peer(ROOTED + KILLED_WHILE_RELIABLE, root).hear()
+    assert 8 <= full <= 40
+    assert sent
+    assert took_s < 10.0
