@@ -29,7 +29,7 @@ Taken = TypeVar("Taken")
 
 new: Final = tuple.__new__  # takes half the time of a call of the class
 
-ROOM_SLICE_S: Final = 0.001  # the same where readers do not tell that they have read
+ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not tell
 SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
 CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
 LOOK_EVERY: Final = 64  # a handle that is behind looks at the link every so many messages
@@ -322,28 +322,30 @@ class Ring(Exchange):
     def wait(self, handle: Handle, seconds: float) -> None:
         """Sleep until there may be a message for a handle, or it is closed."""
         link = self.link or self.join()
-        with self.lock:
-            if handle._ring is not self:
-                raise closed_error(self.name)
-            self.waiting += 1
-            try:
-                self.dismiss()
-                if self.position(handle) < self.head:
-                    return
-                if self.leading or not link.waits or self.link is not link:
-                    self.changed.wait(seconds)
-                    return
-                self.leading = True
-            finally:
-                self.waiting -= 1
+        leads = False
         try:
+            with self.lock:
+                if handle._ring is not self:
+                    raise closed_error(self.name)
+                self.waiting += 1
+                try:
+                    self.dismiss()
+                    if self.position(handle) < self.head:
+                        return
+                    if self.leading or not link.waits or self.link is not link:
+                        self.changed.wait(seconds)
+                        return
+                    leads = self.leading = True
+                finally:
+                    self.waiting -= 1
             link.wait(seconds)
             self.poll()
         finally:
-            self.leading = False
-            if self.waiting:  # one of them goes on in the link
-                with self.lock:
-                    self.changed.notify_all()
+            if leads:
+                self.leading = False
+                if self.waiting:  # one of them goes on in the link
+                    with self.lock:
+                        self.changed.notify_all()
 
     def poll(self) -> None:
         """Take in what has arrived, if no thread of the link does."""

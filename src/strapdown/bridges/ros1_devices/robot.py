@@ -215,9 +215,9 @@ class _Sensor:
         if period == 0:
             self.close()
         else:
-            self.periods.add(period)
             if self._publisher is None:
                 self._publisher = RawPublisher(self._node, self.topic, IMU)
+            self.periods.add(period)
         self._device.enable(min(self.periods, default=0))
         return True
 

@@ -94,7 +94,8 @@ def leave() -> None:
 
 def _clean() -> None:
     if _node.try_cleanup_dead_nodes().cleanups:
-        sweep(ROOT, config())
+        with suppress(iox.NodeListFailure, OSError):  # another process is doing the same
+            sweep(ROOT, config())
 
 
 def clean(*, at_once: bool = False) -> None:

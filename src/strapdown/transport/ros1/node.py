@@ -177,10 +177,16 @@ class RawPublisher:
     ros : RosType
     waits : bool
         Whether sending waits for slow subscribers, instead of dropping what is oldest for them.
+
+    Raises
+    ------
+    TransportError
+        The master does not answer, or ROS 1 has no such message.
     """
 
     def __init__(self, node: Node, topic: str, ros: RosType, *, waits: bool = False) -> None:
         self._node = node
+        node.master.ask("getPid")  # rospy would wait for it without end
         self._publisher = node.rospy.Publisher(
             topic, node.raw(ros), tcp_nodelay=True, queue_size=QUEUE, headers={node.MARK: node.name}
         )
