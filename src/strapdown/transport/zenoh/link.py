@@ -24,7 +24,7 @@ from strapdown.transport.zenoh._session import CLOSING_S, join, leave, look, mes
 from strapdown.transport.zenoh._source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from strapdown.transport.link import Channel, Sink
     from strapdown.transport.zenoh._session import Declared, Endpoints
@@ -46,6 +46,13 @@ PATIENCE_S: Final = 5.0
 REMEMBERED_S: Final = 600.0
 """How long the numbers of a publisher that left are kept, in case it comes back."""
 
+_QUESTION: Final[Mapping[str, Any]] = {
+    "target": zenoh.QueryTarget.ALL,
+    "congestion_control": zenoh.CongestionControl.DROP,
+    "allowed_destination": zenoh.Locality.REMOTE,
+}
+"""Questions and their answers wait for nobody; they are put again. One that waits for a peer which
+takes nothing in would hold up zenoh in the whole process."""
 _MARK: Final = struct.Struct("<QQ")
 _LENGTH: Final = struct.Struct("<I")
 
@@ -199,17 +206,23 @@ class ZenohLink(Link):
 
     def _say_farewell(self, patience: float) -> None:
         """Tell every listener how far we have come, and wait until they have it all."""
-        over = Event()
-        self._session.get(
-            f"{self._key}/@in/*",
-            Callback(_ignore, over.set, indirect=False),
-            target=zenoh.QueryTarget.ALL,
-            payload=self._gid + self._mark(),
-            timeout=patience,
-            congestion_control=zenoh.CongestionControl.BLOCK,
-            allowed_destination=zenoh.Locality.REMOTE,
-        )
-        over.wait(patience)
+        end = time.monotonic() + patience
+        confirmed: set[str] = set()
+
+        def take(reply: zenoh.Reply) -> None:
+            if reply.ok is not None:
+                confirmed.add(str(reply.ok.key_expr).rpartition("/")[2])
+
+        while self._listeners - confirmed and time.monotonic() < end:
+            over = Event()
+            self._session.get(
+                f"{self._key}/@in/*",
+                Callback(take, over.set, indirect=False),
+                payload=self._gid + self._mark(),
+                timeout=patience,
+                **_QUESTION,
+            )
+            over.wait(ASKING_S)
 
     def _token(self, kind: str) -> str:
         return f"{self._key}/@lv/{kind}/{self._gid.hex()}"
@@ -232,14 +245,10 @@ class ZenohLink(Link):
             source = self._sources.setdefault(gid, Source(self._sink, self._channel.capacity))
         return source
 
-    def _ask(self, gid: str, source: Source, *, patiently: bool = False) -> Event:
-        """Ask a publisher how far it has come; the event is set with its answer.
-
-        Unless ``patiently`` the question and its answer are dropped where the way is full.
-        """
+    def _ask(self, gid: str, source: Source) -> Event:
+        """Ask a publisher how far it has come; the event is set with its answer."""
         answered = Event()
         source.asked_at = time.monotonic()
-        control = zenoh.CongestionControl
 
         def take(reply: zenoh.Reply) -> None:
             if reply.ok is not None:
@@ -251,8 +260,7 @@ class ZenohLink(Link):
                 f"{self._key}/@wm/{gid}" + ("?history" if source.needs_history else ""),
                 Callback(take, source.give_up, indirect=False),
                 timeout=ANSWER_S,
-                congestion_control=control.BLOCK if patiently else control.DROP,
-                allowed_destination=zenoh.Locality.REMOTE,
+                **_QUESTION,
             )
         return answered
 
@@ -334,11 +342,7 @@ class ZenohLink(Link):
             if not is_present:
                 source.pause()
             elif source.needs_history:
-                self._ask(gid, source, patiently=True)
-
-
-def _ignore(_: zenoh.Reply) -> None:
-    """Do nothing."""
+                self._ask(gid, source)
 
 
 def type_in_use(endpoints: Endpoints, name: str, timeout_s: float) -> type[Any] | None:
