@@ -278,9 +278,11 @@ def test_another_type_on_a_name_is_refused_naming_both(node, backend, name):
         f"@ros2_lv/{DOMAIN}/aac3178e146ba6f1fc6e6a4085e77f21/0/10/MP/%/%/talker/{mangled}/"
         f"{TYPE}/{HASH}/::,10:,:,:,,"
     )
-    time.sleep(0.3)
-    with pytest.raises(TransportError, match=r"PoseStamped_, others use it for .*Imu_"):
-        Topic(Pose3D, name=name, backend=backend)
+    with Topic(Imu, name=f"{name}/other", backend=backend) as before:
+        before.recv()
+        time.sleep(0.5)  # until the session has met the node
+        with pytest.raises(TransportError, match=r"PoseStamped_, others use it for .*Imu_"):
+            Topic(Pose3D, name=name, backend=backend)
     token.undeclare()
 
 

@@ -584,6 +584,7 @@ def test_a_hundred_killed_peers_leave_nothing_behind(endpoint, name, child):
         assert [topic.recv(timeout=1.0).timestamp_ns for _ in range(5)] == list(range(5))
 
 
+@pytest.mark.slow
 def test_a_publisher_never_waits_for_a_subscriber_that_is_stopped(endpoint, name, child):
     listener = (
         CHILD.format(reliability="sensor")

@@ -1,1 +1,1 @@
-"""Doors for other programs: the wire protocol of Webots controllers, and MAVLink."""
+"""Doors for other programs, and what joins topics, files and estimators to live systems."""

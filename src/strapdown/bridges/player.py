@@ -10,9 +10,9 @@ from threading import Condition
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from strapdown._words import counted
+from strapdown.bridges.recorder import Refused
 from strapdown.bridges.relay import steps_between
-from strapdown.errors import FormatError, ValueRangeError
+from strapdown.errors import StrapdownError, TransportError, ValueRangeError
 from strapdown.formats.playback import MessageFile
 from strapdown.units import NS_PER_S
 
@@ -45,7 +45,7 @@ class PlayReport:
     passes : int
         How often the end was reached.
     lost : tuple of str
-        What is damaged in the recording, one line each.
+        What is damaged in the recording, or was refused by a topic, one line each.
     """
 
     messages: Mapping[str, int] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Player:
         start_s: float = 0.0,
         topics: Iterable[str] | None = None,
     ) -> None:
-        if not start_s >= 0.0:
+        if not 0.0 <= start_s < math.inf:
             raise ValueRangeError(f"expected a start of 0 s or more, got {start_s}")
         self._rate = _checked_rate(rate)
         self._file = MessageFile(path, topics=topics)
@@ -118,23 +118,24 @@ class Player:
         self._ways: dict[tuple[str, type[Any]], _Way] = {}
         self._sent: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
-        self._malformed: Counter[str] = Counter()
+        self._refused: dict[str, Refused] = {}
         self._passes = 0
         self._changed = Condition()
         self._stopped = self._paused = False
         self._seek_s: float | None = None
+        self._start_ns: int | None = None
         self._now_ns = self._anchor_ns = 0
         self._anchor_s = 0.0
 
     @property
     def position_s(self) -> float:
         """Where playing is [s after the first message]."""
-        return max(0.0, (self._now_ns - (self._file.start_ns or 0)) / NS_PER_S)
+        return max(0.0, (self._now_ns - (self._start_ns or 0)) / NS_PER_S)
 
     @property
     def duration_s(self) -> float | None:
-        """Length of the recording [s], where the file says so."""
-        start_ns, end_ns = self._file.start_ns, self._file.end_ns
+        """Length of the recording [s], once it plays and where the file says so."""
+        start_ns, end_ns = self._start_ns, self._file.end_ns
         return None if start_ns is None or end_ns is None else (end_ns - start_ns) / NS_PER_S
 
     @property
@@ -191,6 +192,7 @@ class Player:
             It cannot be read.
         """
         from_s = self._start_s
+        self._start_ns = self._file.start_ns
         while True:
             if self._pass(from_s) is _Next.STOP:
                 break
@@ -198,23 +200,20 @@ class Player:
                 from_s, self._seek_s = self._seek_s, None
                 continue
             self._passes += 1
-            if not self._loop or self._file.start_ns is None:
+            if not self._loop or self._start_ns is None:
                 break
             from_s = 0.0
         return self.report()
 
     def report(self) -> PlayReport:
         """Return the account until now."""
-        lost = [
-            *self._file.lost,
-            *(f"{name}: {counted(n, 'message')} malformed" for name, n in self._malformed.items()),
-        ]
+        lost = [*self._file.lost, *(each.line(name) for name, each in [*self._refused.items()])]
         skipped = self._file.skipped + self._skipped
         return PlayReport(dict(self._sent), dict(skipped), self._passes, tuple(lost))
 
     def _pass(self, from_s: float) -> _Next | None:
         """Play once from a place to the end; return why it ended before."""
-        from_ns = (self._file.start_ns or 0) + round(from_s * NS_PER_S)
+        from_ns = (self._start_ns or 0) + round(from_s * NS_PER_S)
         with self._changed:
             self._now_ns = from_ns
             self._anchor(from_ns)
@@ -261,12 +260,13 @@ class Player:
             content = form.decode(message.payload)
             for convert in converters:
                 content = content if content is None else convert(content)
-        except (FormatError, ValueRangeError, OverflowError):
-            self._malformed[topic] += 1
-            return
-        if content is not None:
-            handle.send(content)
-            self._sent[topic] += 1
+            if content is not None:
+                handle.send(content)
+                self._sent[topic] += 1
+        except TransportError:
+            raise
+        except (StrapdownError, OverflowError) as error:  # of this message, not of the others
+            self._refused.setdefault(topic, Refused(str(error))).count += 1
 
     def _anchor(self, t_ns: int) -> None:
         """Count time from now, and from there in the recording."""

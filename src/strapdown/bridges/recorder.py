@@ -110,8 +110,7 @@ class Recorder:
     ) -> None:
         self._forms: dict[str, _Channel] = {}
         self._taken: Counter[str] = Counter()
-        self._refused: dict[str, _Refused] = {}
-        self._failed: dict[str, str] = {}
+        self._refused: dict[str, Refused] = {}
         self._followed: list[_Followed] = []
         self._left = count
         self._lock = Lock()
@@ -220,8 +219,8 @@ class Recorder:
         """
         name = name or topic.name
         self.add(name, topic.msg_type)
-        followed = _Followed(name, topic, Thread(target=self._receive, args=(name, topic)))
-        followed.thread.daemon = True
+        followed = _Followed(name, topic)
+        followed.thread = Thread(target=self._receive, args=(followed,), daemon=True)
         self._followed.append(followed)
         followed.thread.start()
 
@@ -289,18 +288,19 @@ class Recorder:
     ) -> None:
         self.close()
 
-    def _receive(self, name: str, topic: Topic[Any]) -> None:
+    def _receive(self, followed: _Followed) -> None:
         """Receive until the end, and then what waits."""
+        name, topic = followed.name, followed.topic
         try:
             while not self._stopping.is_set():
                 self._take(name, topic, LOOK_S)
             until = time.monotonic() + DRAIN_S
             while self._take(name, topic, 0.0) and time.monotonic() < until:
                 pass
-        except TransportError as error:
-            self._failed[name] = str(error)
         except RecordError:
             return  # close() says it
+        except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to: it is counted)
+            followed.error = error
 
     def _take(self, name: str, topic: Topic[Any], timeout_s: float) -> bool:
         """Receive and write one message; the topic retains the next ones as long as it can."""
@@ -313,7 +313,7 @@ class Recorder:
 
     def _refuse(self, name: str, error: Exception) -> bool:
         with self._lock:
-            self._refused.setdefault(name, _Refused(str(error))).count += 1
+            self._refused.setdefault(name, Refused(str(error))).count += 1
         return False
 
     def _losses(self) -> list[str]:
@@ -321,11 +321,8 @@ class Recorder:
         lost = []
         if dropped := self._file.dropped:
             lost.append(f"{counted(dropped, 'message')} dropped: the disk is too slow")
-        for name, refused in self._refused.items():
-            lost.append(f"{name}: {counted(refused.count, 'message')} refused: {refused.why}")
-        for name, why in self._failed.items():
-            lost.append(f"{name}: ended early: {why}")
-        for followed in self._followed:
+        lost += [each.line(name) for name, each in list(self._refused.items())]
+        for followed in list(self._followed):
             lost += followed.losses()
         return lost
 
@@ -336,22 +333,33 @@ class _Channel(NamedTuple):
 
 
 @dataclass
-class _Refused:
+class Refused:
+    """Messages of one topic that could not be written, or sent, and why the first could not."""
+
     why: str
     count: int = 0
 
+    def line(self, name: str) -> str:
+        """Return what a report says."""
+        return f"{name}: {counted(self.count, 'message')} refused: {self.why}"
 
-class _Followed(NamedTuple):
+
+@dataclass
+class _Followed:
     name: str
     topic: Topic[Any]
-    thread: Thread
+    thread: Thread = field(init=False)
+    error: Exception | None = None
 
     def losses(self) -> list[str]:
         """Say what the topic lost before it came here."""
-        stats = self.topic.stats()
-        ways = {
-            "overwritten before they were received": stats.lost_overwritten,
-            "lost on the way": stats.lost_transport,
-            "malformed": stats.malformed,
-        }
-        return [f"{self.name}: {counted(n, 'message')} {way}" for way, n in ways.items() if n]
+        ways: dict[str, int] = {}
+        try:
+            stats = self.topic.stats()
+            ways["overwritten before they were received"] = stats.lost_overwritten
+            ways["lost on the way"] = stats.lost_transport
+            ways["malformed"] = stats.malformed
+        except TransportError as error:  # the handle was closed
+            self.error = self.error or error
+        lost = [f"{self.name}: {counted(n, 'message')} {way}" for way, n in ways.items() if n]
+        return [*lost, f"{self.name}: ended early: {self.error}"] if self.error else lost

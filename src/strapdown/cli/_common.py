@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 import typer
 
 import strapdown.formats as files
+from strapdown._words import printable
+from strapdown.cli._outcome import is_watched
 from strapdown.errors import FormatError
 from strapdown.formats._output import check_ending, refuse
 
@@ -148,24 +149,26 @@ def frames_of(result: ImuSeries | Trajectory) -> str:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], object] | None]:
     """Hand out a function that takes the fraction done; None where no terminal watches."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.markup import escape  # noqa: PLC0415 (as above)
     from rich.progress import Progress  # noqa: PLC0415 (as above)
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1.0)
+        task = progress.add_task(escape(printable(what)), total=1.0)
         yield lambda done: progress.update(task, completed=done)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal that something is going on, and what."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.text import Text  # noqa: PLC0415 (as above)
 
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(Text(printable(what))):
         yield

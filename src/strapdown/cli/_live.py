@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import signal
-import sys
 from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING
 
 import typer
 
+from strapdown._words import counted
+from strapdown.cli._outcome import EXIT_INTERRUPTED, EXIT_OK, is_watched
 from strapdown.webots.runner import ended_by_signals
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "exit_code",
+    "losses",
     "parse_bytes",
     "parse_split",
     "positive",
+    "seconds",
     "showing",
     "stopped_by_signals",
 ]
@@ -76,6 +79,13 @@ def positive(value: float | None, option: str) -> float:
     return value
 
 
+def seconds(value: float, option: str) -> float:
+    """Return seconds; raise unless they are finite, and 0 or more."""
+    if not 0.0 <= value < math.inf:
+        raise typer.BadParameter(f"expected 0 or more, got {value}", param_hint=option)
+    return value
+
+
 @contextmanager
 def stopped_by_signals() -> Iterator[tuple[Event, list[int]]]:
     """Hand out what the first Ctrl-C or SIGTERM sets, and the signals that came."""
@@ -86,16 +96,27 @@ def stopped_by_signals() -> Iterator[tuple[Event, list[int]]]:
 
 def exit_code(signals: Sequence[int]) -> int:
     """Return what a live verb ends with: Ctrl-C is 130, SIGTERM an orderly end."""
-    return 128 + signal.SIGINT if signal.SIGINT in signals else 0
+    return EXIT_INTERRUPTED if signal.SIGINT in signals else EXIT_OK
+
+
+def losses(lost: int, malformed: int) -> list[str]:
+    """Return a line for what did not come on a topic, and one for what came as no message."""
+    lines = []
+    if lost:
+        lines.append(f"{counted(lost, 'message')} gave way, or did not arrive")
+    if malformed:
+        lines.append(f"{counted(malformed, 'message')} could not be read")
+    return lines
 
 
 @contextmanager
 def showing() -> Iterator[Callable[[str], object]]:
     """Hand out a function that shows a line on a terminal, in the place of the line before."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield lambda _line: None
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.text import Text  # noqa: PLC0415 (as above)
 
     with Console(stderr=True).status("") as status:
-        yield lambda line: status.update(line.replace("[", r"\["))
+        yield lambda line: status.update(Text(line))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "run"]
+__all__ = ["Outcome", "is_watched", "run", "say"]
 
 WIDTH = 200
 
@@ -55,8 +55,32 @@ class Outcome:
     aside: bool = False
 
 
+@dataclass
+class _Manner:
+    """How the verb that runs was told to speak; its threads look here, too."""
+
+    quiet: bool = False
+    json: bool = False
+
+
+_manner = _Manner()
+
+
+def say(line: str) -> None:
+    """Tell on standard error what happens, unless the verb was told to be quiet."""
+    if not _manner.quiet:
+        with suppress(OSError):  # nobody reads any more
+            _tell(line)
+
+
+def is_watched() -> bool:
+    """Whether a terminal is there to show progress on, and it is wanted."""
+    return not (_manner.quiet or _manner.json) and sys.stderr.isatty()
+
+
 def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
     """Run a verb, print its outcome or its error, and return the exit code."""
+    _manner.quiet, _manner.json = quiet, json
     try:
         outcome = verb()
         code = outcome.code
@@ -74,7 +98,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
     except KeyboardInterrupt:
         return _fail("interrupted", EXIT_INTERRUPTED, as_json=json)
     for line in outcome.lost:
-        _say(f"lost: {line}")
+        _tell(f"lost: {line}")
     return code
 
 
@@ -83,11 +107,11 @@ def _fail(line: str, code: int, *, as_json: bool) -> int:
     with suppress(OSError):  # where standard output itself is what failed
         if as_json:
             _print_json({"exit": code, "error": printable(line)})
-    _say(f"strapdown: {line}")
+    _tell(f"strapdown: {line}")
     return code
 
 
-def _say(line: str) -> None:
+def _tell(line: str) -> None:
     sys.stderr.write(printable(line) + "\n")
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strapdown._words import counted, printable
 from strapdown.bridges.relay import Relay, RelayReport
-from strapdown.cli._live import exit_code, positive, showing, stopped_by_signals
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._live import exit_code, losses, positive, showing, stopped_by_signals
+from strapdown.cli._outcome import Outcome, is_watched, say
 from strapdown.messages import Imu, RosImu
 from strapdown.transport.address import await_type, open_topic, parse_address
+from strapdown.transport.backends import Ros1, Ros2
+from strapdown.transport.ros2 import domain_of
 
 if TYPE_CHECKING:
-    from strapdown.transport.address import Address
+    from threading import Event
 
-ROS = ("ros1", "ros2")
+    from strapdown.transport.address import Address
+    from strapdown.transport.backends import Backend
 
 
 def bridge(
@@ -56,32 +58,21 @@ def bridge(
     """
     limit_s = positive(duration, "'--duration'")
     ends = parse_address(source), _named(parse_address(target), frame_id)
-    if len({(end.backend, end.name.removeprefix("/")) for end in ends}) == 1:
+    if _place(ends[0]) == _place(ends[1]):
         raise typer.BadParameter(f"expected two topics, got {printable(source)} twice")
+    names, report, seconds = [], RelayReport(), 0.0
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
-        show = stack.enter_context(showing())
-        kind, waited = await_type(
-            ends[0], stop=stop, waiting=lambda: _say(f"waiting for {ends[0]}")
-        )
-        if kind is None:
-            return Outcome({"received": 0, "sent": 0}, ["nothing came"], (), exit_code(signals))
-        kinds = _types(kind, *ends)
-        history = None if waited else 0
-        receiver = stack.enter_context(open_topic(ends[0], kinds[0], history=history))
-        sender = stack.enter_context(open_topic(ends[1], kinds[1]))
-        relay = Relay(receiver, sender, frame_id=frame_id)
-        names = [each.__name__ for each in kinds]
-        _say(f"passing on {ends[0]} ({names[0]}) to {ends[1]} ({names[1]})")
-        began = time.monotonic()
-        report = relay.run(
-            stop,
-            duration=limit_s,
-            progress=(lambda now: show(_line(now, time.monotonic() - began)))
-            if sys.stderr.isatty()
-            else None,
-        )
-        seconds = time.monotonic() - began
+        kind, waited = await_type(ends[0], stop=stop, waiting=lambda: say(f"waiting for {ends[0]}"))
+        if kind is not None:
+            kinds = _types(kind, *ends)
+            names = [each.__name__ for each in kinds]
+            history = None if waited else 0
+            receiver = stack.enter_context(open_topic(ends[0], kinds[0], history=history))
+            sender = stack.enter_context(open_topic(ends[1], kinds[1]))
+            relay = Relay(receiver, sender, frame_id=frame_id)
+            say(f"passing on {ends[0]} ({names[0]}) to {ends[1]} ({names[1]})")
+            report, seconds = _run(relay, stop, limit_s)
     data = {
         "source": source,
         "target": target,
@@ -100,23 +91,45 @@ def bridge(
     return Outcome(data, [_line(report, seconds), *notes], _losses(report), exit_code(signals))
 
 
+def _run(relay: Relay, stop: Event, limit_s: float) -> tuple[RelayReport, float]:
+    """Pass messages on; return the account, and how long it took [s]."""
+    began = time.monotonic()
+    with showing() as show:
+        report = relay.run(
+            stop,
+            duration=limit_s,
+            progress=(lambda now: show(_line(now, time.monotonic() - began)))
+            if is_watched()
+            else None,
+        )
+    return report, time.monotonic() - began
+
+
 def _named(target: Address, frame_id: str) -> Address:
     """Return a target whose backend names this frame, where there is one to name."""
-    fields = {field.name for field in dataclasses.fields(target.backend)}
-    if not frame_id or "frame_id" not in fields:
-        if frame_id and target.msg_type is not RosImu:
-            raise typer.BadParameter(
-                f"it works for {', '.join(ROS)} and RosImu, got {target}",
-                param_hint="'--frame-id'",
-            )
-        return target
-    backend = dataclasses.replace(target.backend, frame_id=frame_id)  # type: ignore[call-arg]  # it has the field
-    return dataclasses.replace(target, backend=backend)
+    if frame_id and isinstance(target.backend, Ros1 | Ros2):
+        return replace(target, backend=replace(target.backend, frame_id=frame_id))
+    if frame_id and target.msg_type is not RosImu:
+        raise typer.BadParameter(
+            f"it works for ros1, ros2 and RosImu, got {printable(str(target))}",
+            param_hint="'--frame-id'",
+        )
+    return target
+
+
+def _place(end: Address) -> tuple[Backend, str]:
+    """Return what tells one topic from another: not what headers say, nor how it is sent."""
+    backend = end.backend
+    if isinstance(backend, Ros2):
+        backend = Ros2(backend.rmw, domain_of(backend), connect=backend.connect)
+    elif isinstance(backend, Ros1):
+        backend = Ros1()
+    return backend, end.name.removeprefix("/")
 
 
 def _types(kind: type, source: Address, target: Address) -> tuple[type, type]:
     """Return what is received and what is sent."""
-    both_ros = source.backend.name in ROS and target.backend.name in ROS
+    both_ros = all(isinstance(end.backend, Ros1 | Ros2) for end in (source, target))
     if both_ros and source.msg_type is None and kind is Imu:
         kind = RosImu  # which holds the header, too
     return kind, target.msg_type or kind
@@ -129,15 +142,7 @@ def _line(report: RelayReport, seconds: float) -> str:
 
 
 def _losses(report: RelayReport) -> list[str]:
-    lost = []
-    if report.lost:
-        lost.append(f"{counted(report.lost, 'message')} gave way, or did not arrive")
-    if report.malformed:
-        lost.append(f"{counted(report.malformed, 'message')} could not be read")
+    lost = losses(report.lost, report.malformed)
     if report.refused:
         lost.append(f"{counted(report.refused, 'message')} could not be sent: {report.problem}")
     return lost
-
-
-def _say(line: str) -> None:
-    typer.echo(printable(line), err=True)

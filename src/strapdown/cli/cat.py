@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import strapdown.formats as files
-from strapdown._words import counted, printable
+from strapdown._words import counted
 from strapdown.cli._common import read_losses
-from strapdown.cli._live import exit_code, stopped_by_signals
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._live import exit_code, losses, stopped_by_signals
+from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._rows import Layout, RowWriter, message_fields, recorded_rows
 from strapdown.errors import UnknownNameError
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
@@ -119,9 +119,7 @@ def _live(
         kind, waited = address.msg_type, False
         if follow or count is not None:
             kind, waited = await_type(
-                address,
-                stop=stop,
-                waiting=lambda: typer.echo(f"waiting for {printable(str(address))}", err=True),
+                address, stop=stop, waiting=lambda: say(f"waiting for {address}")
             )
             if kind is None:
                 return [], exit_code(signals)
@@ -135,13 +133,11 @@ def _live(
             if out.rows == count:
                 break
         out.flush()
+        if out.rows == count:  # what was not asked for is no loss
+            return [], exit_code(signals)
         stats = handle.stats()
         lost = stats.lost_overwritten + stats.lost_transport
-        if count is not None and out.rows == count:
-            lost = 0  # what was not asked for is no loss
-    return [f"{counted(lost, 'message')} gave way, or did not arrive"] if lost else [], exit_code(
-        signals
-    )
+        return losses(lost, stats.malformed), exit_code(signals)
 
 
 def _incoming(handle: Topic[Any], stop: Event, limit_s: float | None) -> Iterator[Any]:

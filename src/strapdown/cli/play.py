@@ -17,8 +17,8 @@ import typer
 from strapdown._words import counted
 from strapdown.bridges.player import Player, PlayReport
 from strapdown.cli._common import Input
-from strapdown.cli._live import exit_code, positive, showing, stopped_by_signals
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._live import exit_code, positive, seconds, showing, stopped_by_signals
+from strapdown.cli._outcome import Outcome, say
 from strapdown.errors import ValueRangeError
 from strapdown.messages import Imu, RosImu
 from strapdown.transport.address import open_topic, parse_address
@@ -80,8 +80,8 @@ def play(
     """
     until_s = positive(duration, "'--duration'")
     positive(rate, "'--rate'")
-    if start < 0.0:
-        raise typer.BadParameter(f"expected 0 or more, got {start}", param_hint="'--start'")
+    seconds(start, "'--start'")
+    seconds(wait, "'--wait'")
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
         show = stack.enter_context(showing())
@@ -175,7 +175,7 @@ def _keys() -> Iterator[Callable[[Thread], bytes]]:
         return
     before = termios.tcgetattr(stdin)
     tty.setcbreak(stdin)
-    typer.echo(f"keys: {KEYS}", err=True)
+    say(f"keys: {KEYS}")
 
     def pressed(_playing: Thread) -> bytes:
         ready, _, _ = select.select([stdin], [], [], LOOK_S)

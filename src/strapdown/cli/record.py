@@ -8,14 +8,13 @@ import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strapdown._words import counted, printable
+from strapdown._words import counted
 from strapdown.bridges.recorder import LiveOptions, Recorder
 from strapdown.cli._common import Force
 from strapdown.cli._live import (
@@ -26,10 +25,10 @@ from strapdown.cli._live import (
     showing,
     stopped_by_signals,
 )
-from strapdown.cli._outcome import Outcome
-from strapdown.errors import TransportError, UnsupportedError
+from strapdown.cli._outcome import Outcome, say
+from strapdown.errors import UnsupportedError
 from strapdown.messages import Imu, RosImu
-from strapdown.transport.address import find_type, open_topic, parse_address
+from strapdown.transport.address import can_find_type, find_type, open_topic, parse_address
 from strapdown.transport.backends import Ros1, Ros2
 
 if TYPE_CHECKING:
@@ -103,12 +102,11 @@ def record(
         )
         with opened.followed_by(recorder):
             began = time.monotonic()
-            while not (stop.is_set() or opened.error) and (left := until - time.monotonic()) > 0.0:
+            while not stop.is_set() and (left := until - time.monotonic()) > 0.0:
+                opened.check()
                 if recorder.wait(min(left, LOOK_S)):
                     break
                 show(_line(recorder, time.monotonic() - began))
-        if opened.error:
-            raise opened.error
         report = recorder.close()
     messages = sum(report.messages.values())
     notes = [f"nothing came on {name}" for name in named if not report.messages.get(name)]
@@ -122,7 +120,7 @@ def record(
     }
     wrote = str(output) if len(report.files) == 1 else counted(len(report.files), "file")
     view = [f"wrote {wrote}: {counted(messages, 'message')}, {report.bytes} bytes", *notes]
-    return Outcome(data, view, report.lost, code=exit_code(signals))
+    return Outcome(data, view, [*opened.lost, *report.lost], code=exit_code(signals))
 
 
 class _Sources:
@@ -137,22 +135,32 @@ class _Sources:
     """
 
     def __init__(self, named: Mapping[str, Address], topics: ExitStack) -> None:
-        self.error: TransportError | None = None
         self._topics = topics
+        self._failed: dict[str, Exception] = {}
         self._there: list[tuple[str, Address, Topic[Any]]] = []
         self._awaited: dict[str, Address] = {}
         self._stop = Event()
         for name, address in named.items():
             kind = address.msg_type
-            if kind is None and _can_find_type(address):
+            if kind is None and can_find_type(address):
                 kind = find_type(address)
                 if kind is None:
                     self._awaited[name] = address
                     continue
             self._there.append((name, address, self._open(address, kind)))
 
+    @property
+    def lost(self) -> list[str]:
+        """One line for each that cannot be recorded."""
+        return [f"{name}: not recorded: {error}" for name, error in self._failed.items()]
+
+    def check(self) -> None:
+        """Raise where none of them can be recorded."""
+        if len(self._failed) == len(self._there) + len(self._awaited):
+            raise next(iter(self._failed.values()))
+
     @contextmanager
-    def followed_by(self, recorder: Recorder) -> Iterator[_Sources]:
+    def followed_by(self, recorder: Recorder) -> Iterator[None]:
         """Record them, each as soon as somebody publishes on it."""
         for name, address, topic in self._there:
             _follow(recorder, name, address, topic)
@@ -163,21 +171,22 @@ class _Sources:
         for thread in threads:
             thread.start()
         try:
-            yield self
+            yield
         finally:
             self._stop.set()
             for thread in threads:
                 thread.join()
 
     def _await(self, recorder: Recorder, name: str, address: Address) -> None:
-        typer.echo(f"waiting for {printable(str(address))}", err=True)
+        say(f"waiting for {address}")
         try:
             while not self._stop.wait(LOOK_S):
                 if kind := find_type(address, LOOK_S):
                     _follow(recorder, name, address, self._open(address, kind))
                     return
-        except TransportError as error:
-            self.error = error
+        except Exception as error:  # noqa: BLE001 (the others go on; it is counted)
+            self._failed[name] = error
+            say(f"not recording {address}: {error}")
 
     def _open(self, address: Address, kind: type[Any] | None) -> Topic[Any]:
         if kind is Imu and address.msg_type is None and isinstance(address.backend, Ros1 | Ros2):
@@ -187,13 +196,7 @@ class _Sources:
 
 def _follow(recorder: Recorder, name: str, address: Address, topic: Topic[Any]) -> None:
     recorder.follow(topic, name)
-    typer.echo(f"recording {printable(str(address))}: {topic.msg_type.__name__}", err=True)
-
-
-def _can_find_type(address: Address) -> bool:
-    """Return whether the backend can tell what a topic carries, and so whether it is there."""
-    module = address.backend.module
-    return module is not None and hasattr(import_module(module), "find_type")
+    say(f"recording {address}: {topic.msg_type.__name__}")
 
 
 def _named(addresses: Sequence[Address]) -> dict[str, Address]:

@@ -61,6 +61,11 @@ class LiveOptions:
         End when the disk has less room.
     flush_s, sync_s : float
         How often messages are given to the operating system, and the file to the disk [s].
+
+    Raises
+    ------
+    ValueRangeError
+        One is not above 0; ``min_free_bytes`` may be 0.
     """
 
     split_bytes: int | None = None
@@ -68,6 +73,15 @@ class LiveOptions:
     min_free_bytes: int = 200_000_000
     flush_s: float = FLUSH_S
     sync_s: float = SYNC_S
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("split_bytes", "split_s", "flush_s", "sync_s"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueRangeError(f"expected {name} above 0, got {value}")
+        if not self.min_free_bytes >= 0:
+            raise ValueRangeError(f"expected min_free_bytes of 0 or more, got {self.min_free_bytes}")
 
     @property
     def splits(self) -> bool:
@@ -217,22 +231,24 @@ class LiveMcap:
         Raises
         ------
         RecordError
-            Writing has ended: the disk is full, or the file is gone.
+            Writing has ended: the disk is full, the file is gone, or this was closed.
         ValueRangeError
             A time does not fit 64 bits.
         """
-        if self._error is not None:
-            raise self._error
         if not (0 <= publish_ns < 2**64 and 0 <= log_ns < 2**64):
             raise ValueRangeError(
                 f"expected times from 0 to 2^64 - 1 ns, got {publish_ns} and {log_ns}"
             )
-        waiting = len(self._queue)
-        if waiting >= QUEUE:
-            with self._lock:
+        with self._lock:  # whoever ends it knows of every message that was taken
+            if self._error is not None:
+                raise self._error
+            if self._closing.is_set():
+                raise self._closed_error()
+            waiting = len(self._queue)
+            if waiting >= QUEUE:
                 self._dropped += 1
-            return False
-        self._queue.append(_Message(channel, log_ns, publish_ns, payload))
+                return False
+            self._queue.append(_Message(channel, log_ns, publish_ns, payload))
         if waiting == _EARLY:
             self._wake.set()
         return True
@@ -263,8 +279,16 @@ class LiveMcap:
         else:
             self._end()
 
+    def _closed_error(self) -> RecordError:
+        return RecordError(
+            f"{self._path}: expected an open recording, this one was closed; begin another",
+            bytes_safe=self.size,
+            messages_safe=self.messages,
+        )
+
     def _end(self) -> None:
-        self._closing.set()
+        with self._lock:
+            self._closing.set()
         self._wake.set()
         self._thread.join()
         self._syncing.join()
@@ -341,16 +365,17 @@ class LiveMcap:
         messages, size, rescued = self._messages, self._bytes, part.rescue()
         if part.is_in_place():
             messages, size = messages + part.file.messages, size + rescued
-        waiting = sum(isinstance(item, _Message) for item in self._queue)
-        lost = self._taken + waiting - messages
         what = (isinstance(error, OSError) and error.strerror) or str(error) or repr(error)
-        self._error = RecordError(
-            f"{part.path}: recording ended: {what}; {messages} messages are safe ({size} bytes), "
-            f"{lost} are lost",
-            bytes_safe=size,
-            messages_safe=messages,
-        )
-        self._error.__cause__ = error
+        with self._lock:
+            waiting = sum(isinstance(item, _Message) for item in self._queue)
+            lost = self._taken + waiting - messages
+            self._error = RecordError(
+                f"{part.path}: recording ended: {what}; {messages} messages are safe "
+                f"({size} bytes), {lost} are lost",
+                bytes_safe=size,
+                messages_safe=messages,
+            )
+            self._error.__cause__ = error
         self._failed()
 
     def _sync_on(self) -> None:

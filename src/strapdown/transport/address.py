@@ -19,6 +19,7 @@ from urllib.parse import unquote
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.messages import Imu
 from strapdown.transport.backends import BACKENDS, Backend, Zenoh, find_backend
+from strapdown.transport.names import checked_name
 from strapdown.transport.topic import Topic
 from strapdown.transport.wire import MESSAGE_TYPES, message_type
 
@@ -40,6 +41,8 @@ DISCOVERY_S = 1.0
 """How long to ask who is there what a topic carries [s]."""
 LOOK_S = 0.2
 """How often to ask again [s]."""
+ANSWER_S = 0.5
+"""How long to wait for an answer then [s]; on a network it takes more than a moment."""
 
 _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<name>.*)")
 
@@ -56,11 +59,19 @@ class Address:
         Name of the topic.
     msg_type : type, optional
         Type of its messages, where the address says it.
+
+    Raises
+    ------
+    ValueRangeError
+        No topic has such a name.
     """
 
     backend: Backend
     name: str
     msg_type: type[Any] | None = None
+
+    def __post_init__(self) -> None:
+        checked_name(self.name)
 
     def __str__(self) -> str:
         return f"{self.backend.name}:{self.name}"
@@ -69,7 +80,12 @@ class Address:
 def is_address(text: str) -> bool:
     """Whether this is the address of a live topic: a backend before a colon, and no file."""
     prefix, colon, _ = text.partition(":")
-    return bool(colon) and prefix in {*BACKENDS, "auto"} and not Path(text).exists()
+    if not colon or prefix not in {*BACKENDS, "auto"}:
+        return False
+    try:
+        return not Path(text).exists()
+    except OSError:  # no file can have so long a name
+        return True
 
 
 def parse_address(text: str) -> Address:
@@ -80,7 +96,8 @@ def parse_address(text: str) -> Address:
     UnknownNameError
         There is no such backend, option or type of messages; the message gives the nearest.
     ValueRangeError
-        The form is not ``BACKEND:NAME[?key=value&...]``, or a value is none for its key.
+        The form is not ``BACKEND:NAME[?key=value&...]``, no topic has such a name, or a value is
+        none for its key.
 
     Examples
     --------
@@ -107,9 +124,8 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
         if key not in known:
             raise UnknownNameError(f"option of {backend.name}", key, [*known, "type"])
     values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
-    return Address(
-        dataclasses.replace(backend, **values), name, message_type(kind) if kind else None
-    )
+    msg_type = None if kind is None else message_type(kind)
+    return Address(dataclasses.replace(backend, **values), name, msg_type)
 
 
 def can_find_type(address: Address) -> bool:
@@ -163,7 +179,7 @@ def await_type(
         return kind, False
     waiting()
     while kind is None and not stop.wait(LOOK_S):
-        kind = find_type(address, LOOK_S)
+        kind = find_type(address, ANSWER_S)
     return kind, True
 
 
@@ -227,7 +243,10 @@ def _options(text: str, query: str) -> dict[str, str]:
 def _value(text: str, key: str, hint: object, value: str) -> str | int | tuple[str, ...]:
     """Return an option as the type that its backend declares."""
     if hint == tuple[str, ...]:
-        return tuple(value.split(","))
+        parts = tuple(value.split(","))
+        if not all(parts):
+            raise ValueRangeError(f"{text}: expected {key} separated by commas, got {value!r}")
+        return parts
     if hint == int | None:
         if not value.isdecimal():
             raise ValueRangeError(f"{text}: expected a whole number for {key}, got {value!r}")

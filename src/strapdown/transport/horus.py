@@ -77,7 +77,15 @@ def open_link(_backend: Backend, channel: Channel, sink: Sink) -> HorusLink:
 
 
 def find_type(_backend: Backend, name: str, _timeout_s: float) -> type[Any] | None:
-    """Return the type of a topic of horus, if it is there and its type is known here."""
+    """Return the type of a topic of horus, if it is there.
+
+    Raises
+    ------
+    BackendMissingError
+        horus-robotics is not installed.
+    TransportError
+        The topic carries messages that are not known here, or collides with a folder of its name.
+    """
     horus = _library()
     bare = name.removeprefix("/")
     if not any(Path("/dev/shm").glob(f"horus_*/topics/{escape(bare)}")):  # noqa: S108 (horus's own place)
@@ -86,7 +94,11 @@ def find_type(_backend: Backend, name: str, _timeout_s: float) -> type[Any] | No
         horus.Topic(horus.Quaternion, endpoint=bare)
     except RuntimeError as error:
         found = _CLASH.search(str(error))
-        return MESSAGE_TYPES.get(found[1]) if found else None
+        if found is None:
+            raise _explained(bare, error) from error
+        if found[1] not in _CODECS:
+            raise _not_exchanged(bare, found[1]) from error
+        return MESSAGE_TYPES[found[1]]
     return MESSAGE_TYPES["Quaternion"]
 
 
@@ -100,9 +112,7 @@ class HorusLink(Link):
         horus = _library()
         kind = channel.form.name
         if kind not in _CODECS:
-            raise TransportError(
-                f"topic {channel.name!r}: horus exchanges {', '.join(_CODECS)}, got {kind}"
-            )
+            raise _not_exchanged(channel.name, kind)
         if channel.reliable:
             raise TransportError(
                 f"topic {channel.name!r}: horus cannot hold a sender back among several "
@@ -140,7 +150,12 @@ class HorusLink(Link):
             try:
                 return horus.Topic(kind, channel.capacity, channel.name)
             except RuntimeError as error:
-                raise _explained(channel, error) from error
+                if found := _CLASH.search(str(error)):
+                    raise TransportError(
+                        f"topic {channel.name!r} carries {found[1]} in horus, got "
+                        f"{channel.form.name}: give this topic another name"
+                    ) from error
+                raise _explained(channel.name, error) from error
 
         self._receiver: Any = handle()
         self._sender: Any = handle()
@@ -157,8 +172,9 @@ class HorusLink(Link):
             if self._sender is None:
                 return
             self._sent = True
-            self._sender.send(self._to_horus(message.payload))
-            self._unheard.append(message.payload)
+            theirs = self._to_horus(message.payload)
+            self._sender.send(theirs)
+            self._unheard.append(self._from_horus(theirs))  # not all of Odometry comes back
             if len(self._unheard) >= self._patience:
                 self._collect()
 
@@ -302,14 +318,13 @@ _CLASH: Final = re.compile(r"Existing type '([^']*)'")
 _PLACE: Final = re.compile(r"(?:SHM|dir): (/[^ ]*?)\.(?: |$)")
 
 
-def _explained(channel: Channel, error: RuntimeError) -> TransportError:
+def _not_exchanged(name: str, kind: str) -> TransportError:
+    return TransportError(f"topic {name!r}: horus exchanges {', '.join(_CODECS)}, got {kind}")
+
+
+def _explained(name: str, error: RuntimeError) -> TransportError:
     """Return what horus means."""
-    text, name = str(error), channel.name
-    if found := _CLASH.search(text):
-        return TransportError(
-            f"topic {name!r} carries {found[1]} in horus, got {channel.form.name}: "
-            "give this topic another name"
-        )
+    text = str(error)
     if "Allocation failed" in text:
         place = found[1] if (found := _PLACE.search(text)) else "its folder in /dev/shm"
         return TransportError(

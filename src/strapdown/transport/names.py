@@ -6,7 +6,7 @@ import re
 
 from strapdown.errors import ValueRangeError
 
-__all__ = ["topic_name"]
+__all__ = ["checked_name", "topic_name"]
 
 
 def topic_name(msg_type: type, candidates: list[str | None]) -> str:
@@ -25,7 +25,7 @@ def topic_name(msg_type: type, candidates: list[str | None]) -> str:
     TypeError
         None is given, and the type has no default.
     """
-    names = {_checked_name(candidate) for candidate in candidates if candidate is not None}
+    names = {checked_name(candidate) for candidate in candidates if candidate is not None}
     if len(names) > 1:
         raise ValueRangeError(f"expected one topic name, got {' and '.join(sorted(names))}")
     if names:
@@ -36,7 +36,14 @@ def topic_name(msg_type: type, candidates: list[str | None]) -> str:
     return default
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return a name without its leading slash.
+
+    Raises
+    ------
+    ValueRangeError
+        It is not allowed.
+    """
     where = f"topic name {name!r}"
     if "@" in name:
         raise ValueRangeError(

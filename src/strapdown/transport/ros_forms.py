@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.errors import TransportError
+from strapdown.errors import FormatError, TransportError, ValueRangeError
 from strapdown.messages import Imu, Pose3D, RosImu, cdr
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
 from strapdown.messages.ros_types import IMU, POSE_STAMPED, ROS_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from strapdown.messages.cdr import Payload
     from strapdown.messages.ros_types import RosType
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["RosForm", "message_type_of", "ros_form"]
+__all__ = ["RosForm", "message_type_of", "ros_form", "type_carried"]
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,26 @@ def message_type_of(ros_name: str) -> type[Any] | None:
     return next((form.msg_type for form in _FORMS.values() if form.ros.name == name), None)
 
 
+def type_carried(topic: str, ros_names: Collection[str]) -> type[Any] | None:
+    """Return the messages that stand for what others publish on a topic; None if nobody does.
+
+    Raises
+    ------
+    TransportError
+        No messages here stand for any of the ROS types.
+    """
+    kinds = filter(None, map(message_type_of, sorted(ros_names)))
+    kind = next(kinds, None)
+    if ros_names and kind is None:
+        possible = ", ".join(
+            form.ros.name for form in _FORMS.values() if form.msg_type is not RosImu
+        )
+        raise TransportError(
+            f"topic {topic!r} carries {', '.join(sorted(ros_names))}; expected one of {possible}"
+        )
+    return kind
+
+
 _STAMP: Final = struct.Struct("<Q")
 
 
@@ -170,7 +190,11 @@ def _write_ros_imu(payload: Payload, frame_id: str, wire: Wire, seq: int) -> byt
 
 
 def _read_ros_imu(data: Payload, wire: Wire) -> bytes:
-    return cdr.encode(cdr.decode(data, 37, wire))
+    message = cdr.decode(data, 37, wire)
+    try:
+        return cdr.encode(message)
+    except ValueRangeError as error:  # ROS 1 has stamps and frame names that ROS 2 has not
+        raise FormatError(str(error)) from error
 
 
 def _uorb_form(ros: RosType, kind: type[UorbMessage]) -> RosForm:

@@ -18,7 +18,7 @@ from strapdown.errors import FormatError, TransportError
 from strapdown.messages.cdr import Wire
 from strapdown.transport.link import Arrival, Link
 from strapdown.transport.ros1.node import Master, RawPublisher, graph_name, ros1_name, ros1_node
-from strapdown.transport.ros_forms import message_type_of, ros_form
+from strapdown.transport.ros_forms import ros_form, type_carried
 
 if TYPE_CHECKING:
     from strapdown.transport.backends import Ros1
@@ -51,12 +51,12 @@ def find_type(_backend: Ros1, name: str, _timeout_s: float) -> type[Any] | None:
     Raises
     ------
     TransportError
-        ROS 1 is not installed, or no master answers.
+        ROS 1 is not installed, no master answers, or no message here stands for the type.
     ValueRangeError
         ROS does not allow the name.
     """
     kind = Master().topic_type(graph_name(name.removeprefix("/")))
-    return None if kind is None else message_type_of(kind)
+    return None if kind is None else type_carried(name, [kind])
 
 
 class _Peer:

@@ -61,6 +61,8 @@ def find_type(backend: Ros2, name: str, timeout_s: float) -> type[Any] | None:
     ------
     UnknownNameError, ValueRangeError, BackendMissingError
         As :func:`open_link`.
+    TransportError
+        They publish what no message here stands for; or nobody answers.
     """
     name = name.removeprefix("/")
     check_name(name)

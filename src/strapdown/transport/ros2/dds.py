@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import BackendMissingError
 from strapdown.transport.ros2 import domain_of
-from strapdown.transport.ros_forms import message_type_of, ros_form
+from strapdown.transport.ros_forms import ros_form, type_carried
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -56,12 +56,9 @@ def find_type(backend: Ros2, name: str, timeout_s: float) -> type[Any] | None:
     end = time.monotonic() + timeout_s
     with _cyclone("dds_session").session(resolved) as graph:
         while True:
-            for endpoint in graph.publishers(f"rt/{name}"):
-                kind = message_type_of(endpoint.type_name)
-                if kind is not None:
-                    return kind
-            if time.monotonic() >= end:
-                return None
+            kinds = {endpoint.type_name for endpoint in graph.publishers(f"rt/{name}")}
+            if kinds or time.monotonic() >= end:
+                return type_carried(name, kinds)
             time.sleep(0.01)
 
 

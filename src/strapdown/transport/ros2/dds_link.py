@@ -104,9 +104,9 @@ class DdsLink(Link):
         """Write a message; on a reliable topic, wait for room."""
         sample = self._sample(self._form.encode(message.payload, self._frame_id, Wire.CDR))
         stamp_ns = (message.sent_ns or time.time_ns()) & ~_NUMBER | message.seq & _NUMBER
-        while self._ends and not self._closing.is_set():
+        while (ends := self._ends) and not self._closing.is_set():
             try:
-                self._ends[1].write(sample, stamp_ns)
+                ends[1].write(sample, stamp_ns)
             except DDSException as error:
                 full = error.code == DDSException.DDS_RETCODE_TIMEOUT
                 if not (full and self._waits_for_room):
@@ -118,15 +118,15 @@ class DdsLink(Link):
     def tend(self) -> None:
         """Count what was lost, and warn of endpoints that do not fit."""
         self.settle()
-        if self._ends:
-            reader, writer, _ = self._ends
+        if ends := self._ends:
+            reader, writer, _ = ends
             self._watch.look(reader, writer)
 
     def settle(self) -> None:
         """Ask DDS how many messages it has lost."""
-        if not self._ends:
+        if not (ends := self._ends):
             return
-        reader, *_ = self._ends
+        reader, *_ = ends
         with self._counting:
             before, lost = self._totals, reader.get_sample_lost_status().total_count
             # A reliable writer sends again what was refused.
@@ -141,11 +141,11 @@ class DdsLink(Link):
 
     def publishers(self) -> int:
         """Count the writers elsewhere whose messages come here."""
-        return len(self._ends[0].matched_pub) if self._ends else 0
+        return len(ends[0].matched_pub) if (ends := self._ends) else 0
 
     def subscribers(self) -> int:
         """Count the readers elsewhere that get what is sent here."""
-        return len(self._ends[1].matched_sub) if self._ends else 0
+        return len(ends[1].matched_sub) if (ends := self._ends) else 0
 
     def close(self) -> None:
         """Leave the topic once reliable readers have everything, or after 0.5 s."""
@@ -177,7 +177,7 @@ class DdsLink(Link):
         publishers: _Publishers = {}
         while not self._closing.is_set():
             waitset.wait(_SECOND)
-            while samples := reader.take(_BATCH):
+            while not self._closing.is_set() and (samples := reader.take(_BATCH)):
                 self._deliver(samples, reader, publishers)
             if len(publishers) > 64:  # by now some of them may have left
                 here = {handle % 2**64 for handle in reader.matched_pub}

@@ -28,7 +28,7 @@ __all__ = ["find_type", "open_link"]
 
 _ROUTER: Final = "tcp/localhost:7447"
 _LOOPBACK: Final = "tcp/localhost:0"
-_MEETING_S: Final = 0.2
+_MEETING_S: Final = 0.5
 
 
 def open_link(backend: Ros2, channel: Channel, sink: Sink) -> Link:

@@ -26,7 +26,7 @@ from strapdown.transport.ros2.zenoh_names import (
     data_key,
     tokens_of_topic,
 )
-from strapdown.transport.ros_forms import message_type_of
+from strapdown.transport.ros_forms import type_carried
 from strapdown.transport.zenoh import attachment
 from strapdown.transport.zenoh._session import CLOSING_S, join, leave, look, message_of, within
 from strapdown.transport.zenoh._source import Source
@@ -285,8 +285,7 @@ def type_in_use(
     """Return the type of messages with which others use a topic, as soon as one is seen."""
 
     def find(session: zenoh.Session) -> type[Any] | None:
-        kinds = map(message_type_of, sorted(_types(session, domain, topic)))
-        return next(filter(None, kinds), None)
+        return type_carried(topic, _types(session, domain, topic))
 
     return look(endpoints, find, timeout_s)
 

@@ -39,6 +39,7 @@ IDLE_S: Final = 1.0
 ANSWER_S: Final = 2.0
 """How long an answer may take."""
 SETTLING_S: Final = 0.5
+PAUSE_S: Final = 0.02
 ASKING_S: Final = 0.1
 """After so long a question is put again, since it may have been dropped."""
 PATIENCE_S: Final = 5.0
@@ -213,7 +214,7 @@ class ZenohLink(Link):
             if reply.ok is not None:
                 confirmed.add(str(reply.ok.key_expr).rpartition("/")[2])
 
-        while self._listeners - confirmed and time.monotonic() < end:
+        while time.monotonic() < end:
             over = Event()
             self._session.get(
                 f"{self._key}/@in/*",
@@ -223,6 +224,9 @@ class ZenohLink(Link):
                 **_QUESTION,
             )
             over.wait(ASKING_S)
+            if self._listeners <= confirmed:
+                return
+            time.sleep(PAUSE_S)
 
     def _token(self, kind: str) -> str:
         return f"{self._key}/@lv/{kind}/{self._gid.hex()}"
