@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ settings.load_profile("repeatable")
 # Test processes run side by side and use the same names: topics stay within each, unless a test
 # names another backend.
 os.environ["STRAPDOWN_BACKEND"] = "local"
+os.environ["HORUS_NAMESPACE"] = f"strapdown_test_{os.getpid()}"
 
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -34,6 +36,12 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings at {folder}: set STRAPDOWN_DATA")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_horus_topic_is_left():
+    yield
+    shutil.rmtree(f"/dev/shm/horus_{os.environ['HORUS_NAMESPACE']}", ignore_errors=True)  # noqa: S108
 
 
 @pytest.fixture(scope="session")
