@@ -38,6 +38,23 @@ WEBOTS_ROS = {
     "get_float_array": "bool ask\n---\nfloat64[] value\n",
     "get_string": "bool ask\n---\nstring value\n",
 }
+JOINED = """
+import time, xmlrpc.client
+import rosgraph, rospy
+def joined(topic):
+    # wait until every publisher of a topic has this node among its subscribers; how many it has
+    me, end = rospy.get_name(), time.monotonic() + 30.0
+    while time.monotonic() < end:
+        master = rosgraph.Master(me)
+        nodes = dict(master.getSystemState()[0]).get(topic, [])
+        rows = [row for node in nodes for row in
+                xmlrpc.client.ServerProxy(master.lookupNode(node)).getBusInfo(me)[2]]
+        there = sum(row[1:5] == [me, "o", "TCPROS", topic] for row in rows)
+        if there and there == len(nodes):
+            return there
+        time.sleep(0.02)
+    return 0
+"""
 GENERATE = """
 import glob, os
 import genpy.generate_initpy
@@ -71,6 +88,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
+            start_new_session=True,
         )
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -114,11 +132,12 @@ class Program:
         return self.process.wait(timeout_s)
 
     def stop(self) -> None:
-        """End it."""
+        """End it, and its forks, which have its pipes."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(GIVE_UP_S)
         self._reader.join(GIVE_UP_S)
+        assert not self._reader.is_alive(), "a fork outlives the program and has its output"
         for stream in (self.process.stdin, self.process.stdout, self._errors):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
@@ -171,6 +190,22 @@ class Graph:
     def kill_master(self) -> None:
         """Kill the master."""
         self._master.stop()
+
+    def pause_master(self) -> None:
+        """Let the master answer nobody, while connections to it are accepted."""
+        self._master.process.send_signal(signal.SIGSTOP)
+
+    def forget_dead_nodes(self, topic: str) -> None:
+        """Take the nodes from a topic that were killed, as ``rosnode cleanup`` does."""
+        for part, what in enumerate(("Publisher", "Subscriber")):
+            for node in dict(self.master("getSystemState")[part]).get(topic, ()):
+                uri = self.master("lookupNode", node)
+                try:
+                    with xmlrpc.client.ServerProxy(uri) as proxy:
+                        proxy.getPid("/test")
+                except OSError:
+                    with xmlrpc.client.ServerProxy(self.uri) as proxy:
+                        getattr(proxy, f"unregister{what}")(node, topic, uri)
 
     def master(self, method: str, *arguments: object) -> object:
         """Ask the master."""

@@ -68,7 +68,7 @@ def device(pid, fd):
             name = end.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 32)
         return name.rstrip(b"\0").decode()
     except (OSError, ValueError):  # it has gone
-        return ""
+        return None
 
 PIDFD_GETFD = 438
 
@@ -97,8 +97,11 @@ def sockets(pid):
                     packed = struct.pack(f"<{len(words)}I", *words)
                     family = socket.AF_INET6 if len(raw) == 16 else socket.AF_INET
                     host = socket.inet_ntop(family, packed)
-                    if host in {"0.0.0.0", "::"} and device(pid, fds[inode]) == "lo":
-                        host = "lo"
+                    if host in {"0.0.0.0", "::"}:
+                        where = device(pid, fds[inode])
+                        if where is None:
+                            continue  # what was seen of it before counts
+                        host = where if where == "lo" else host
                     if what == "at" or int(port, 16):
                         yield (inode, what), [f"{kind} {what}", host, int(port, 16)]
 

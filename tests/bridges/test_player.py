@@ -183,6 +183,18 @@ def test_a_topic_of_another_dialect_gets_converted_messages(run):
     assert message.linear_acceleration.tolist() == [0.0, 0.0, 9.81]
 
 
+def test_what_a_topic_of_another_dialect_cannot_hold_is_counted(tmp_path):
+    path = tmp_path / "run.mcap"
+    with Recorder(path, options=ANY_DISK) as recorder:
+        recorder.add("imu/data", RosImu)
+        for frame in ("", "link", "link"):
+            recorder.write("imu/data", RosImu(1, frame))
+    with Topic(Imu, name="out/plain") as out:
+        report = Player(path, {"imu/data": out}, rate=math.inf).run()
+    assert report.messages == {"imu/data": 3}
+    assert report.left_out == {"frame_id": 2}
+
+
 def test_a_topic_that_there_is_no_conversion_to_is_an_error(run):
     with (
         Topic(Vector3, name="out/vector") as out,
@@ -220,11 +232,38 @@ def test_damage_is_counted_and_the_rest_is_played(tmp_path, run, topics):
     assert report.lost
 
 
+def test_a_message_that_a_topic_refuses_is_counted_and_the_others_are_sent(
+    run, topics, monkeypatch
+):
+    send = Topic.send
+
+    def refuse(self, message):
+        if isinstance(message, Imu) and message.gyro_z == 7.0:
+            raise ValueRangeError("beyond its field")
+        return send(self, message)
+
+    monkeypatch.setattr(Topic, "send", refuse)
+    report = Player(run, topics, rate=math.inf).run()
+    assert report.messages == {"imu": 99, "pose": 10}
+    assert report.lost == ("imu: 1 message refused: beyond its field",)
+
+
+def test_to_look_where_playing_is_reads_nothing(run, topics, monkeypatch):
+    player = Player(run, topics, rate=math.inf)
+    with monkeypatch.context() as patched:
+        patched.setattr(MessageFile, "messages", None)
+        assert player.position_s == 0.0
+        assert player.duration_s is None
+    player.run()
+    assert player.duration_s == pytest.approx(0.99)
+
+
 def test_nonsense_is_refused(tmp_path, run):
     with pytest.raises(ValueRangeError, match="rate above 0"):
         Player(run, {}, rate=0.0)
-    with pytest.raises(ValueRangeError, match="0 s or more"):
-        Player(run, {}, start_s=-1.0)
+    for start_s in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueRangeError, match="0 s or more"):
+            Player(run, {}, start_s=start_s)
     with pytest.raises(FileNotFoundError):
         Player(tmp_path / "none.mcap", {})
     (tmp_path / "text").write_text("no recording")

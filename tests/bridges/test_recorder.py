@@ -190,6 +190,25 @@ def test_what_gave_way_before_it_was_received_is_counted(tmp_path, monkeypatch):
     assert report.lost == (f"imu: {100 - kept} messages overwritten before they were received",)
 
 
+def test_what_waits_at_the_end_is_written_however_long_that_takes(tmp_path, monkeypatch):
+    with Topic(Imu) as topic, Topic(Imu) as sender:
+        recorder = Recorder(tmp_path / "run.mcap", options=ANY_DISK)
+        write = recorder.write
+
+        def slowly(*args, **options):
+            time.sleep(0.001)
+            return write(*args, **options)
+
+        monkeypatch.setattr(recorder, "write", slowly)
+        topic.try_recv()
+        for number in range(600):
+            sender.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number))
+        recorder.follow(topic)
+        report = recorder.close()
+    assert report.messages == {"imu": 600}
+    assert not report.lost
+
+
 def test_a_message_that_does_not_fit_the_file_is_counted_and_the_others_are_written(tmp_path):
     path = tmp_path / "run.mcap"
     with Recorder(path, options=ANY_DISK) as recorder:
@@ -210,6 +229,50 @@ def test_a_name_stands_for_one_type(tmp_path):
             recorder.add("imu", RosImu)
         with pytest.raises(TypeError, match="imu takes Imu, got Pose3D"):
             recorder.write("imu", Pose3D())
+
+
+def test_what_comes_after_the_end_is_refused_and_not_counted(tmp_path):
+    with Recorder(tmp_path / "run.mcap", options=ANY_DISK) as recorder:
+        recorder.add("imu", Imu)
+        recorder.write("imu", Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1))
+    with pytest.raises(RecordError, match="was closed"):
+        recorder.write("imu", Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1))
+    assert recorder.messages == 1
+
+
+def test_a_topic_that_ends_first_is_counted_and_the_file_is_whole(tmp_path):
+    path = tmp_path / "run.mcap"
+    with Topic(Imu) as topic:
+        recorder = Recorder(path, [topic], options=ANY_DISK)
+        topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, 5))
+        end = time.monotonic() + 10.0
+        while not recorder.messages:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    (line,) = recorder.close().lost
+    assert line.startswith("imu: ended early: ")
+    assert "closed" in line
+    assert files.open(path).imu["imu"].t_ns.tolist() == [5]
+
+
+def test_an_error_while_receiving_is_counted_and_other_topics_are_recorded(tmp_path, monkeypatch):
+    path = tmp_path / "run.mcap"
+    with Topic(Imu, name="a") as bad, Topic(Imu, name="b") as good:
+        recorder = Recorder(path, options=ANY_DISK)
+        write = recorder.write
+
+        def fail(name, *args, **options):
+            if name == "a":
+                raise RuntimeError("broken")
+            return write(name, *args, **options)
+
+        monkeypatch.setattr(recorder, "write", fail)
+        for topic in (bad, good):
+            recorder.follow(topic)
+            topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, 5))
+        report = recorder.close()
+    assert report.lost == ("a: ended early: broken",)
+    assert report.messages == {"b": 1}
 
 
 def test_types_of_a_users_own_are_refused(tmp_path):

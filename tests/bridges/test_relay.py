@@ -125,7 +125,8 @@ def test_what_gave_way_is_counted(imu):
     assert (report.received, report.lost) == (4, 6)
 
 
-def test_it_goes_on_until_told_to_stop_and_says_how_it_stands(imu):
+def test_it_goes_on_until_told_to_stop_and_says_how_it_stands(imu, monkeypatch):
+    monkeypatch.setattr("strapdown.bridges.relay.TELL_S", 0.05)
     name, stop, seen = uuid4().hex, threading.Event(), []
     with (
         Topic(Imu, name=name, backend="local") as source,

@@ -22,8 +22,10 @@ from typer.testing import CliRunner
 
 import strapdown.formats as files
 from strapdown.bridges.recorder import LiveOptions, Recorder
+from strapdown.cli import record as cli
 from strapdown.cli._app import app
 from strapdown.cli._live import parse_bytes, parse_split
+from strapdown.errors import TransportError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import Imu, Pose3D, RosImu
 from strapdown.series import ImuSeries
@@ -98,7 +100,10 @@ def publish(topic, first: int, seconds: float) -> int:
     return number
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 0), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)],
+)
 def test_a_signal_ends_the_recording_within_a_second_and_loses_nothing(
     tmp_path, start, name, number, code
 ):
@@ -107,7 +112,7 @@ def test_a_signal_ends_the_recording_within_a_second_and_loses_nothing(
         topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, 0))
         process = start("record", f"ipc:{name}", "-o", path, "--min-free", "0B", "--json")
         wait_for(process, "recording")
-        sent = publish(topic, 1, 0.5)
+        sent = publish(topic, 1, 0.3)
         process.send_signal(number)
         told = time.monotonic()
         out, _ = process.communicate(timeout=20)
@@ -127,7 +132,7 @@ def test_playing_into_a_recorder_gives_a_file_with_the_same_bytes(tmp_path, star
     again = tmp_path / "again.mcap"
     process = start("record", f"ipc:{name}", "-o", again, "--count", "200", "--min-free", "0B")
     wait_for(process, f"waiting for ipc:{name}")
-    player = start("play", run, "--to", f"ipc:{name}", "--rate", "2", "--wait", "10", "--json")
+    player = start("play", run, "--to", f"ipc:{name}", "--rate", "5", "--wait", "10", "--json")
     out, _ = player.communicate(timeout=30)
     _, said = process.communicate(timeout=30)
     assert process.returncode == player.returncode == 0, said
@@ -135,6 +140,7 @@ def test_playing_into_a_recorder_gives_a_file_with_the_same_bytes(tmp_path, star
     assert digest(again, name) == digest(run, "imu")
 
 
+@pytest.mark.slow
 def test_a_recorder_that_is_started_again_refuses_and_changes_nothing(tmp_path, start, name):
     path = tmp_path / "run.mcap"
     first = start("record", f"ipc:{name}?type=Imu", "-o", path, "--min-free", "0B")
@@ -199,7 +205,8 @@ def test_messages_of_ros_2_are_recorded_with_the_frame_of_their_headers(tmp_path
     assert imu.sensor.name == "imu_link"
 
 
-def test_a_duration_ends_a_recording_of_which_nothing_came(tmp_path, name):
+def test_a_duration_ends_a_recording_of_which_nothing_came(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(cli, "find_type", lambda *_: None)
     path = tmp_path / "run.mcap"
     done = runner.invoke(
         app,
@@ -210,6 +217,49 @@ def test_a_duration_ends_a_recording_of_which_nothing_came(tmp_path, name):
     assert json.loads(done.stdout)["notes"] == [f"nothing came on {name}"]
     assert f"waiting for ipc:{name}" in done.stderr
     assert not files.open(path).imu
+
+
+def test_quiet_recording_and_playing_say_nothing(tmp_path, run, name):
+    quiet = ["--quiet", "--duration", "0.1"]
+    path = str(tmp_path / "quiet.mcap")
+    done = runner.invoke(app, ["record", f"local:{name}", "-o", path, "--min-free", "0B", *quiet])
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    done = runner.invoke(app, ["play", str(run), "--to", f"local:{name}", *quiet])
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_recorder_that_nobody_listens_to_any_more_goes_on(tmp_path, start, name):
+    path = tmp_path / "run.mcap"
+    nobody, theirs = os.pipe()
+    os.close(nobody)
+    with Topic(Imu, name=name, backend="ipc") as topic, os.fdopen(theirs) as stderr:
+        topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, 7))
+        options = ["--min-free", "0B", "--count", "1"]
+        process = start("record", f"ipc:{name}", "-o", path, *options, stderr=stderr)
+        assert process.wait(20) == 0
+    assert files.open(path).imu[name].t_ns.tolist() == [7]
+
+
+def test_a_source_that_cannot_be_recorded_is_lost_and_the_others_go_on(tmp_path, monkeypatch):
+    asked = []
+
+    def find(address, *_):
+        asked.append(address.name)
+        if asked.count(address.name) > 1:
+            raise TransportError("its master is gone")  # and was there at the beginning
+
+    monkeypatch.setattr(cli, "find_type", find)
+    options = ["--min-free", "0B", "--duration", "0.5"]
+    path = tmp_path / "a.mcap"
+    done = runner.invoke(app, ["record", "ipc:gone", "local:there", "-o", str(path), *options])
+    assert done.exit_code == 3
+    assert "lost: gone: not recorded: its master is gone" in done.stderr
+    asked.clear()
+    path = tmp_path / "b.mcap"
+    done = runner.invoke(app, ["record", "ipc:gone", "-o", str(path), *options])
+    assert done.exit_code == 1
+    assert "strapdown: its master is gone" in done.stderr
+    files.open(path)  # strictly
 
 
 @pytest.mark.slow
@@ -230,6 +280,12 @@ def test_files_are_split_and_said(tmp_path, start, name):
     assert stamps == list(range(sent))
 
 
+def test_the_one_file_of_a_series_is_said_by_its_own_name(tmp_path):
+    options = ["--split", "1GB", "--duration", "0.1", "--min-free", "0B"]
+    done = runner.invoke(app, ["record", "local:imu", "-o", str(tmp_path / "run.mcap"), *options])
+    assert f"wrote {tmp_path / 'run_000.mcap'}: " in done.stdout
+
+
 def test_a_disk_with_too_little_room_is_an_error(tmp_path):
     path = tmp_path / "run.mcap"
     done = runner.invoke(app, ["record", "local:imu", "-o", str(path), "--min-free", "1000000TB"])
@@ -238,6 +294,7 @@ def test_a_disk_with_too_little_room_is_an_error(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_taken_away_ends_the_recording_with_an_error(tmp_path, start, name):
     path = tmp_path / "run.mcap"
     process = start("record", f"ipc:{name}?type=Imu", "-o", path, "--min-free", "0B")
@@ -262,6 +319,7 @@ def test_a_file_that_is_taken_away_ends_the_recording_with_an_error(tmp_path, st
         (["local:imu", "-o", "a.mcap", "--count", "0"], 2, "--count"),
         (["local:imu?typ=Imu", "-o", "a.mcap"], 1, "'type'"),
         (["local:im u", "-o", "a.mcap"], 1, "unexpected ' '"),
+        (["ipc:ä", "-o", "a.mcap"], 1, "unexpected 'ä'"),
     ],
 )
 def test_nonsense_is_refused_and_leaves_no_file(tmp_path, monkeypatch, arguments, code, words):
@@ -304,6 +362,8 @@ def test_playing_a_damaged_recording_exits_with_3(tmp_path, run):
     [
         (["--rate", "0"], 2, "more than 0"),
         (["--start", "-1"], 2, "0 or more"),
+        (["--start", "inf"], 2, "0 or more"),
+        (["--wait", "nan"], 2, "0 or more"),
         (["--to", "nowhere:x"], 1, "there is no backend 'nowhere'"),
         (["--to", "local:x?type=Vector3"], 1, "Imu and Vector3"),
     ],
@@ -341,9 +401,7 @@ def test_keys_of_a_terminal_pause_seek_and_end(run, name):
     )
     try:
         wait_for(process, "keys:")
-        for key in (b" ", b"\x1b[C", b"+", b" "):
-            os.write(main, key)
-            time.sleep(0.3)
+        os.write(main, b" \x1b[C+ ")  # as if a key was held
         out, _ = process.communicate(timeout=20)  # 5 s on is behind the end
         assert process.returncode == 0
         assert json.loads(out)["messages"].get("imu", 0) < 200

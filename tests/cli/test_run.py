@@ -93,6 +93,14 @@ def test_json_has_an_account_of_every_part():
     ]
 
 
+def test_quiet_says_nothing_but_what_failed():
+    done = run(PIPELINE, "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    done = run(PIPELINE, "--quiet", "--force", "--duration", "nan")
+    assert done.exit_code == 2
+    assert "--duration" in done.stderr
+
+
 def test_it_ends_when_the_duration_is_over_and_what_was_sent_is_worked_off():
     done = run(ENDLESS, "--duration", "0.5", "--json")
     parts = json.loads(done.stdout)["parts"]
@@ -134,7 +142,10 @@ def test_an_output_that_exists_is_replaced_only_by_force():
 
 
 @pytest.mark.xdist_group("transport")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 0, marks=pytest.mark.slow)],
+)
 def test_a_signal_ends_it_in_order_and_the_recording_is_whole(start, number, status):
     process = start(ENDLESS, "--json")
     while not process.stderr.readline().startswith("running: "):
@@ -148,13 +159,12 @@ def test_a_signal_ends_it_in_order_and_the_recording_is_whole(start, number, sta
     assert len(recording.imu_series()) == len(recording.trajectory()) == sent > 0
 
 
-@pytest.mark.slow
-def test_a_terminal_shows_a_table_while_it_runs(monkeypatch):
+def shown_on_a_terminal(*arguments):
+    """Run the command; return what standard error shows where it is a terminal."""
     ours, theirs = os.openpty()
-    monkeypatch.setenv("COLUMNS", "120")
-    Path("p.toml").write_text(ENDLESS)
-    command = [*COMMAND, "p.toml", "--duration", "1.5", "--quiet"]
-    with subprocess.Popen(command, stderr=theirs) as process:
+    with subprocess.Popen(
+        [*COMMAND, "p.toml", *arguments], stderr=theirs, stdout=subprocess.DEVNULL
+    ) as process:
         os.close(theirs)
         shown = b""
         with suppress(OSError):  # which is how a terminal says that nobody writes any more
@@ -162,6 +172,15 @@ def test_a_terminal_shows_a_table_while_it_runs(monkeypatch):
                 shown += part
         os.close(ours)
     assert process.returncode == 0
+    return shown
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_a_table_while_it_runs_unless_told_to_be_quiet(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("p.toml").write_text(ENDLESS)
+    assert shown_on_a_terminal("--duration", "0.2", "--quiet") == b""
+    shown = shown_on_a_terminal("--duration", "1.5", "--force")
     rows = [line.split() for line in shown.decode().splitlines()]
     rates = [float(row[3]) for row in rows if row[:2] == ["device.imu", "running"]]
     assert len(rates) > 2
@@ -169,6 +188,7 @@ def test_a_terminal_shows_a_table_while_it_runs(monkeypatch):
     assert b"imu: ended: " in shown
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("transport")
 def test_another_process_receives_what_a_pipeline_publishes(start):
     name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"

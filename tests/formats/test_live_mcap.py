@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import itertools
+import math
 import os
 import subprocess
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from mcap.reader import make_reader
@@ -19,9 +20,6 @@ from strapdown.errors import RecordError, ValueRangeError
 from strapdown.formats import live_mcap
 from strapdown.formats.live_mcap import LiveMcap, LiveOptions
 from strapdown.messages import Imu
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("transport")
 
@@ -120,6 +118,33 @@ def test_times_that_do_not_fit_are_refused_at_once(tmp_path):
             file.write(channel, imu(0), publish_ns=0, log_ns=2**64)
 
 
+def test_nothing_is_taken_once_it_is_closed(tmp_path):
+    with LiveMcap(tmp_path / "run.mcap", options=ANY_DISK) as file:
+        channel = file.add_channel("imu", "horus/Imu")
+        write(file, channel, range(3))
+    with pytest.raises(RecordError, match="was closed") as caught:
+        file.write(channel, imu(3), publish_ns=3, log_ns=3)
+    assert caught.value.messages_safe == 3
+    file.close()  # which is no error
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"split_bytes": 0},
+        {"split_s": math.nan},
+        {"split_s": -1.0},
+        {"min_free_bytes": -1},
+        {"flush_s": 0.0},
+        {"sync_s": -1.0},
+    ],
+)
+def test_options_that_mean_nothing_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueRangeError, match=name):
+        LiveOptions(**wrong)
+
+
 def test_files_split_by_size_are_whole_each_and_lose_nothing(tmp_path):
     options = LiveOptions(split_bytes=20_000, min_free_bytes=0, flush_s=0.01)
     with LiveMcap(tmp_path / "run.mcap", options=options) as file:
@@ -186,6 +211,17 @@ def test_force_replaces_a_series_as_a_whole(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run_000.mcap", "run_more.mcap"]
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_never_replaced(tmp_path, make):
+    (tmp_path / "run_000.mcap").write_bytes(b"old")
+    make(tmp_path / "run_002.mcap")
+    options = LiveOptions(split_s=60.0, min_free_bytes=0)
+    with pytest.raises(FileExistsError, match="no file"):
+        LiveMcap(tmp_path / "run.mcap", force=True, options=options)
+    assert (tmp_path / "run_000.mcap").read_bytes() == b"old"
+    assert (tmp_path / "run_002.mcap").exists()
+
+
 # The disk
 
 
@@ -231,11 +267,7 @@ def test_a_file_that_is_gone_ends_the_recording(tmp_path, how):
 
 
 def test_files_before_one_that_cannot_be_begun_are_whole(tmp_path):
-    (tmp_path / "run_002.mcap").mkdir()
     options = LiveOptions(split_s=0.1, min_free_bytes=0, flush_s=0.02)
-    with pytest.raises(IsADirectoryError):
-        LiveMcap(tmp_path / "run.mcap", options=options)
-    (tmp_path / "run_002.mcap").rmdir()
     file = LiveMcap(tmp_path / "run.mcap", options=options)
     (tmp_path / "run_002.mcap").mkdir()
     channel = file.add_channel("imu", "horus/Imu")
@@ -330,6 +362,7 @@ def test_a_limit_on_the_size_of_files_leaves_whole_chunks(tmp_path):
     check_full(path, messages, size)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk of 1 MiB")
 def test_a_full_disk_leaves_whole_chunks(tmp_path):
     disk = tmp_path / "disk"

@@ -59,6 +59,7 @@ def test_auto_is_what_the_environment_says(monkeypatch):
         ("zeno:imu", "zenoh"),
         ("ros2:/imu?domian=3", "domain"),
         ("ipc:imu?type=Pose", "Pose3D"),
+        ("ipc:imu?type=", "VehicleImu"),
         ("ipc:imu?domain=3", "type"),
     ],
 )
@@ -81,6 +82,15 @@ def test_an_unknown_name_gives_the_nearest(text, nearest):
         ("ros2:/imu?", "key=value after '\\?', got ''"),
         ("ros2:/imu?=3", "key=value after '\\?', got '=3'"),
         ("ros2:/imu?domain=1&domain=2", "domain once"),
+        ("zenoh:imu?connect=", "connect separated by commas, got ''"),
+        ("zenoh:imu?listen=tcp/a:1,,tcp/b:2", "listen separated by commas"),
+        (
+            "ipc:caf\N{LATIN SMALL LETTER E WITH ACUTE}",
+            "unexpected '\N{LATIN SMALL LETTER E WITH ACUTE}'",
+        ),
+        ("horus:a//b", "unexpected '//'"),
+        ("zenoh:tcp/10.0.0.2:7447", "unexpected ':'"),
+        ("ipc:imu@far", 'backend="zenoh"'),
     ],
 )
 def test_an_address_of_another_form_is_refused(text, reason):
@@ -91,6 +101,10 @@ def test_an_address_of_another_form_is_refused(text, reason):
 @pytest.mark.parametrize("text", ["imu.mcap", "zeno:imu", "/data/ipc:imu", "C:\\imu.mcap", "-"])
 def test_other_text_is_no_address(text):
     assert not is_address(text)
+
+
+def test_what_is_too_long_for_a_file_is_an_address():
+    assert is_address("zenoh:imu?config=" + "a" * 5000)
 
 
 def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -258,6 +259,7 @@ def test_messages_of_a_peer_with_types_of_its_own_arrive_with_every_field(join, 
         assert abs(arrival.received_ns - time.time_ns()) < 60e9
 
 
+@pytest.mark.slow
 def test_rosbags_decodes_the_bytes_that_are_on_the_wire(join, peer):
     link, _ = join(RosImu)
     receiver = peer(
@@ -287,7 +289,7 @@ def test_rosbags_decodes_the_bytes_that_are_on_the_wire(join, peer):
 @pytest.mark.slow
 def test_the_tools_of_cyclone_list_describe_and_print_the_topic(join, topic, loopback):
     tool = shutil.which("cyclonedds", path=Path(sys.executable).parent)
-    plain = ("-i", str(DOMAIN), "-r", "1s", "--suppress-progress-bar", "--color", "none")
+    plain = ("-i", str(DOMAIN), "-r", "2s", "--suppress-progress-bar", "--color", "none")
     wide = {**loopback, "COLUMNS": "300"}
     link, _ = join()
 
@@ -355,20 +357,26 @@ def test_endpoints_tell_the_type_hash_and_the_quality_of_service(join, peer):
             "r = reader(Imu_, RELIABLE, Policy.Durability.TransientLocal)\n",
             ("subscriber", "Durability is offered as Volatile and asked for as TransientLocal"),
         ),
-        (
-            {"qos": "sensor"},
-            "r = reader(Imu_, RELIABLE)\n",
-            ("subscriber", "Reliability is offered as BestEffort and asked for as Reliable"),
+        pytest.param(
+            (
+                {"qos": "sensor"},
+                "r = reader(Imu_, RELIABLE)\n",
+                ("subscriber", "Reliability is offered as BestEffort and asked for as Reliable"),
+            ),
+            marks=pytest.mark.slow,
         ),
         (
             {"qos": "latched"},
             "w = writer(Imu_, RELIABLE)\n",
             ("publisher", "Durability is offered as Volatile and asked for as TransientLocal"),
         ),
-        (
-            {"reliable": True},
-            "w = writer(Imu_, Policy.Reliability.BestEffort)\n",
-            ("publisher", "Reliability is offered as BestEffort and asked for as Reliable"),
+        pytest.param(
+            (
+                {"reliable": True},
+                "w = writer(Imu_, Policy.Reliability.BestEffort)\n",
+                ("publisher", "Reliability is offered as BestEffort and asked for as Reliable"),
+            ),
+            marks=pytest.mark.slow,
         ),
         (
             {},
@@ -398,6 +406,7 @@ def test_an_end_that_does_not_fit_is_named_once_with_what_both_want(
     assert link.publishers() == link.subscribers() == 0
 
 
+@pytest.mark.slow
 def test_ends_that_fit_raise_no_warning(join, peer, caplog):
     link, _ = join()
     friend = peer(
@@ -431,6 +440,13 @@ def test_the_type_of_a_topic_is_found_while_somebody_publishes_it(peer, topic):
     assert find_type(backend, topic, 10.0) is Imu
     assert find_type(backend, f"/{topic}", 10.0) is Imu
     sender.stdout.readline()
+
+
+def test_a_type_that_is_not_known_here_is_an_error_that_names_it(peer, topic):
+    other = peer("w = writer(Time_, RELIABLE); say('ready'); sys.stdin.read()\n")
+    other.stdout.readline()
+    with pytest.raises(TransportError, match="carries builtin_interfaces::msg::dds_::Time_"):
+        find_type(Ros2(domain=DOMAIN), topic, 10.0)
 
 
 SENDER = """
@@ -482,7 +498,7 @@ def program(topic):
 
 
 # That the end of a flood is lost comes to light with the next message.
-LATER = "time.sleep(0.3)\nsend(link, COUNT)\n"
+LATER = "for number in range(COUNT, COUNT + 5): time.sleep(0.2); send(link, number)\n"
 FLOOD = """
 link = join()
 wait(link.subscribers)
@@ -495,6 +511,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_reliable_flood_arrives_whole_though_the_receiver_is_slow(join, program):
     link, ear = join(reliable=True, capacity=256)
     sender = program(FLOOD.replace("COUNT", "5000"), reliable=True)
@@ -514,6 +531,7 @@ def test_a_reliable_flood_arrives_whole_though_the_receiver_is_slow(join, progra
     assert sender.stdout.readline() == "done\n"
 
 
+@pytest.mark.slow
 def test_what_a_stopped_receiver_loses_in_a_flood_is_counted(join, program):
     link, ear = join()
     sender = program(FLOOD.replace("link.close", LATER + "link.close").replace("COUNT", "20000"))
@@ -529,8 +547,8 @@ def test_what_a_stopped_receiver_loses_in_a_flood_is_counted(join, program):
         link.settle()
         return len(ear.arrivals) + ear.lost + ear.overwritten
 
-    until(lambda: total() >= 20001)
-    assert total() == 20001
+    until(lambda: total() >= 20005)
+    assert total() == 20005
     assert ear.overwritten > 10000
     numbers = [Imu.from_bytes(arrival.payload).gyro_z for arrival in ear.arrivals]
     assert numbers == sorted(set(numbers))
@@ -556,6 +574,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_what_is_lost_on_the_way_is_counted_with_the_next_message(join, program):
     link, _ = join()
     listener = program(LISTENER)
@@ -564,36 +583,50 @@ def test_what_is_lost_on_the_way_is_counted_with_the_next_message(join, program)
 
     def ask(number):
         print(number, file=listener.stdin, flush=True)
+
+    def answer():
         return [int(word) for word in listener.stdout.readline().split()]
 
-    time.sleep(0.2)  # until the listener knows, too
     link.send(sent(imu_at(0), 5))
-    assert ask(5)[:3] == [1, 0, 5]
+    ask(5)
+    assert answer()[:3] == [1, 0, 5]
     listener.send_signal(signal.SIGSTOP)  # its sockets overflow
     for number in range(6, 15_000):
         link.send(sent(imu_at(number), number))
     listener.send_signal(signal.SIGCONT)
-    time.sleep(0.5)
-    last = sent(imu_at(0), 15_000)
-    link.send(last)
-    got, lost, seq, sent_ns = ask(15_000)
-    assert got + lost == 15_000 - 5 + 1
+    later = {}
+    ask(15_000)
+    while not select.select([listener.stdout], [], [], 0.2)[0]:  # one of these may be lost, too
+        number = 15_000 + len(later)
+        later[number] = sent(imu_at(0), number)
+        link.send(later[number])
+        assert len(later) < 100
+    got, lost, seq, sent_ns = answer()
+    assert got + lost == seq - 5 + 1
     assert lost > 0
-    assert seq == 15_000
-    assert abs(sent_ns - last.sent_ns) <= 2**13
+    assert abs(sent_ns - later[seq].sent_ns) <= 2**13
 
 
+@pytest.mark.slow
 def test_a_late_receiver_counts_nothing_that_was_sent_before_as_lost(join, program):
-    sender = program("link = join()\nfor n in range(10**9): send(link, n); time.sleep(0.001)\n")
-    time.sleep(1.0)
+    sender = program(
+        "link = join()\n"
+        "for number in range(10**9):\n"
+        "    send(link, number)\n"
+        "    if number == 100: print('ready', flush=True)\n"
+        "    time.sleep(0.001)\n"
+    )
+    sender.stdout.readline()
     link, ear = join()
     assert until(lambda: len(ear.arrivals) > 50)
+    assert ear.arrivals[0].seq > 100
     sender.kill()
     sender.wait()
     link.settle()
     assert ear.lost == ear.overwritten == 0
 
 
+@pytest.mark.slow
 def test_a_late_receiver_gets_what_is_latched(join, peer):
     link, _ = join(qos="latched", capacity=4)
     for number in range(6):
@@ -608,17 +641,18 @@ def test_a_late_receiver_gets_what_is_latched(join, peer):
 
 
 def test_malformed_messages_are_counted_and_the_others_arrive(join, peer):
-    _, ear = join()
+    link, ear = join()
     sender = peer(
         "w = writer(Imu_, RELIABLE, Policy.History.KeepLast(10))\n"
-        "until(lambda: w.matched_sub)\n"
-        "time.sleep(0.2)\n"
+        "until(lambda: w.matched_sub); say('ready'); sys.stdin.readline()\n"
         "good, bad = imu(1), imu(2)\n"
         "bad.header.stamp.nanosec = 4_000_000_000\n"
         "for message in (bad, good, bad): w.write(message)\n"
-        "say('sent'); sys.stdin.read()\n"
+        "sys.stdin.read()\n"
     )
-    assert sender.stdout.readline() == "sent\n"
+    assert sender.stdout.readline() == "ready\n"
+    assert until(link.publishers)
+    print("go", file=sender.stdin, flush=True)
     assert until(lambda: ear.malformed == 2)
     assert [arrival.seq for arrival in ear.arrivals] == [1]
 
@@ -649,6 +683,19 @@ def test_what_is_sent_from_here_does_not_come_back(join):
     assert [Imu.from_bytes(arrival.payload).gyro_z for arrival in ear.arrivals] == [2.0]
 
 
+def test_a_link_closes_in_the_middle_of_a_flood(join, program):
+    link, ear = join()
+    ear.deliver = lambda _arrivals: time.sleep(0.02)  # slower than they come
+    sender = program("link = join()\nwait(link.subscribers)\nwhile True: send(link, 1)\n")
+    assert until(link.publishers)
+    time.sleep(0.2)
+    closing = threading.Thread(target=link.close, daemon=True)
+    closing.start()
+    closing.join(10.0)
+    assert not closing.is_alive()
+    sender.kill()
+
+
 def resources() -> tuple[int, int]:
     """Count the threads and the open files of this process."""
     threads, files = (list(Path("/proc/self", kind).iterdir()) for kind in ("task", "fd"))
@@ -658,7 +705,7 @@ def resources() -> tuple[int, int]:
 def test_a_link_that_closes_gives_back_its_threads_and_sockets(join):
     join()[0].close()
     before = resources()
-    for _ in range(3):
+    for _ in range(2):
         first, _ = join()
         second, _ = join(frame_id="x")
         assert resources() > before
@@ -700,7 +747,7 @@ def test_killed_publishers_leave_nothing_and_new_ones_are_heard_within_a_second(
     )
     before = resources()
     slowest = 0.0
-    for heard in range(1, 21):
+    for heard in range(1, 11):
         print("start", file=mother.stdin, flush=True)
         mother.stdout.readline()
         start = time.monotonic()
@@ -711,7 +758,7 @@ def test_killed_publishers_leave_nothing_and_new_ones_are_heard_within_a_second(
     assert until(lambda: link.publishers() == 0)
     link.settle()
     assert ear.lost == 0
-    assert resources() == before
+    assert until(lambda: resources() == before)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -112,7 +113,7 @@ def router(zenoh):
         yield endpoint
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def node(zenoh, router):
     """A session of zenoh's own, connected as ROS programs are."""
     config = zenoh.Config()
@@ -131,6 +132,15 @@ def name():
     return f"t{os.getpid()}_{uuid4().hex[:8]}/imu/data"
 
 
+@pytest.fixture(autouse=True)
+def short_meetings(zenoh, monkeypatch):
+    """Meet the others of the loopback quickly; by default it takes a second."""
+    assert zenoh.Config
+    monkeypatch.setattr("strapdown.transport.ros2.zenoh._MEETING_S", 0.1)
+    settings = import_module("strapdown.transport.zenoh._session")._OURS
+    monkeypatch.setitem(settings, "scouting/delay", 100)
+
+
 @pytest.fixture
 def backend(router):
     return Ros2(rmw="zenoh", connect=router, domain=DOMAIN, frame_id="imu_link")
@@ -138,11 +148,9 @@ def backend(router):
 
 def until(condition, seconds=10.0):
     end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
+    while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.01)
-    return True
+    return found
 
 
 def label(seq, sent_ns=5):
@@ -232,14 +240,12 @@ def test_the_graph_shows_nodes_and_endpoints_while_they_live(node, backend, name
     mangled = "%" + name.replace("/", "%")
     with Topic(Imu, name=name, backend=backend) as topic:
         topic.recv()
-        assert until(lambda: len(tokens("MS")) == 1)
         topic.send(Imu.new())
-        assert until(lambda: len(tokens("MP")) == 1)
-        (owner,) = tokens("NN")
+        (owner,) = until(lambda: tokens("NN"))
         pattern = rf"@ros2_lv/{DOMAIN}/([0-9a-f]+)/(\d+)/\2/NN/%/%/(strapdown_\w+)"
         zid, nid, program = re.fullmatch(pattern, owner).groups()
         for kind in ("MS", "MP"):
-            (key,) = tokens(kind)
+            (key,) = until(partial(tokens, kind))
             start = f"@ros2_lv/{DOMAIN}/{zid}/{nid}/"
             end = f"/{kind}/%/%/{program}/{mangled}/{TYPE}/{HASH}/::,10:,:,:,,"
             assert key.startswith(start)
@@ -280,7 +286,8 @@ def test_another_type_on_a_name_is_refused_naming_both(node, backend, name):
     )
     with Topic(Imu, name=f"{name}/other", backend=backend) as before:
         before.recv()
-        time.sleep(0.5)  # until the session has met the node
+        ros2 = import_module("strapdown.transport.ros2")
+        assert ros2.find_type(backend, name, 5.0) is Imu
         with pytest.raises(TransportError, match=r"PoseStamped_, others use it for .*Imu_"):
             Topic(Pose3D, name=name, backend=backend)
     token.undeclare()

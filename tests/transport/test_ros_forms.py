@@ -20,7 +20,7 @@ from strapdown.messages import (
     Wire,
     conversion,
 )
-from strapdown.transport.ros_forms import message_type_of, ros_form
+from strapdown.transport.ros_forms import message_type_of, ros_form, type_carried
 from strapdown.transport.wire import wire_form
 
 ROS2 = get_typestore(Stores.ROS2_HUMBLE)
@@ -153,6 +153,17 @@ def test_a_message_that_ends_early_is_malformed(cut):
         form.decode(data[:cut], Wire.CDR)
 
 
+@pytest.mark.parametrize(
+    ("at", "change", "reason"),
+    [(4, (2**31).to_bytes(4, "little"), "stamp_ns"), (16, b"i\0u", "NUL")],
+)
+def test_what_ros_1_can_say_and_a_message_here_cannot_is_malformed(at, change, reason):
+    data = bytearray(RosImu(5, "imu").to_ros1())
+    data[at : at + len(change)] = change
+    with pytest.raises(FormatError, match=reason):
+        ros_form(RosImu, Wire.ROS1).decode(bytes(data), Wire.ROS1)
+
+
 def test_a_stamp_beyond_the_header_is_refused():
     late = Imu(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2**63)
     with pytest.raises(ValueRangeError, match="stamp_ns"):
@@ -182,3 +193,10 @@ def test_types_are_found_by_their_names_in_ros_and_dds(name, kind):
     assert message_type_of(name) is kind
     if kind:
         assert message_type_of(ros_form(kind).dds_name) is kind
+
+
+def test_of_several_types_on_a_topic_one_that_is_known_counts():
+    assert type_carried("imu", []) is None
+    assert type_carried("imu", ["std_msgs/msg/String", "sensor_msgs/msg/Imu"]) is Imu
+    with pytest.raises(TransportError, match="'imu' carries std_msgs/msg/String; expected one of"):
+        type_carried("imu", ["std_msgs/msg/String"])

@@ -51,8 +51,11 @@ def zenoh(need_peer):
 
 
 @pytest.fixture
-def endpoint(zenoh):
+def endpoint(zenoh, monkeypatch):
     assert zenoh.Config
+    # Sessions here wait for others less long than the half second that they wait by default.
+    settings = import_module("strapdown.transport.zenoh._session")._OURS
+    monkeypatch.setitem(settings, "scouting/delay", 100)
     return f"tcp/127.0.0.1:{free_port()}"
 
 
@@ -90,8 +93,11 @@ def plain(zenoh):
         config.insert_json5("connect/endpoints", json.dumps([to]))
         config.insert_json5("listen/endpoints", "[]")
         config.insert_json5("scouting/multicast/enabled", "false")
-        sessions.append(zenoh.open(config))
-        return sessions[-1]
+        config.insert_json5("open/return_conditions/connect_scouted", "false")  # or 0.5 s pass
+        session = zenoh.open(config)
+        sessions.append(session)
+        assert until(session.info.peers_zid)
+        return session
 
     yield connect
     for session in sessions:
@@ -215,7 +221,8 @@ def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error", "reason"),
     [
-        ({"listen": ("tcp/127.0.0.1:1", "nonsense")}, TransportError, "nonsense"),
+        ({"listen": ("tcp/127.0.0.1:1", "nonsense")}, TransportError, r"must be .*: nonsense$"),
+        ({"connect": "tcp/127.0.0.1:1"}, TypeError, r"tuple .*\('tcp/127.0.0.1:1',\)$"),
         ({"config": "/nowhere/zenoh.json5"}, FileNotFoundError, "nowhere"),
     ],
 )
@@ -225,12 +232,56 @@ def test_bad_endpoints_and_files_are_refused(options, error, reason, name):
         receive(name, backend)
 
 
+@pytest.mark.usefixtures("zenoh")
+@pytest.mark.parametrize("text", ["{mode: 'peer', connect: [}", "{mode: 'pear'}", "\x00"])
+def test_bad_settings_are_refused_in_one_line(text, name, tmp_path):
+    settings = tmp_path / "zenoh.json5"
+    settings.write_text(text, "utf-8")
+    with pytest.raises(TransportError, match=r"zenoh\.json5: .") as caught:
+        receive(name, Zenoh(config=str(settings)))
+    assert "\n" not in str(caught.value)
+    assert "cargo" not in str(caught.value)
+
+
 def test_an_endpoint_that_is_taken_is_refused(endpoint, name):
     with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as one:
         one.recv()
         other = Zenoh(listen=(endpoint, "tcp/127.0.0.1:0"))
         with pytest.raises(TransportError, match="in use"):
             receive(name, other)
+
+
+def test_an_endpoint_can_be_used_again_while_it_is_being_closed(endpoint, monkeypatch):
+    sessions = import_module("strapdown.transport.zenoh._session")
+    closing, end = threading.Event(), sessions.within
+
+    def end_slowly(seconds, action):
+        closing.set()
+        time.sleep(0.2)
+        end(seconds, action)
+
+    monkeypatch.setattr(sessions, "within", end_slowly)
+    where = sessions.Endpoints(listen=(endpoint,))
+    first = sessions.join(where)
+    leaving = threading.Thread(target=sessions.leave, args=(where,))
+    leaving.start()
+    assert closing.wait(5.0)
+    assert sessions.join(where) is not first
+    leaving.join()
+    sessions.leave(where)
+
+
+def test_who_is_interrupted_while_joining_leaves_nothing_behind(endpoint, name, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    link = import_module("strapdown.transport.zenoh.link")
+    monkeypatch.setattr(link.ZenohLink, "_later", interrupt)
+    before = sockets_of(os.getpid())[0]
+    with pytest.raises(KeyboardInterrupt):
+        receive(name, Zenoh(listen=(endpoint,)))
+    assert sockets_of(os.getpid())[0] == before
+    assert until(lambda: f"zenoh {name}" not in [each.name for each in threading.enumerate()])
 
 
 def test_messages_go_both_ways_with_every_field(endpoint, name):
@@ -245,7 +296,7 @@ def test_messages_go_both_ways_with_every_field(endpoint, name):
             assert sender.recv(timeout=1.0) == message
             assert receiver.recv(timeout=5.0) == message
         assert one.recv() is None
-        assert one.pub_count() == two.pub_count() == 2
+        assert until(lambda: one.pub_count() == two.pub_count() == 2)
 
 
 def test_who_joins_late_gets_what_is_retained(endpoint, name):
@@ -274,6 +325,7 @@ def test_a_flood_is_accounted_for_to_the_last_message(endpoint, name, child):
         assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_who_floods_and_leaves_tells_how_much_it_was(endpoint, name, child):
     with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as topic:
         assert topic.recv() is None
@@ -329,10 +381,22 @@ def test_a_killed_publisher_leaves_no_hole_in_the_ledger(endpoint, name, child):
 def test_another_type_on_a_name_is_refused_naming_both(endpoint, name):
     with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as one:
         one.recv()
-        with pytest.raises(TransportError, match=r"carries Imu elsewhere, got Pose3D"):
-            receive(name, Zenoh(connect=(endpoint,)), Pose3D)
-        with Topic(Pose3D, name=f"{name}/pose", backend=Zenoh(connect=(endpoint,))) as other:
+        there = Zenoh(connect=(endpoint,))
+        with Topic(Pose3D, name=f"{name}/pose", backend=there) as other:
             assert other.recv() is None
+            zenoh_topics = import_module("strapdown.transport.zenoh")
+            assert zenoh_topics.find_type(there, name, 5.0) is Imu
+            with pytest.raises(TransportError, match=r"carries 'Imu' elsewhere, got Pose3D"):
+                receive(name, there, Pose3D)
+
+
+def test_a_type_is_shown_without_what_a_terminal_would_obey(endpoint, name, plain, caplog):
+    with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as topic:
+        topic.recv()
+        token = f"strapdown/v1/\x1b[31mRed/{name}/@lv/p/00"
+        with plain(endpoint).liveliness().declare_token(token):
+            assert until(lambda: "elsewhere" in caplog.text)
+    assert r"carries '\x1b[31mRed' elsewhere" in caplog.messages[-1]
 
 
 def test_the_type_of_a_topic_can_be_found(endpoint, name):
@@ -489,6 +553,7 @@ def certificates(tmp_path, need_peer):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_settings_of_zenoh_bring_tls_and_its_refusal(endpoint, name, certificates):
     where = endpoint.replace("tcp/127.0.0.1", "tls/localhost")
 
@@ -565,10 +630,11 @@ def test_a_hundred_killed_peers_leave_nothing_behind(endpoint, name, child):
     with Topic(Imu, 4096, name, backend=Zenoh(listen=(endpoint,))) as topic:
         assert topic.recv() is None
         topic.send(imu(-1 % 2**64))
-        before = resources()
         process = child(script, endpoint, name)
-        turns = []
+        turns, before = [], None
         while process.poll() is None:
+            if before is None and 20 in turns:  # zenoh has started all its threads by then
+                before = resources()
             topic.send(imu(2**63))
             while (message := topic.recv(timeout=0.05)) is not None:
                 turns.append(message.timestamp_ns)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.transport.link import Arrival
 from strapdown.transport.zenoh import attachment
-from strapdown.transport.zenoh._source import Source
+from strapdown.transport.zenoh._source import Source, Sources
 
 GID = bytes(range(16))
 
@@ -140,6 +140,22 @@ def test_what_comes_again_or_late_is_counted_and_left_out():
     assert books.numbers == [0, 1, 3, 4]
     assert books.lost == 1
     assert books.notes == {"duplicates": 1, "out_of_order": 1}
+
+
+def test_publishers_without_end_take_no_memory_without_end():
+    books = Books()
+    sources = Sources(books, 4)
+    for name in ("alive", "too"):
+        sources[name].is_present = True
+        sources[name].take(message(0))
+    for number in range(2000):
+        sources[f"stranger {number}"].take(message(3))
+    assert len(sources) < 300
+    waiting = len(sources) - 2  # for an answer
+    assert books.numbers == [0, 0] + [3] * (2000 - waiting)
+    sources["alive"].take(message(1))
+    assert books.numbers[-1] == 1
+    assert books.lost == 0
 
 
 def test_an_attachment_is_what_the_serialiser_of_zenoh_writes(need_zenoh):

@@ -14,6 +14,7 @@ from strapdown.bridges.recorder import Refused
 from strapdown.bridges.relay import steps_between
 from strapdown.errors import StrapdownError, TransportError, ValueRangeError
 from strapdown.formats.playback import MessageFile
+from strapdown.messages import conversion
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from strapdown.formats.playback import TimedMessage
     from strapdown.transport.topic import Topic
 
-    _Way: TypeAlias = "tuple[Topic[Any] | None, list[Callable[[Any], Any]]]"
+    _Step: TypeAlias = "tuple[type[Any], Callable[[Any], Any]]"
+    _Way: TypeAlias = "tuple[Topic[Any] | None, list[_Step]]"
     Targets: TypeAlias = "Mapping[str, Topic[Any]] | Callable[[str, type[Any]], Topic[Any] | None]"
 
 __all__ = ["PlayReport", "Player"]
@@ -44,6 +46,8 @@ class PlayReport:
         Messages that were not sent: their type has no topic here, or nobody wanted it.
     passes : int
         How often the end was reached.
+    left_out : mapping of str to int
+        Fields that the type of a topic cannot hold, with how many messages used them.
     lost : tuple of str
         What is damaged in the recording, or was refused by a topic, one line each.
     """
@@ -51,6 +55,7 @@ class PlayReport:
     messages: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     passes: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
 
@@ -118,6 +123,7 @@ class Player:
         self._ways: dict[tuple[str, type[Any]], _Way] = {}
         self._sent: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
         self._refused: dict[str, Refused] = {}
         self._passes = 0
         self._changed = Condition()
@@ -209,7 +215,8 @@ class Player:
         """Return the account until now."""
         lost = [*self._file.lost, *(each.line(name) for name, each in [*self._refused.items()])]
         skipped = self._file.skipped + self._skipped
-        return PlayReport(dict(self._sent), dict(skipped), self._passes, tuple(lost))
+        left_out = dict(self._left_out)
+        return PlayReport(dict(self._sent), dict(skipped), self._passes, left_out, tuple(lost))
 
     def _pass(self, from_s: float) -> _Next | None:
         """Play once from a place to the end; return why it ended before."""
@@ -249,17 +256,19 @@ class Player:
             targets = self._targets
             handle = targets(*key) if callable(targets) else targets.get(topic)
             steps = [] if handle is None else steps_between(form.msg_type, handle.msg_type)
-            self._ways[key] = handle, [convert for _, convert in steps]
+            self._ways[key] = handle, steps
             with self._changed:  # what opening took is no part of the recording
                 self._anchor(message.t_ns)
-        handle, converters = self._ways[key]
+        handle, steps = self._ways[key]
         if handle is None:
             self._skipped[topic] += 1
             return
         try:
             content = form.decode(message.payload)
-            for convert in converters:
-                content = content if content is None else convert(content)
+            for kind, convert in steps:
+                if content is not None:
+                    self._left_out.update(conversion.losses(content, kind))
+                    content = convert(content)
             if content is not None:
                 handle.send(content)
                 self._sent[topic] += 1

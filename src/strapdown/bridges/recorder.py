@@ -26,8 +26,6 @@ __all__ = ["LiveOptions", "RecordReport", "Recorder"]
 
 LOOK_S: Final = 0.1
 """How long the end of a recording waits for a topic at most [s]."""
-DRAIN_S: Final = 0.5
-"""How long the end takes in what waits, where more comes all the time [s]."""
 SHORT_S: Final = 0.001
 """How long a topic has to wait at once where the disk is slow [s]."""
 _USUAL: Final = LiveOptions()
@@ -294,9 +292,8 @@ class Recorder:
         try:
             while not self._stopping.is_set():
                 self._take(name, topic, LOOK_S)
-            until = time.monotonic() + DRAIN_S
-            while self._take(name, topic, 0.0) and time.monotonic() < until:
-                pass
+            for _ in range(topic.pending_count()):  # where more comes that is not waited for
+                self._take(name, topic, 0.0)
         except RecordError:
             return  # close() says it
         except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to: it is counted)

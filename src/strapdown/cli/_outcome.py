@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from strapdown._words import printable
+from strapdown._words import printable, wording
 from strapdown.errors import StrapdownError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
     except (StrapdownError, OSError) as error:
         if debug:
             traceback.print_exc()
-        return _fail(_wording(error), EXIT_FAILED, as_json=json)
+        return _fail(wording(error), EXIT_FAILED, as_json=json)
     except KeyboardInterrupt:
         return _fail("interrupted", EXIT_INTERRUPTED, as_json=json)
     for line in outcome.lost:
@@ -123,12 +123,6 @@ def _print_view(view: Sequence[RenderableType], *, aside: bool) -> None:
             console.print(printable(item), markup=False, soft_wrap=True)
         else:
             console.print(item)
-
-
-def _wording(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error) or type(error).__name__
 
 
 def _print_json(data: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._compare import compare
-from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
@@ -219,7 +219,7 @@ def _live(
     orientation = FILTERS[name]()
     with MavlinkLink(listen=listen) as inward, ended_by_signals(stop.set) as signals:
         host, port = inward.address
-        typer.echo(f"listening at {host}:{port}", err=True)
+        say(f"listening at {host}:{port}")
         outward = None if to is None else MavlinkLink(to=to)
         try:
             attitude = fuse_link(

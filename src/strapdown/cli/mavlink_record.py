@@ -13,7 +13,7 @@ import typer
 import strapdown.formats as files
 from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tlog
 from strapdown.cli._common import Force, read_losses
-from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.errors import PeerLostError
 from strapdown.webots.runner import ended_by_signals
 
@@ -93,7 +93,7 @@ def _listen(address: str, duration: float | None, scale: RawScale | None) -> tup
     collection, stop = Collection(scale=scale), Event()
     with MavlinkLink(listen=address) as link, ended_by_signals(stop.set) as signals:
         host, port = link.address
-        typer.echo(f"listening at {host}:{port}", err=True)
+        say(f"listening at {host}:{port}")
         until = math.inf if duration is None else time.monotonic() + duration
         while not stop.is_set() and (left := until - time.monotonic()) > 0.0:
             message = link.receive(min(left, LOOK_S))

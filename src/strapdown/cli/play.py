@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import termios
@@ -37,6 +38,9 @@ KEYS: Final = "space pause, left and right 5 s, + and - rate, q end"
 _NAME: Final = "{topic}"
 _ARROWS: Final = {b"\x1b[D": -STEP_S, b"\x1b[C": STEP_S}
 _RATES: Final = {b"+": 2.0, b"-": 0.5}
+_SLOWEST: Final = 2.0**-10
+_FASTEST: Final = 2.0**10
+_KEY: Final = re.compile(rb"\x1b\[.|.", re.DOTALL)
 
 
 def play(
@@ -68,7 +72,8 @@ def play(
 
     Exit codes: 3 the recording is damaged; 130 Ctrl-C; 0 SIGTERM.
 
-    The fields of --json: input, messages (by topic), skipped (of other types), passes.
+    The fields of --json: input, messages (by topic), skipped (of other types), passes, left_out
+    (fields that the type of a topic cannot hold, with messages that used them).
 
     Examples
     --------
@@ -92,7 +97,8 @@ def play(
         playing.start()
         until = time.monotonic() + until_s
         while playing.is_alive() and not stop.is_set() and time.monotonic() < until:
-            _obey(player, keys(playing))
+            for key in _KEY.findall(keys(playing)):
+                _obey(player, key)
             show(_line(player))
         report = playing.finish()
     data = {
@@ -100,12 +106,17 @@ def play(
         "messages": dict(report.messages),
         "skipped": dict(report.skipped),
         "passes": report.passes,
+        "left_out": dict(report.left_out),
     }
     sent = counted(sum(report.messages.values()), "message")
     view = [f"played {source}: {sent} on {', '.join(targets.opened) or 'no topic'}"]
     view += [
         f"left out {counted(count, 'message')} on {name}: no topic carries their type"
         for name, count in report.skipped.items()
+    ]
+    view += [
+        f"left out: {field} of {counted(count, 'message')}, the topic cannot hold it"
+        for field, count in report.left_out.items()
     ]
     return Outcome(data, view, report.lost, code=exit_code(signals))
 
@@ -168,7 +179,7 @@ def _no_key(playing: Thread) -> bytes:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[Thread], bytes]]:
-    """Hand out a function that waits for a key, or some time if there is no terminal."""
+    """Hand out a function that waits for keys, or some time if there is no terminal."""
     stdin = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
     if stdin is None or os.tcgetpgrp(stdin) != os.getpgrp():  # or in the background
         yield _no_key
@@ -179,7 +190,7 @@ def _keys() -> Iterator[Callable[[Thread], bytes]]:
 
     def pressed(_playing: Thread) -> bytes:
         ready, _, _ = select.select([stdin], [], [], LOOK_S)
-        return os.read(stdin, 8) if ready else b""
+        return os.read(stdin, 64) if ready else b""
 
     try:
         yield pressed
@@ -194,7 +205,7 @@ def _obey(player: Player, key: bytes) -> None:
     elif key in _ARROWS:
         player.seek(player.position_s + _ARROWS[key])
     elif key in _RATES:
-        player.rate *= _RATES[key]
+        player.rate = min(max(player.rate * _RATES[key], _SLOWEST), _FASTEST)
     elif key == b"q":
         player.stop()
 

@@ -118,7 +118,7 @@ def record(
         "dropped": report.dropped,
         "notes": notes,
     }
-    wrote = str(output) if len(report.files) == 1 else counted(len(report.files), "file")
+    wrote = str(report.files[0]) if len(report.files) == 1 else counted(len(report.files), "file")
     view = [f"wrote {wrote}: {counted(messages, 'message')}, {report.bytes} bytes", *notes]
     return Outcome(data, view, [*opened.lost, *report.lost], code=exit_code(signals))
 

@@ -8,7 +8,7 @@ import typer
 
 from strapdown.bridges.ros1_devices import Ros1Devices
 from strapdown.cli._common import Force
-from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
     Duration,
     MotionName,
@@ -108,7 +108,7 @@ def serve(
         ended_by_signals(devices.stop) as signals,
     ):
         for each in devices.robots:
-            typer.echo(f"robot {each.robot.name!r}: {' '.join(each.topics)}", err=True)
+            say(f"robot {each.robot.name!r}: {' '.join(each.topics)}")
         devices.run()
     data = {
         "world": str(path),

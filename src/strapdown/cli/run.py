@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
-import signal
-import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +16,8 @@ from rich.text import Text
 from strapdown._words import printable
 from strapdown.bridges.pipeline import Pipeline
 from strapdown.cli._common import Force, working
-from strapdown.cli._outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Outcome
-from strapdown.errors import ValueRangeError
+from strapdown.cli._live import exit_code, positive
+from strapdown.cli._outcome import EXIT_FAILED, Outcome, is_watched, say
 from strapdown.webots.runner import ended_by_signals
 
 if TYPE_CHECKING:
@@ -63,29 +61,27 @@ def run(
 
     strapdown run attitude.toml --duration 10 --json
     """
-    if duration is not None and not duration > 0.0:
-        raise ValueRangeError(f"expected a positive --duration, got {duration:g} s")
+    limit_s = positive(duration, "'--duration'")
     with working(f"preparing {pipeline}"):
         running = Pipeline.from_file(pipeline, force=force)
     with running, ended_by_signals(running.stop) as signals, _watching(running) as (say, look):
         running.start(say)
         gc.freeze()  # what is there now stays: looking through it would halt all parts for 60 ms
         look()
-        end_s = math.inf if duration is None else time.monotonic() + duration
+        end_s = time.monotonic() + limit_s
         while not running.wait(min(WATCH_S, max(end_s - time.monotonic(), 0.0))):
             if time.monotonic() >= end_s:
                 running.stop()
                 end_s = math.inf
             look()
     report = running.report()
-    interrupted = EXIT_INTERRUPTED if signal.SIGINT in signals else EXIT_OK
     view: list[RenderableType] = [note for part in report.parts for note in part.notes]
     view += [_table(report), *(f"{part.name}: {part.error}" for part in report.parts if part.error)]
     return Outcome(
         {"pipeline": str(pipeline), **report.to_dict()},
         view,
         report.losses,
-        code=EXIT_FAILED if report.failed else interrupted,
+        code=EXIT_FAILED if report.failed else exit_code(signals),
     )
 
 
@@ -94,12 +90,7 @@ def _watching(
     pipeline: Pipeline,
 ) -> Iterator[tuple[Callable[[str], object], Callable[[], object]]]:
     """Hand out what shows an event, and what shows how the parts are doing."""
-    if not sys.stderr.isatty():
-
-        def say(line: str) -> None:
-            with suppress(OSError):  # nobody reads
-                typer.echo(printable(line), err=True)
-
+    if not is_watched():
         yield say, lambda: None
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strapdown.cli._common import Force, progress_bar
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
     Duration,
     MotionName,
@@ -121,7 +121,7 @@ def run(
         fit_sensor(simulated, sensor)
     programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
     for line in idle:
-        typer.echo(line, err=True)
+        say(line)
     # On a terminal controllers would write into the bar.
     bar: AbstractContextManager[Callable[[float], object] | None] = (
         nullcontext() if sys.stdout.isatty() else progress_bar("simulating")

@@ -9,7 +9,7 @@ import typer
 
 from strapdown.bridges.webots_server import Server
 from strapdown.cli._common import Force
-from strapdown.cli._outcome import EXIT_OK, Outcome
+from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
     Duration,
     MotionName,
@@ -114,7 +114,7 @@ def serve(
             server.open(robots)
         for robot in robots:
             for url in server.urls(robot):
-                typer.echo(f"WEBOTS_CONTROLLER_URL={shlex.quote(url)}", err=True)
+                say(f"WEBOTS_CONTROLLER_URL={shlex.quote(url)}")
         lockstep = Lockstep(simulated, robots, realtime=realtime)
         scheduler = lockstep if realtime or len(robots) > 1 else None
         with (

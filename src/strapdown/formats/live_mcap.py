@@ -25,6 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._version import __version__
+from strapdown._words import wording
 from strapdown.errors import RecordError, ValueRangeError
 from strapdown.formats._live_part import Definition, LivePart, is_being_written
 from strapdown.formats._output import refuse
@@ -81,7 +82,9 @@ class LiveOptions:
             if value is not None and not value > 0:
                 raise ValueRangeError(f"expected {name} above 0, got {value}")
         if not self.min_free_bytes >= 0:
-            raise ValueRangeError(f"expected min_free_bytes of 0 or more, got {self.min_free_bytes}")
+            raise ValueRangeError(
+                f"expected min_free_bytes of 0 or more, got {self.min_free_bytes}"
+            )
 
     @property
     def splits(self) -> bool:
@@ -365,7 +368,7 @@ class LiveMcap:
         messages, size, rescued = self._messages, self._bytes, part.rescue()
         if part.is_in_place():
             messages, size = messages + part.file.messages, size + rescued
-        what = (isinstance(error, OSError) and error.strerror) or str(error) or repr(error)
+        what = (isinstance(error, OSError) and error.strerror) or wording(error)
         with self._lock:
             waiting = sum(isinstance(item, _Message) for item in self._queue)
             lost = self._taken + waiting - messages
@@ -409,6 +412,9 @@ class LiveMcap:
             own = re.compile(re.escape(self._path.stem) + r"_\d{3,}" + re.escape(self._path.suffix))
             existing = [each for each in self._path.parent.iterdir() if own.fullmatch(each.name)]
         for each in sorted(existing):
+            if not each.is_file():  # a folder, a pipe, a device
+                text = "is no file and is not replaced; choose another name"
+                raise FileExistsError(errno.EEXIST, text, str(each))
             if is_being_written(each):
                 text = "is being written by another recorder; choose another name"
                 raise FileExistsError(errno.EEXIST, text, str(each))

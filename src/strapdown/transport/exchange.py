@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from strapdown.errors import FormatError
 from strapdown.transport.link import Arrival, Channel, Link
-from strapdown.transport.slots import Handle, Slots
+from strapdown.transport.slots import NOTHING, Handle, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +51,28 @@ class Exchange(Slots):
     channel : Channel
     """
 
+    __slots__ = (
+        "changed",
+        "channel",
+        "delivered",
+        "direct",
+        "duplicates",
+        "in_step",
+        "leading",
+        "link",
+        "lost",
+        "malformed",
+        "origins",
+        "out",
+        "out_of_order",
+        "overwritten",
+        "owed",
+        "passed",
+        "publisher",
+        "stamps",
+        "waiting",
+    )
+
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         super().__init__(channel.name, channel.capacity, keeps=channel.reliable)
@@ -68,6 +90,9 @@ class Exchange(Slots):
         self.in_step = False  # whether these are all
         self.out = 0  # on a reliable topic, number of the first message that it has not got
         self.waiting = 0  # threads that wait for a message or for room
+        self.leading = False  # whether a thread waits in the link
+        self.owed: list[Arrival] = []  # messages that are still to be appended
+        self.direct: Handle | None = None  # has received these, and takes more from the link itself
         self.overwritten = self.lost = self.duplicates = self.out_of_order = self.malformed = 0
 
     # What the link calls
@@ -76,8 +101,7 @@ class Exchange(Slots):
         """Append messages from elsewhere; on a reliable topic, wait until there is room."""
         link, size = self.link, self.channel.form.size
         with self.lock:
-            if self.sender is not None:
-                self.dismiss()
+            self.settle()
             for arrival in arrivals:
                 payload = arrival.payload
                 if len(payload) != size and not self._is_decodable(payload):
@@ -114,6 +138,22 @@ class Exchange(Slots):
 
     # The methods below need the lock.
 
+    def settle(self) -> None:
+        """Append what is owed; no handle takes messages from the link itself any longer."""
+        super().settle()
+        handle, self.direct = self.direct, None
+        if not self.owed:
+            return
+        if handle is not None:
+            handle._segment = NOTHING  # it may not receive them once more
+            self.delivered += len(self.owed)
+        first = self.append_all([arrival[0] for arrival in self.owed])
+        self.origins.update(enumerate(self.owed, first))
+        self.owed.clear()
+        if handle is not None:
+            handle._cursor = self.base + self.fill
+            self.catch_up(handle)
+
     def _append(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (as write)
         number = self.append(stored)
         handle._sent += 1
@@ -143,12 +183,12 @@ class Exchange(Slots):
     def _heed(self) -> None:
         """Make every message come to :meth:`write` where that is needed."""
         if self.stamps or (self.link or NO_LINK).active:
-            self.dismiss()
+            self.settle()
 
     def _sleep(self, seconds: float) -> None:
         self.waiting += 1
         try:
-            self.dismiss()
+            self.settle()
             self.changed.wait(seconds)
         finally:
             self.waiting -= 1

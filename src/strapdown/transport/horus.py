@@ -1,7 +1,8 @@
 """Topics shared with programs that use horus itself, through ``horus.Topic``.
 
 horus (distribution ``horus-robotics``) hands out no bytes, so messages are converted field by
-field. Three things of its library, version 0.4.1, decide what stands here:
+field, by :mod:`strapdown.transport.horus_forms`. Three things of its library, version 0.4.1,
+decide what stands here:
 
 * A handle that both sends and receives goes deaf or is heard no longer. So a process has one
   handle to send with and one to receive with. The latter hears the former, and what it hears
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 import threading
 import time
 from collections import deque
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import BackendMissingError, TransportError
+from strapdown.transport.horus_forms import CODECS
 from strapdown.transport.link import Arrival, Link
 from strapdown.transport.wire import MESSAGE_TYPES
 
@@ -51,15 +52,6 @@ PATIENCE = 4
 """The part of a topic's places that is filled before what came is taken in."""
 SCAN_S = 0.25
 """For how long a look at the processes of this host counts [s]."""
-
-# horus has classes of these names with the same fields.
-_IMU = struct.Struct("<37dQ")
-_POSE = struct.Struct("<7dQ")
-_ODOMETRY = struct.Struct("<3dQ6dQ576x32s32sQ")
-_VECTOR = struct.Struct("<3d")
-_QUATERNION = struct.Struct("<4d")
-_POSE_2D = struct.Struct("<3dQ")
-_TWIST = struct.Struct("<6dQ")
 
 
 def open_link(_backend: Backend, channel: Channel, sink: Sink) -> HorusLink:
@@ -96,7 +88,7 @@ def find_type(_backend: Backend, name: str, _timeout_s: float) -> type[Any] | No
         found = _CLASH.search(str(error))
         if found is None:
             raise _explained(bare, error) from error
-        if found[1] not in _CODECS:
+        if found[1] not in CODECS:
             raise _not_exchanged(bare, found[1]) from error
         return MESSAGE_TYPES[found[1]]
     return MESSAGE_TYPES["Quaternion"]
@@ -111,7 +103,7 @@ class HorusLink(Link):
     def __init__(self, channel: Channel, sink: Sink) -> None:
         horus = _library()
         kind = channel.form.name
-        if kind not in _CODECS:
+        if kind not in CODECS:
             raise _not_exchanged(channel.name, kind)
         if channel.reliable:
             raise TransportError(
@@ -125,14 +117,14 @@ class HorusLink(Link):
                 channel.name,
             )
         self._sink = sink
-        self._from_horus: Callable[[Any], bytes] = _CODECS[kind][0]
-        self._to_horus: Callable[[bytes], Any] = partial(_CODECS[kind][1], horus)
+        self._from_horus: Callable[[Any], bytes] = CODECS[kind][0]
+        self._to_horus: Callable[[bytes], Any] = partial(CODECS[kind][1], horus)
         self._topic_name = channel.name
         self._lock = threading.Lock()  # of the handles and of what is below
         self._delivery = threading.Lock()  # keeps what is delivered in order
         self._inbox: list[Arrival] = []
         self._unheard: deque[bytes] = deque(maxlen=BATCH)  # sent here, not yet heard again
-        self._patience = max(1, channel.capacity // PATIENCE)
+        self._patience = max(1, min(channel.capacity, BATCH) // PATIENCE)
         self._missed = self._dropped = 0  # as the handles count
         self._gap = self._own_gap = 0  # missed since the last settlement, and of those our own
         self._lost = 0  # of others, to be told to the sink
@@ -319,7 +311,7 @@ _PLACE: Final = re.compile(r"(?:SHM|dir): (/[^ ]*?)\.(?: |$)")
 
 
 def _not_exchanged(name: str, kind: str) -> TransportError:
-    return TransportError(f"topic {name!r}: horus exchanges {', '.join(_CODECS)}, got {kind}")
+    return TransportError(f"topic {name!r}: horus exchanges {', '.join(CODECS)}, got {kind}")
 
 
 def _explained(name: str, error: RuntimeError) -> TransportError:
@@ -357,95 +349,3 @@ def _targets(folder: Path) -> list[str]:
             with suppress(OSError):
                 found.append(str(entry.readlink()))
     return found
-
-
-def _imu_from_horus(imu: Any) -> bytes:  # noqa: ANN401 (a class of horus, as below)
-    return _IMU.pack(
-        *(imu.qx, imu.qy, imu.qz, imu.qw),
-        *imu.orientation_covariance,
-        *(imu.gyro_x, imu.gyro_y, imu.gyro_z),
-        *imu.angular_velocity_covariance,
-        *(imu.accel_x, imu.accel_y, imu.accel_z),
-        *imu.linear_acceleration_covariance,
-        imu.timestamp_ns,
-    )
-
-
-def _imu_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    values = _IMU.unpack(payload)
-    imu = horus.Imu(*values[25:28], *values[13:16], values[37])
-    imu.qx, imu.qy, imu.qz, imu.qw = values[:4]
-    imu.orientation_covariance = list(values[4:13])
-    imu.angular_velocity_covariance = list(values[16:25])
-    imu.linear_acceleration_covariance = list(values[28:37])
-    return imu
-
-
-def _pose_from_horus(pose: Any) -> bytes:  # noqa: ANN401
-    position, turn = (pose.x, pose.y, pose.z), (pose.qx, pose.qy, pose.qz, pose.qw)
-    return _POSE.pack(*position, *turn, pose.timestamp_ns)
-
-
-def _pose_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    return horus.Pose3D(*_POSE.unpack(payload))
-
-
-def _odometry_from_horus(odometry: Any) -> bytes:  # noqa: ANN401
-    stamp = odometry.timestamp_ns
-    pose = (odometry.x, odometry.y, odometry.theta, stamp)
-    twist = (odometry.linear_velocity, 0.0, 0.0, 0.0, 0.0, odometry.angular_velocity, stamp)
-    return _ODOMETRY.pack(*pose, *twist, b"", b"", stamp)
-
-
-def _odometry_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    values = _ODOMETRY.unpack(payload)
-    odometry = horus.Odometry()
-    odometry.update(horus.Pose2D(*values[:4]), horus.Twist(*values[4:11]))
-    odometry.set_frames(*(name.rstrip(b"\0").decode(errors="replace") for name in values[11:13]))
-    odometry.timestamp_ns = values[13]
-    return odometry
-
-
-def _vector_from_horus(vector: Any) -> bytes:  # noqa: ANN401
-    return _VECTOR.pack(vector.x, vector.y, vector.z)
-
-
-def _vector_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    return horus.Vector3(*_VECTOR.unpack(payload))
-
-
-def _quaternion_from_horus(quaternion: Any) -> bytes:  # noqa: ANN401
-    return _QUATERNION.pack(quaternion.x, quaternion.y, quaternion.z, quaternion.w)
-
-
-def _quaternion_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    return horus.Quaternion(*_QUATERNION.unpack(payload))
-
-
-def _pose_2d_from_horus(pose: Any) -> bytes:  # noqa: ANN401
-    return _POSE_2D.pack(pose.x, pose.y, pose.theta, pose.timestamp_ns)
-
-
-def _pose_2d_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    return horus.Pose2D(*_POSE_2D.unpack(payload))
-
-
-def _twist_from_horus(twist: Any) -> bytes:  # noqa: ANN401
-    linear = (twist.linear_x, twist.linear_y, twist.linear_z)
-    angular = (twist.angular_x, twist.angular_y, twist.angular_z)
-    return _TWIST.pack(*linear, *angular, twist.timestamp_ns)
-
-
-def _twist_to_horus(horus: Any, payload: bytes) -> Any:  # noqa: ANN401
-    return horus.Twist(*_TWIST.unpack(payload))
-
-
-_CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[Any, bytes], Any]]]] = {
-    "Imu": (_imu_from_horus, _imu_to_horus),
-    "Pose3D": (_pose_from_horus, _pose_to_horus),
-    "Pose2D": (_pose_2d_from_horus, _pose_2d_to_horus),
-    "Twist": (_twist_from_horus, _twist_to_horus),
-    "Odometry": (_odometry_from_horus, _odometry_to_horus),
-    "Vector3": (_vector_from_horus, _vector_to_horus),
-    "Quaternion": (_quaternion_from_horus, _quaternion_to_horus),
-}

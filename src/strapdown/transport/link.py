@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from threading import RLock
 
     from strapdown.transport.wire import WireForm
 
@@ -54,6 +55,16 @@ class Arrival(NamedTuple):
 class Sink(Protocol):
     """Where a link puts what arrives: the ring of the topic. Every method is safe among threads."""
 
+    @property
+    def intake(self) -> RLock:
+        """The lock that who calls ``Link.poll`` holds; a thread can take it twice."""
+        ...
+
+    @property
+    def outgoing(self) -> RLock:
+        """The lock that who calls ``Link.send`` holds, unless the channel is reliable."""
+        ...
+
     def deliver(self, arrivals: Sequence[Arrival]) -> None:
         """Append messages and wake who waits; wrong sizes are counted as malformed, left out."""
         ...
@@ -87,6 +98,8 @@ class Link(ABC):
     waits: ClassVar[bool] = False
     """Whether messages are only taken in by :meth:`poll` and :meth:`wait`; otherwise a thread of
     the link delivers them by itself."""
+    takes: bool = False
+    """Whether it has :meth:`take`."""
     active: bool = True
     """Whether anybody elsewhere may listen, so that :meth:`send` is called. A link that knows of
     nobody sets it to False, which makes sending within the process a good deal faster, and back to
@@ -104,6 +117,13 @@ class Link(ABC):
 
     def poll(self) -> None:  # noqa: B027 (not every link needs it)
         """Deliver what has arrived, without waiting."""
+
+    def take(self) -> Arrival | None:
+        """Return the next message, or None; deliver it if something is missing before it.
+
+        Called instead of :meth:`poll`, under the ring's lock, while nobody polls.
+        """
+        return None
 
     def wait(self, timeout_s: float) -> None:  # noqa: B027 (not every link needs it)
         """Sleep until something may have arrived, :meth:`wake` is called, or time is over.

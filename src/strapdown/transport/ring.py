@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from contextlib import ExitStack
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from strapdown.errors import StrapdownError, TransportError
@@ -32,6 +32,7 @@ new: Final = tuple.__new__  # takes half the time of a call of the class
 ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not tell
 SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
 CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
+MOST_OWED: Final = 64  # messages that are sent or taken from the link before they are appended
 LOOK_EVERY: Final = 64  # a handle that is behind looks at the link every so many messages
 
 
@@ -46,6 +47,8 @@ class Ring(Exchange):
         Called once there is a link.
     """
 
+    __slots__ = ("backend", "failure", "intake", "joining", "linked", "outgoing")
+
     def __init__(self, backend: Backend, channel: Channel, linked: Callable[[], None]) -> None:
         self.backend = backend
         self.linked = linked
@@ -56,7 +59,6 @@ class Ring(Exchange):
         super().clear()
         self.joining, self.outgoing, self.intake = (threading.RLock() for _ in range(3))
         self.failure: StrapdownError | None = None  # of handing on what was sent
-        self.leading = False  # whether a thread waits in the link
 
     # Who is there
 
@@ -90,7 +92,7 @@ class Ring(Exchange):
     def leave(self, handle: Handle) -> None:
         """Forget a handle, and wake whoever waits on it."""
         with self.lock:
-            self.dismiss()
+            self.settle()
             handle._ring, handle._segment = None, NOTHING
             self.handles.discard(handle)
             self.changed.notify_all()
@@ -104,22 +106,22 @@ class Ring(Exchange):
             link = self.link
             if link is None or link is NO_LINK:
                 return
-            end = time.monotonic() + SEND_WAIT_S
-            while self.keeps and self.out < self.head and time.monotonic() < end:
+            end = monotonic() + SEND_WAIT_S
+            while self.keeps and self.out < self.head and monotonic() < end:
                 if self.failure is not None:
                     break
                 self._sleep(WAIT_SLICE_S)
             unsent = self.head - self.out if self.keeps else 0
             self.link = NO_LINK
-            end = time.monotonic() + CLOSE_WAIT_S
+            end = monotonic() + CLOSE_WAIT_S
             self.changed.notify_all()
             if self.leading:
                 link.wake()
-            while self.leading and time.monotonic() < end:
+            while self.leading and monotonic() < end:
                 self._sleep(WAIT_SLICE_S)
         with ExitStack() as held:
             for lock in (self.outgoing, self.intake, self.joining):
-                if lock.acquire(timeout=max(0.0, end - time.monotonic())):
+                if lock.acquire(timeout=max(0.0, end - monotonic())):
                     held.callback(lock.release)
             link.close()
         if unsent:
@@ -136,7 +138,7 @@ class Ring(Exchange):
                 return
             link.tend()
         with self.lock:
-            listened = any(handle._listens for handle in self.handles)
+            listened = not self.leading and any(handle._listens for handle in self.handles)
             self._heed()
         if listened:
             self.poll()
@@ -159,18 +161,20 @@ class Ring(Exchange):
             if link.active:
                 if not self.in_step:
                     self._pass_on(link)
-                now = time.time_ns()
+                now = time_ns()
                 message = new(Arrival, (stored, self.passed, self.publisher, now, now))
                 link.send(message)  # first of all, since somebody waits
                 self.passed += 1
                 with self.lock:
-                    self.origins[self.append(stored)] = message
+                    if self.direct is not None or len(self.owed) >= MOST_OWED:
+                        self.settle()
+                    self.owed.append(message)
                     handle._sent += 1
                     if self.waiting:
                         self.changed.notify_all()
             else:
                 with self.lock:
-                    self.dismiss()
+                    self.settle()
                     self._append(handle, stored)
                     if not (self.waiting or self.leading or self.stamps):
                         self.appoint(handle)
@@ -180,12 +184,12 @@ class Ring(Exchange):
     def write_if_room(self, handle: Handle, stored: Any, timeout: float) -> bool:  # noqa: ANN401 (as write)
         """Append a message once nobody still needs the one that gives way."""
         link = self.join()
-        end = time.monotonic() + timeout
+        end = monotonic() + timeout
         slice_s = WAIT_SLICE_S if self.keeps else ROOM_SLICE_S
         while True:
             with self.outgoing:
                 with self.lock:
-                    self.dismiss()
+                    self.settle()
                     if self.failure is not None:
                         raise self.failure
                     has_room = self.head - self.slowest(handle) < self.capacity
@@ -196,7 +200,7 @@ class Ring(Exchange):
                     self._pass_on(link)
             if has_room:
                 break
-            remaining = end - time.monotonic()
+            remaining = end - monotonic()
             if remaining <= 0.0:
                 return False
             with self.lock:
@@ -214,7 +218,7 @@ class Ring(Exchange):
             with self.lock:
                 if self.link is not link:
                     return
-                self.dismiss()
+                self.settle()
                 head, sent = self.head, self.head - self.delivered
                 if sent == self.passed:
                     self.in_step = True
@@ -250,18 +254,70 @@ class Ring(Exchange):
     # Receiving
 
     def read(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
-        """Take the next message, or None after ``timeout`` seconds."""
-        return self._read(handle, timeout, self._take)
+        """Take the next message, or None after ``timeout`` seconds.
+
+        Few things happen between the end of a wait and the return, since somebody waits for the
+        message, and because a processor that was busy elsewhere is slow at first. So a handle that
+        has caught up becomes the ``direct`` one, and what it takes from the link is only noted as
+        owed to the ring. Whatever needs to know how far the ring and its handles are begins with
+        ``settle()``, which appends that, and ends the rule; so does whoever polls the link.
+        """
+        end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
+        link = self.link or self.join()
+        leads = False
+        try:
+            with self.lock:
+                if self.direct is handle and len(self.owed) < MOST_OWED:
+                    arrival = link.take()
+                    if arrival is not None:
+                        self.owed.append(arrival)
+                        return arrival[0]
+                    if end and self.direct is handle and not self.leading:
+                        leads = self.leading = True
+            if leads:
+                slice_s = WAIT_SLICE_S
+                if timeout is not None and timeout < slice_s:
+                    slice_s = timeout
+                stored = self._lead(handle, link, slice_s)
+                if stored is not None:
+                    return stored
+        finally:
+            if leads:
+                self._follow()
+        return self._read(handle, end, self._take, directly=True)
 
     def read_with_origin(self, handle: Handle, timeout: float | None) -> tuple[Any, Arrival] | None:
         """Take the next message and its origin, or None after ``timeout`` seconds."""
+        end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
         with self.lock:
             self.stamps = True  # from now on it is noted when messages are sent
             self._heed()
-        return self._read(handle, timeout, self._take_with_origin)
+        return self._read(handle, end, self._take_with_origin)
+
+    def _lead(self, handle: Handle, link: Link, seconds: float) -> Any:  # noqa: ANN401 (as write)
+        """Wait in the link, and take in what comes; return what a direct handle takes from it."""
+        link.wait(seconds)
+        with self.lock:
+            if self.direct is handle and (arrival := link.take()) is not None:
+                self.owed.append(arrival)
+                return arrival[0]
+        self.poll()
+        return None
+
+    def _follow(self) -> None:
+        """Lead no longer; one of those who wait goes on in the link."""
+        self.leading = False
+        if self.waiting:
+            with self.lock:
+                self.changed.notify_all()
 
     def _read(
-        self, handle: Handle, timeout: float | None, take: Callable[[Handle], Taken | None]
+        self,
+        handle: Handle,
+        end: float,
+        take: Callable[[Handle], Taken | None],
+        *,
+        directly: bool = False,
     ) -> Taken | None:
         link = self.link or self.join()
         looks = handle._segment is not NOTHING or handle._cursor % LOOK_EVERY == 0
@@ -271,12 +327,10 @@ class Ring(Exchange):
         if taken is None and link.waits and not looks:
             self.poll()
             taken = take(handle)
-        if taken is not None or timeout == 0.0:
-            return taken
-        end = math.inf if timeout is None else time.monotonic() + timeout
-        while taken is None and (remaining := end - time.monotonic()) > 0.0:
-            self.wait(handle, min(remaining, WAIT_SLICE_S))
-            taken = take(handle)
+        while taken is None and end and (remaining := end - monotonic()) > 0.0:
+            taken = self.wait(handle, min(remaining, WAIT_SLICE_S), directly=directly)
+            if taken is None:
+                taken = take(handle)
         return taken
 
     def _take(self, handle: Handle) -> Any:  # noqa: ANN401 (as write)
@@ -319,33 +373,31 @@ class Ring(Exchange):
             self.catch_up(handle)
             return stored
 
-    def wait(self, handle: Handle, seconds: float) -> None:
-        """Sleep until there may be a message for a handle, or it is closed."""
+    def wait(self, handle: Handle, seconds: float, *, directly: bool = False) -> Any:  # noqa: ANN401 (as write)
+        """Sleep until there may be a message for a handle, or it is closed.
+
+        With ``directly``, that message is returned if it came from elsewhere.
+        """
         link = self.link or self.join()
         leads = False
         try:
             with self.lock:
                 if handle._ring is not self:
                     raise closed_error(self.name)
-                self.waiting += 1
-                try:
-                    self.dismiss()
-                    if self.position(handle) < self.head:
-                        return
-                    if self.leading or not link.waits or self.link is not link:
-                        self.changed.wait(seconds)
-                        return
-                    leads = self.leading = True
-                finally:
-                    self.waiting -= 1
-            link.wait(seconds)
-            self.poll()
+                self.settle()
+                if self.position(handle) < self.head:
+                    return None
+                if self.leading or not link.waits or self.link is not link:
+                    self._sleep(seconds)
+                    return None
+                leads = self.leading = True
+                if directly and link.takes and self.intake.acquire(blocking=False):
+                    self.direct = handle  # nobody is just taking in what would come before
+                    self.intake.release()
+            return self._lead(handle, link, seconds)
         finally:
             if leads:
-                self.leading = False
-                if self.waiting:  # one of them goes on in the link
-                    with self.lock:
-                        self.changed.notify_all()
+                self._follow()
 
     def poll(self) -> None:
         """Take in what has arrived, if no thread of the link does."""
@@ -353,8 +405,12 @@ class Ring(Exchange):
         if not link.waits or (self.keeps and self._is_full()):
             return
         with self.intake:
-            if self.link is link:
-                link.poll()
+            if self.link is not link:
+                return
+            if self.direct is not None:  # only who holds intake makes it another one
+                with self.lock:
+                    self.settle()
+            link.poll()
 
     # What is known
 
@@ -378,7 +434,7 @@ class Ring(Exchange):
             link.settle()
         elsewhere = link.publishers(), link.subscribers()
         with self.lock:
-            self.dismiss()
+            self.settle()
             position = self.position(handle)
             lapped = max(0, self.tail - position)
             overwritten, lost = handle._past

@@ -14,6 +14,7 @@ are a single step. Two rules build on that:
 * A handle that has caught up has the segment as its ``_segment``, and reads slot ``_index``. Every
   other handle has an empty list there, and its ``_cursor`` is the number of its next message.
 
+
 A CPython without its global lock has neither rule: every handle always takes the lock.
 """
 
@@ -79,6 +80,21 @@ class Slots:
         Whether a message stays until every handle that listens has received it.
     """
 
+    __slots__ = (
+        "base",
+        "before",
+        "capacity",
+        "fill",
+        "handles",
+        "keeps",
+        "lock",
+        "mark",
+        "name",
+        "previous",
+        "segment",
+        "sender",
+    )
+
     def __init__(self, name: str, capacity: int, *, keeps: bool) -> None:
         self.name = name
         self.capacity = capacity
@@ -103,7 +119,7 @@ class Slots:
         """Number of the next message."""
         sender = None if self.sender is None else self.sender()
         if sender is None:
-            self.dismiss()
+            self.settle()
             return self.base + self.fill
         return self.base + sender._next
 
@@ -135,8 +151,8 @@ class Slots:
         self.mark = handle._next = self.fill
         handle._out = self.segment
 
-    def dismiss(self) -> None:
-        """Let nobody fill slots without the lock."""
+    def settle(self) -> None:
+        """Let nobody fill slots without the lock, and count those that were filled so."""
         if self.sender is None:
             return
         handle = self.sender()
@@ -164,6 +180,15 @@ class Slots:
             self.segment.append(stored)
         self.fill += 1
         return self.base + self.fill - 1
+
+    def append_all(self, stored: list[Any]) -> int:
+        """Fill as many slots, and return the number of the first."""
+        start = self.fill
+        if start + len(stored) <= self.capacity == len(self.segment):
+            self.segment[start : start + len(stored)] = stored
+            self.fill += len(stored)
+            return self.base + start
+        return min([self.append(each) for each in stored])
 
     def _turn(self) -> None:
         """Begin the next segment, unless a message before this one must stay."""
@@ -204,6 +229,8 @@ class Slots:
         """Return the number of the message that a handle gets next, and count what it lost."""
         if handle._ring is not self:
             raise closed_error(self.name)
+        if self.sender is None:
+            self.settle()
         handle._listens = True
         if handle._segment is not NOTHING:
             handle._cursor, handle._segment = self.base + handle._index, NOTHING

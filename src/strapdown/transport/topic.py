@@ -263,7 +263,9 @@ class Topic(Handle, Generic[Message]):
         except IndexError:  # this handle is behind, or the segment is over
             stored = None
         if stored is None:
-            stored = self._open().read(self, _checked_timeout(timeout))
+            if not (timeout is None or timeout >= 0.0):
+                raise _timeout_error(timeout)
+            stored = (self._ring or self._open()).read(self, timeout)
             return None if stored is None else self._decode(stored)
         self._index += 1  # one step since the look at _segment: see slots.py
         return self._decode(stored)
@@ -508,6 +510,10 @@ class _Copy:
 
 
 def _checked_timeout(timeout: float | None) -> float | None:
-    if timeout is not None and not timeout >= 0.0:
-        raise ValueRangeError(f"expected a timeout of 0 s or more, or None, got {timeout}")
-    return timeout
+    if timeout is None or timeout >= 0.0:
+        return timeout
+    raise _timeout_error(timeout)
+
+
+def _timeout_error(timeout: float) -> ValueRangeError:
+    return ValueRangeError(f"expected a timeout of 0 s or more, or None, got {timeout}")

@@ -12,7 +12,7 @@ from threading import Event, Lock
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from strapdown._words import counted
+from strapdown._words import counted, wording
 from strapdown.bridges.fusion import incoming
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class Part(ABC):
         self._delays: deque[float] = deque(maxlen=_DELAYS)
         self._longest_s = 0.0
         self._counting = Lock()
+        self._before = 0
         self._lost: int | None = None
 
     # -- what a kind of part does ----------------------------------------------------------------
@@ -171,7 +172,10 @@ class Part(ABC):
     # -- while it runs ---------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Run from now on."""
+        """Run from now on; what came while others got ready is passed over."""
+        for topic in self.outside():
+            topic.recv_all()
+        self._before = self.lost()
         self._began_s = monotonic()
         self.state = State.RUNNING
 
@@ -216,7 +220,8 @@ class Part(ABC):
         with self._counting:
             if self._lost is None:
                 stats = [topic.stats() for topic in (*self.inlets.values(), *self.outside())]
-                return sum(s.lost_overwritten + s.lost_transport + s.malformed for s in stats)
+                lost = (s.lost_overwritten + s.lost_transport + s.malformed for s in stats)
+                return sum(lost) - self._before
             return self._lost
 
     def report(self) -> PartReport:
@@ -234,5 +239,5 @@ class Part(ABC):
             self._longest_s if delays else math.nan,
             tuple(f"{self.name}: {line}" for line in self.losses()),
             tuple(f"{self.name}: {note}" for note in self.notes),
-            "" if self.error is None else str(self.error) or type(self.error).__name__,
+            "" if self.error is None else wording(self.error),
         )

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from strapdown._words import counted
+from strapdown._words import counted, wording
 from strapdown.bridges.pipeline.part import State
 from strapdown.bridges.pipeline.sinks import RecordSink, TopicSink
 from strapdown.bridges.pipeline.sources import LogSource, TopicSource, device_source
@@ -280,27 +280,31 @@ class Pipeline:
             self._began_s = monotonic()
             self._go.set()
         live = (each.name for each in self.parts if each.state is not State.FAILED)
-        self._say(f"running: {', '.join(live) or 'nothing'}")
+        self._tell(f"running: {', '.join(live) or 'nothing'}")
+
+    def _tell(self, line: str) -> None:
+        try:
+            self._say(line)
+        except Exception as error:  # noqa: BLE001 (whoever listens, the parts go on)
+            _log.warning("not told %r: %s", line, wording(error))
 
     def _has_ended(self, part: Part) -> None:
         """Let those end that have nothing more to do without this part."""
         self._is_ready(part)
         report = part.report()
         ended = f"ended: {counted(report.messages, 'message')}"
-        try:
-            self._say(f"{part.name}: {f'failed: {report.error}' if report.error else ended}")
-        finally:
-            with self._changing:
-                self._live.discard(part.name)
-                for each in self._behind[part.name]:
-                    if not any(source.name in self._live for source in each.parts):
-                        each.stop.set()
-                for source in part.parts:
-                    if not any(each.name in self._live for each in self._behind[source.name]):
-                        source.stop.set()
-                if not self._live:
-                    self._ended_s = monotonic()
-                    self._ended.set()
+        self._tell(f"{part.name}: {f'failed: {report.error}' if report.error else ended}")
+        with self._changing:
+            self._live.discard(part.name)
+            for each in self._behind[part.name]:
+                if not any(source.name in self._live for source in each.parts):
+                    each.stop.set()
+            for source in part.parts:
+                if not any(each.name in self._live for each in self._behind[source.name]):
+                    source.stop.set()
+            if not self._live:
+                self._ended_s = monotonic()
+                self._ended.set()
 
 
 def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:

@@ -62,11 +62,12 @@ class RecordSink(Part):
                 line = "expected a folder that exists, make it first"
                 raise FormatError(line, path=self._path.parent)
         usual = LiveOptions()
-        self._options = LiveOptions(
-            split_bytes=table.get("split_bytes", int),
-            split_s=table.get("split_s", float),
-            min_free_bytes=table.get("min_free_bytes", int, usual.min_free_bytes),
-        )
+        with table.about("split_bytes", "split_s", "min_free_bytes"):
+            self._options = LiveOptions(
+                split_bytes=table.get("split_bytes", int),
+                split_s=table.get("split_s", float),
+                min_free_bytes=table.get("min_free_bytes", int, usual.min_free_bytes),
+            )
         self._report: Callable[[], RecordReport] = lambda: RecordReport(())
 
     def open(self, stack: ExitStack) -> None:

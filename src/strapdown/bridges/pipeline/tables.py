@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from strapdown._words import wording
 from strapdown.errors import FormatError, StrapdownError, UnknownNameError
 from strapdown.sensors.profiles._reader import lines_of_keys
 
@@ -155,9 +156,7 @@ class Table:
         try:
             yield
         except (StrapdownError, OSError) as error:
-            text = str(error)
-            if isinstance(error, OSError) and error.strerror:
-                text = ": ".join(filter(None, (str(error.filename or ""), error.strerror)))
+            text = wording(error)
             mentioned = sorted(keys, key=lambda key: key not in text)
             raise self.error(text, *mentioned) from error
 

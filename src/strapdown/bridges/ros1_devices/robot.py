@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from strapdown.bridges.ros1_devices.messages import BLOCKS, imu_message, ros_name, suffix_of
 from strapdown.bridges.ros1_devices.services import service_class
-from strapdown.errors import DeviceError
+from strapdown.errors import DeviceError, StrapdownError
 from strapdown.messages.ros_types import IMU
 from strapdown.transport.ros1.node import RawPublisher
 from strapdown.webots.api.inertial_unit import InertialUnit
@@ -86,6 +86,8 @@ class RosRobot:
         self._node = node
         self._lock = lock
         self._prefix = f"{namespace}/" if namespace else ""
+        self._time_ms = 0
+        self._is_closed = False
         self._services: dict[str, Any] = {}
         self._sensors: list[_Sensor] = []
         try:
@@ -123,24 +125,34 @@ class RosRobot:
         field = service._request_class.__slots__[0]  # noqa: SLF001 (the form that rospy wants)
 
         def handle(request: Any) -> Any:  # noqa: ANN401 (made at run time)
+            refuse = self._node.rospy.ServiceException  # others leave a traceback
             with self._lock:
-                return service._response_class(answer(getattr(request, field)))  # noqa: SLF001 (as above)
+                if self._is_closed:
+                    raise refuse(f"robot {self.robot.name!r} is gone")
+                try:
+                    value = answer(getattr(request, field))
+                except StrapdownError as error:
+                    raise refuse(str(error)) from error
+            return service._response_class(value)  # noqa: SLF001 (as above)
 
         self._services[path] = self._node.rospy.Service(path, service, handle)
 
-    def publish(self) -> None:
-        """Publish what is due after a step."""
-        time_ms = round(1000.0 * self.robot.time)
+    def publish(self, step_ms: int) -> None:
+        """Publish what is due after a step of so many ms; time counts as the controller's steps."""
+        self._time_ms += step_ms
         for sensor in self._sensors:
-            sensor.publish(time_ms)
+            sensor.publish(self._time_ms)
 
     def close(self) -> None:
         """Take everything from the graph."""
-        if self._node.is_alive:
-            for service in self._services.values():
-                service.shutdown()
-        for sensor in self._sensors:
-            sensor.close()
+        with self._lock:
+            self._is_closed = True
+            if self._node.is_alive:
+                self._node.look()
+                for service in self._services.values():
+                    service.shutdown()
+            for sensor in self._sensors:
+                sensor.close()
 
     def _offer(self, device: Device, profile: Profile, *, simulated_clock: bool) -> None:
         """Offer the services of a device."""

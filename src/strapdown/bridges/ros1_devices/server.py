@@ -56,8 +56,8 @@ class Ros1Devices:
     UnknownNameError
         There is no such robot.
     ValueRangeError
-        ROS does not allow the namespace, the rate is not above 0, or several robots are to be
-        synchronized.
+        ROS does not allow the namespace, the rate is not above 0, the world has a step below 1 ms,
+        or several robots are to be synchronized.
     """
 
     def __init__(
@@ -71,6 +71,11 @@ class Ros1Devices:
     ) -> None:
         if not rate > 0.0:
             raise ValueRangeError(f"expected a rate above 0, got {rate:g}")
+        if world.basic_time_step < 1.0:
+            raise ValueRangeError(
+                f"expected a basicTimeStep of 1 ms or more, got {world.basic_time_step:g}: services"
+                " count whole milliseconds"
+            )
         if synchronize and len(robots) != 1:
             raise ValueRangeError(
                 f"expected one robot whose clients make time go on, got {len(robots)}: name one"
@@ -153,7 +158,7 @@ class Ros1Devices:
             self._over = True
         if not self._over:
             for robot in self.robots:
-                robot.publish()
+                robot.publish(ms)
         return not self._over
 
     def _step_on_request(self, ms: int) -> bool:

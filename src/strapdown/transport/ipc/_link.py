@@ -34,11 +34,16 @@ class IpcLink(Link):
         self._bell = Bell(self._service)
         self._receiver = Receiver(self._service, sink)
         self._sender = Sender(self._service, sink, self._receiver, self._bell)
+        send = self._sender.send_reliably if channel.reliable else self._sender.send
+        self.send = send  # type: ignore[method-assign]  # no call more than needed
+        self.take = self._receiver.take  # type: ignore[method-assign]  # as send
+        self.wait = self._bell.wait  # type: ignore[method-assign]  # as send
         try:
             self._receiver.open()
         except BaseException:
             self._service.close()
             raise
+        self.takes = channel.form.size is not None and not channel.reliable
         self.subscribers()
         _LINKS.add(self)
 
@@ -46,7 +51,10 @@ class IpcLink(Link):
         self._sender.send(message)
 
     def poll(self) -> None:
-        self._receiver.poll(self._sender.identity)
+        self._receiver.poll()
+
+    def take(self) -> Arrival | None:
+        return self._receiver.take()
 
     def wait(self, timeout_s: float) -> None:
         self._bell.wait(timeout_s)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING, Any
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
 
-from strapdown.transport.ipc._service import HEADER, block
+from strapdown.transport.ipc._service import block, layout
 from strapdown.transport.link import Arrival
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from strapdown.transport.ipc._service import Service
     from strapdown.transport.link import Sink
 
 __all__ = ["Receiver"]
+
+new: Final = tuple.__new__  # takes half the time of a call of the class
 
 
 class _Peer:
@@ -27,7 +31,7 @@ class _Peer:
 
 
 class Receiver:
-    """A port to receive, there or not.
+    """A port to receive, there or not; whoever polls holds the lock ``intake`` of the sink.
 
     Each publisher has a queue of its own in shared memory, where its oldest messages give way.
     What gave way shows as a gap in its numbers when the next one is taken.
@@ -35,13 +39,19 @@ class Receiver:
 
     def __init__(self, service: Service, sink: Sink) -> None:
         self._service, self._sink = service, sink
-        size, self._capacity = service.channel.form.size, service.channel.capacity
-        self._block = None if size is None else block(size)
-        self._lock = threading.Lock()
+        self._size, self._capacity = service.channel.form.size, service.channel.capacity
         self._port: Any = None
+        self._receive: Callable[[], Any] = _nothing  # that of the port
         self._opened_ns = 0
         self._peers: dict[int, _Peer] = {}
-        self._held: list[Arrival] = []  # taken, but the ring had no room
+        self._held: list[Arrival] = []  # taken, but not delivered
+        self._lost = 0  # before those
+        self._spent: Any = None  # the last sample that was taken
+        if self._size is not None:
+            self._at = block(self._size).from_address
+            self._unpack = layout(self._size).unpack_from
+        self.own: set[int] = set()
+        """Identities of this process, whose messages are left out."""
         self.ports = 0
         """Subscribers of this process: 0 or 1."""
         self.is_used = False
@@ -49,34 +59,45 @@ class Receiver:
 
     def open(self) -> None:
         """Queue from now on what others send."""
-        with self._lock:
+        with self._sink.intake:
             if self._port is None:
                 self.ports = 1
                 self._port = self._service.subscriber()
+                self._receive = self._port.receive
                 self._opened_ns = time.monotonic_ns()
 
-    def poll(self, own: int) -> None:
-        """Deliver what has come, except from ``own``, this process."""
+    def take(self) -> Arrival | None:
+        """Return the next message, or None; deliver it if something is missing before it."""
+        sample = self._receive()
+        if sample is None:
+            self._spent = None
+            return None
+        seq, sent_ns, publisher, _, _, payload = self._unpack(self._at(sample.user_header_ptr))
+        peer = self._peers.get(publisher)
+        if peer is None or seq != peer.next_seq:
+            self._hold(sample)
+            self._deliver()
+            return None
+        peer.next_seq = seq + 1
+        self._spent = sample  # it takes time to let go of it: before the next wait
+        return new(Arrival, (payload, seq, peer.name, sent_ns, time_ns()))
+
+    def poll(self) -> None:
+        """Deliver what has come."""
         self.is_used = True
         if self._port is None:
             self.open()
-        with self._lock:
-            lost = self._take(own)
-            if lost:
-                self._sink.lose(lost, overwritten=True)
-            if self._held:
-                self._sink.deliver(self._held)
-                self._held.clear()
+        self._hold_all()
+        self._deliver()
 
-    def make_room(self, own: int) -> None:
+    def make_room(self) -> None:
         """Take what this process sent itself off its queue, so that the sender need not wait."""
-        with self._lock:
-            if self._port is not None:
-                self._take(own)
+        with self._sink.intake:
+            self._hold_all()
 
     def meet(self) -> None:
         """Join the queues of new publishers; forget the publishers when none is left."""
-        with self._lock:
+        with self._sink.intake:
             if self._port is None:
                 return
             alone = self._service.members.number_of_publishers == 0
@@ -85,30 +106,43 @@ class Receiver:
 
     def close(self) -> None:
         """Receive no longer."""
-        with self._lock:
-            self._port = None
+        with self._sink.intake:
+            self._port = self._spent = None
+            self._receive = _nothing
             self.ports = 0
             self._peers.clear()
 
-    def _take(self, own: int) -> int:
-        """Move messages from the queues to those held, and return how many are missing."""
-        receive = self._port.receive
-        sample = receive()
-        if sample is None:
-            return 0
-        held, lost, now_ns = self._held, 0, time.time_ns()
-        while sample is not None:
-            kind = self._block or block(sample.header.number_of_elements)
-            data = kind.from_address(sample.user_header_ptr).raw
-            seq, sent_ns, publisher, first_seq, opened_ns = HEADER.unpack_from(data)
-            if publisher != own:
-                peer = self._peers.get(publisher)
-                if peer is None:  # of a port younger than this one nothing was missed
-                    next_seq = first_seq if opened_ns > self._opened_ns else seq
-                    peer = self._peers[publisher] = _Peer(f"{publisher:016x}", next_seq)
-                if seq >= peer.next_seq:  # else it was sent again, for others
-                    lost += seq - peer.next_seq
-                    peer.next_seq = seq + 1
-                    held.append(Arrival(data[HEADER.size :], seq, peer.name, sent_ns, now_ns))
-            sample = receive() if len(held) < self._capacity else None
-        return lost
+    def _deliver(self) -> None:
+        if self._held:
+            if self._lost:
+                self._sink.lose(self._lost, overwritten=True)
+            self._sink.deliver(self._held)
+            self._held, self._lost = [], 0
+
+    def _hold_all(self) -> None:
+        """Move messages from the queues to those held, as far as the ring takes them at once."""
+        self._spent = None
+        while len(self._held) < self._capacity and (sample := self._receive()) is not None:
+            self._hold(sample)
+
+    def _hold(self, sample: Any) -> None:  # noqa: ANN401 (iceoryx2 has no types)
+        """Hold a message, and count how many are missing before it."""
+        size = self._size
+        if size is None:
+            size = sample.header.number_of_elements
+        data = block(size).from_address(sample.user_header_ptr)
+        seq, sent_ns, publisher, first_seq, opened_ns, payload = layout(size).unpack_from(data)
+        if publisher in self.own:
+            return
+        peer = self._peers.get(publisher)
+        if peer is None:  # of a port younger than this one nothing was missed
+            next_seq = first_seq if opened_ns > self._opened_ns else seq
+            peer = self._peers[publisher] = _Peer(f"{publisher:016x}", next_seq)
+        if seq >= peer.next_seq:  # else it was sent again, for others
+            self._lost += seq - peer.next_seq
+            peer.next_seq = seq + 1
+            self._held.append(Arrival(payload, seq, peer.name, sent_ns, time_ns()))
+
+
+def _nothing() -> None:
+    """Receive without a port."""

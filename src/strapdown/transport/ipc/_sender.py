@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from strapdown.transport.ipc import _node
-from strapdown.transport.ipc._service import HEADER, block
+from strapdown.transport.ipc._service import block, layout
 
 if TYPE_CHECKING:
     from strapdown.transport.ipc._bell import Bell
@@ -35,18 +35,18 @@ class Sender:
         self._members = service.members
         self._size = service.channel.form.size
         self._is_reliable = service.channel.reliable
-        self._lock = threading.Lock()
+        self._lock = threading.Lock() if self._is_reliable else sink.outgoing
         self._port: Any = None
-        self._sample: Any = None  # memory for the next message, if its size is known
-        self._block: Any = None  # its header and payload
+        self._at = block(self._size or 0).from_address
+        self._write = layout(self._size or 0).pack_into
+        self._memory: Any = None  # for the next message and its header
+        self._send: Any = None  # sends it
         self._origin = (0, 0, 0)  # what every header says of the port
         self._next_seq = 0
         self._served = 0  # subscribers elsewhere that have had their history
         self._changed_s = 0.0  # when their number changed
         self._is_used = False  # whether anything was ever sent
         self._is_closing = False
-        self.identity = -1
-        """Of the port, as its headers say."""
 
     @property
     def ports(self) -> int:
@@ -58,11 +58,27 @@ class Sender:
         return int(self._members.number_of_subscribers) - self._receiver.ports
 
     def send(self, message: Arrival) -> None:
-        """Send to the other processes, if any listens."""
+        """Send to the other processes, if any listens; needs the lock."""
+        payload, seq, _, sent_ns, _ = message
+        if (self._port is None and not self._open(message)) or seq < self._next_seq:
+            return
+        size = self._size
+        if size is None:
+            self._loan(len(payload))
+        identity, first_seq, opened_ns = self._origin
+        self._write(self._memory, 0, seq, sent_ns, identity, first_seq, opened_ns, payload)
+        reached = self._send()
+        self._bell.ring()
+        self._next_seq = seq + 1
+        if self._is_reliable:
+            self._insist(message, reached)
+        if size is not None:  # for the next message; nobody waits for this one now
+            self._loan(size)
+
+    def send_reliably(self, message: Arrival) -> None:
+        """Send, and wait until everybody has had room."""
         with self._lock:
-            if (self._port is None and not self._open(message)) or message.seq < self._next_seq:
-                return
-            self._transmit(message)
+            self.send(message)
 
     def serve(self) -> None:
         """Give who came since the last time what is retained; close the port if all have left."""
@@ -79,8 +95,8 @@ class Sender:
                 self._port.update_connections()
                 if has_changed:
                     self._bell.ring()
-            elif has_changed and (retained := self._sink.retained()) and self._open(retained[-1]):
-                self._transmit(retained[-1])
+            elif has_changed and (retained := self._sink.retained()):
+                self.send(retained[-1])
         finally:
             self._lock.release()
 
@@ -105,49 +121,41 @@ class Sender:
             return False
         earlier = [message for message in self._sink.retained() if message.seq < upcoming.seq]
         messages = [*earlier, upcoming][-self._service.buffer :]
-        self.identity = int.from_bytes(os.urandom(8), "little")
-        self._origin = (self.identity, messages[0].seq, time.monotonic_ns())
+        identity = int.from_bytes(os.urandom(8), "little")
+        self._receiver.own.add(identity)
+        self._origin = (identity, messages[0].seq, time.monotonic_ns())
         self._changed_s = time.monotonic()
         self._port = self._service.publisher()
         if self._size is not None:
             self._loan(self._size)
+        self._next_seq = messages[0].seq
         for message in messages[:-1]:
-            self._transmit(message)
+            self.send(message)
         return True
 
     def _close(self) -> None:
-        self._port = self._sample = self._block = None
+        self._port = self._memory = self._send = None
 
-    def _transmit(self, message: Arrival) -> None:
-        payload, seq, _, sent_ns, _ = message
-        self._next_seq = seq + 1
-        data = HEADER.pack(seq, sent_ns, *self._origin) + payload
-        if self._size is None:
-            self._loan(len(payload))
-        self._block.raw = data
-        reached = self._sample.send()
-        self._bell.ring()
-        if self._is_reliable:
-            self._insist(data, reached)
-        if self._size is not None:  # for the next message; nobody waits for this one now
-            self._loan(self._size)
-
-    def _insist(self, data: bytes, reached: int) -> None:
+    def _insist(self, message: Arrival, reached: int) -> None:
         """Send again until everybody has had room; who has it already leaves it out."""
+        payload, seq, _, sent_ns, _ = message
         pause_s = PAUSE_S
         while reached < self._members.number_of_subscribers and not self._is_closing:
-            self._receiver.make_room(self.identity)
+            self._receiver.make_room()
             time.sleep(pause_s)
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
             _node.clean()  # the dead make no room
-            self._loan(len(data) - HEADER.size)
-            self._block.raw = data
-            reached = self._sample.send()
+            self._loan(len(payload))
+            self._write(self._memory, 0, seq, sent_ns, *self._origin, payload)
+            reached = self._send()
             self._bell.ring()
 
     def _loan(self, size: int) -> None:
         """Take memory for a message of so many bytes, which follow their header."""
-        port = self._port
-        loaned = port.loan_uninit() if self._size is not None else port.loan_slice_uninit(size)
-        self._sample = loaned.assume_init()
-        self._block = block(size).from_address(self._sample.user_header_ptr)
+        if self._size is None:
+            self._at, self._write = block(size).from_address, layout(size).pack_into
+            sample = self._port.loan_slice_uninit(size).assume_init()
+        else:
+            sample = self._port.loan_uninit().assume_init()
+        self._memory = self._at(sample.user_header_ptr)
+        self._send = sample.send

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from strapdown.transport.link import Channel
 
-__all__ = ["HEADER", "Service", "block"]
+__all__ = ["Service", "block", "layout"]
 
 Made = TypeVar("Made")
 
-HEADER: Final = Struct("<5Q")
+HEADER: Final = "<5Q"
 """Before each message: its number and when it was sent [ns since 1970]; who sent it, the number of
 his first message, and when he opened the port [ns of the monotonic clock]."""
 
@@ -45,9 +45,15 @@ _FAILURES: Final = (
 
 
 @cache
+def layout(size: int) -> Struct:
+    """Return how a header and so many bytes of a message stand in memory."""
+    return Struct(f"{HEADER}{size}s")
+
+
+@cache
 def block(size: int) -> type[ctypes.Array[ctypes.c_char]]:
-    """Return the type of a header and so many bytes behind it."""
-    return ctypes.c_char * (HEADER.size + size)
+    """Return the type of memory for them."""
+    return ctypes.c_char * layout(size).size
 
 
 class Service:

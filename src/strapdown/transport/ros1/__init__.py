@@ -118,6 +118,7 @@ class Ros1Link(Link):
     def close(self) -> None:
         """Leave the topic; what was sent has a moment to arrive."""
         if self._node.is_alive:
+            self._node.look()
             self._subscriber.unregister()
             self._publisher.close()
 

@@ -5,9 +5,10 @@ so its folder is put at the end of ``sys.path`` when it is first needed. It allo
 process, once; every ROS 1 topic and device of the process shares it.
 
 What rospy leaves out is done here. A master that died and came back is told again about all
-topics and services. Topics are closed before the node leaves. The logging of the
-process stays as it is. A node whose master is on this host listens on this host only, unless
-``ROS_IP`` or ``ROS_HOSTNAME`` say otherwise.
+topics and services, and nothing waits for one that does not answer: what is closed meanwhile is
+not told. Topics are closed before the node leaves. The logging of the process stays as it is.
+A node whose master is on this host listens on this host only, unless ``ROS_IP`` or
+``ROS_HOSTNAME`` say otherwise.
 """
 
 from __future__ import annotations
@@ -230,6 +231,7 @@ class RawPublisher:
         """Leave the topic."""
         if self._node.is_alive:
             self.flush()
+            self._node.look()
             self._publisher.unregister()
 
 
@@ -254,7 +256,9 @@ class Node:
     def __init__(self) -> None:
         self.master = Master()
         self.rospy = rospy = load()
-        load("rospy.impl.registration")
+        self._registration = load("rospy.impl.registration")
+        self._looking = threading.Lock()
+        self._registrars: list[Any] = []
         self._pid = os.getpid()
         self.is_lost = False
         self._raw: dict[str, type[Any]] = {}
@@ -299,9 +303,44 @@ class Node:
             self._raw[ros.name] = _raw_class(load("genpy").Message, kind)
         return self._raw[ros.name]
 
-    def register_again(self) -> None:
+    def look(self) -> None:
+        """Notice whether the master is lost; to be called before something is closed."""
+        if not self.is_lost:
+            self._look()
+
+    def _look(self) -> None:
+        """Notice whether the master is lost or back."""
+        with self._looking:
+            try:
+                known = self.master.ask("lookupNode", self.name, caller=self.name)
+            except TransportError:
+                if not self.is_lost:
+                    self._lose()
+                return
+            if self.is_lost:
+                for registrar in self._registrars:
+                    self._registration.get_registration_listeners().add_listener(registrar)
+            if self.is_lost or known is None:
+                self._register_again()
+            if self.is_lost:
+                _log.warning("the ROS master at %s is back", self.master.uri)
+            self.is_lost = False
+
+    def _lose(self) -> None:
+        """Tell the master nothing from now on: rospy would wait for it, maybe without end."""
+        _log.warning(
+            "the ROS master at %s does not answer: connected topics go on, new ones have to wait "
+            "for it",
+            self.master.uri,
+        )
+        listeners = self._registration.get_registration_listeners()
+        self._registrars = list(listeners.listeners)
+        listeners.clear()
+        self.is_lost = True
+
+    def _register_again(self) -> None:
         """Tell the master about every topic and service."""
-        registration = sys.modules["rospy.impl.registration"]
+        registration = self._registration
         topics, services = registration.get_topic_manager(), registration.get_service_manager()
         kinds = registration.Registration
         told = registration.get_registration_listeners().notify_added
@@ -317,28 +356,16 @@ class Node:
         """Notice when the master is lost and when it is back."""
         while self.is_alive:
             time.sleep(_WATCH_S)
-            try:
-                known = self.master.ask("lookupNode", self.name, caller=self.name)
-            except TransportError:
-                if not self.is_lost:
-                    _log.warning(
-                        "the ROS master at %s does not answer: connected topics go on, new ones "
-                        "have to wait for it",
-                        self.master.uri,
-                    )
-                self.is_lost = True
-                continue
-            if known is None and self.is_alive:
-                self.register_again()
-            if self.is_lost:
-                _log.warning("the ROS master at %s is back", self.master.uri)
-            self.is_lost = False
+            if self.is_alive:
+                self._look()
 
     def _leave(self) -> None:
         """Close what is open, and leave the graph, at the end of the process."""
         if self.is_alive:
             registry._shut_all()  # noqa: SLF001 (it is about to happen anyway, but too late)
-            self.rospy.signal_shutdown("the process ends")
+            self.look()
+            if not self.is_lost:
+                self.rospy.signal_shutdown("the process ends")
 
 
 def ros1_node() -> Node:

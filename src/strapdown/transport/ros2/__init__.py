@@ -78,14 +78,12 @@ def domain_of(backend: Ros2) -> int:
     ValueRangeError
         It is not a whole number from 0 to 232.
     """
-    given: int | str = (
-        os.environ.get("ROS_DOMAIN_ID", "0") if backend.domain is None else (backend.domain)
-    )
-    text = str(given).strip() or "0"
-    if not text.isdecimal() or int(text) > 232:
-        where = "ROS_DOMAIN_ID" if backend.domain is None else "domain"
-        raise ValueRangeError(f"expected {where} as a number from 0 to 232, got {given!r}")
-    return int(text)
+    where, given = "domain", str(backend.domain)
+    if backend.domain is None:
+        where, given = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "").strip() or "0"
+    if not given.isdecimal() or int(given) > 232:
+        raise ValueRangeError(f"expected {where} as a number from 0 to 232, got {given}")
+    return int(given)
 
 
 def check_name(name: str) -> None:

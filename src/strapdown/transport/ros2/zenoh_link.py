@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import time
 from itertools import count
 from logging import getLogger
@@ -15,7 +13,7 @@ from zenoh.handlers import Callback
 
 from strapdown.errors import FormatError, TransportError
 from strapdown.messages.cdr import Wire
-from strapdown.transport.link import Arrival, Link
+from strapdown.transport.link import Arrival
 from strapdown.transport.ros2.zenoh_names import (
     NO_HASH,
     NODE,
@@ -28,8 +26,9 @@ from strapdown.transport.ros2.zenoh_names import (
 )
 from strapdown.transport.ros_forms import type_carried
 from strapdown.transport.zenoh import attachment
-from strapdown.transport.zenoh._session import CLOSING_S, join, leave, look, message_of, within
-from strapdown.transport.zenoh._source import Source
+from strapdown.transport.zenoh._base import SessionLink
+from strapdown.transport.zenoh._session import look
+from strapdown.transport.zenoh._source import Sources
 
 if TYPE_CHECKING:
     from strapdown.transport.link import Channel, Sink
@@ -42,11 +41,9 @@ _log = getLogger(__name__)
 _NUMBERS: Final = count()
 """Of nodes and endpoints of this process, each its own."""
 _HEARTBEAT_S: Final = 1.0
-_REMEMBERED: Final = 256
-"""Publishers whose numbers are known at most."""
 
 
-class RosZenohLink(Link):
+class RosZenohLink(SessionLink):
     """The connection of one topic; in the graph of ROS it is a node of its own.
 
     Parameters
@@ -65,7 +62,6 @@ class RosZenohLink(Link):
     """
 
     name = "ros2"
-    is_network = True
 
     def __init__(
         self,
@@ -75,25 +71,14 @@ class RosZenohLink(Link):
         domain: int,
         style: tuple[RosForm, str, Qos],
     ) -> None:
-        self._endpoints = endpoints
-        self._channel = channel
-        self._sink = sink
         self._domain = domain
         self._form, self._frame_id, self._qos = style
-        self._gid = secrets.token_bytes(attachment.GID_SIZE)
-        self._process = os.getpid()
         self._nid = str(next(_NUMBERS))
         self._is_shown = False  # as a publisher
-        self._sources: dict[str, Source] = {}
+        self._sources = Sources(sink, 0, answers=False)
         self._tokens: dict[str, set[str]] = {PUBLISHER: set(), SUBSCRIBER: set()}
         self._refused: set[str] = set()  # types and hashes that were warned of
-        self._declared: list[Declared] = []
-        self._session = join(endpoints)
-        try:
-            self._open()
-        except (zenoh.ZError, TransportError):
-            leave(endpoints)
-            raise
+        super().__init__(endpoints, channel, sink)
 
     def send(self, message: Arrival) -> None:
         """Publish a message, from the first one on as a publisher in the graph of ROS."""
@@ -105,9 +90,7 @@ class RosZenohLink(Link):
                 self._is_shown = True
             self._publisher.put(data, attachment=label)
         except zenoh.ZError as error:
-            raise TransportError(
-                f"topic {self._channel.name!r}: zenoh cannot send: {message_of(error)}"
-            ) from error
+            raise self._cannot_send(error) from error
 
     def publishers(self) -> int:
         """Count the publishers elsewhere."""
@@ -122,33 +105,27 @@ class RosZenohLink(Link):
                 return 0
         return len(self._tokens[SUBSCRIBER])
 
-    def close(self) -> None:
-        """Leave the graph."""
-        if self._process != os.getpid():  # a child: zenoh's threads stayed with the parent
-            return
-        within(CLOSING_S, self._undeclare)
-        leave(self._endpoints)
-
     def _open(self) -> None:
         others = _types(self._session, self._domain, self._channel.name) - {self._form.dds_name}
         if others:
             raise TransportError(self._clash(min(others)))
         self._publisher = self._declare_publisher()
-        self._declared += [self._publisher, self._subscribe()]
+        self._declared.append(self._publisher)
+        self._declared.append(self._subscribe())
         self._show(NODE)
         self._show(SUBSCRIBER)
-        self._declared += [
+        self._declared.append(
             self._session.liveliness().declare_subscriber(
                 tokens_of_topic(self._domain, self._channel.name),
                 Callback(self._on_token, indirect=False),
                 history=True,
             )
-        ]
+        )
 
     def _clash(self, other: str) -> str:
         return (
             f"topic {self._channel.name!r}: expected the type {self._form.dds_name}, others use "
-            f"it for {other}"
+            f"it for {other!r}"
         )
 
     def _subscribe(self) -> Declared:
@@ -188,10 +165,6 @@ class RosZenohLink(Link):
             publisher_detection=True,
         )
 
-    def _undeclare(self) -> None:
-        for declared in reversed(self._declared):
-            declared.undeclare()
-
     def _show(self, kind: str) -> None:
         """Let the graph of ROS show our node or an endpoint."""
         token = Token(
@@ -211,20 +184,14 @@ class RosZenohLink(Link):
     def _on_message(self, sample: zenoh.Sample) -> None:
         try:
             self._check_hash(str(sample.key_expr).rpartition("/")[2])
-            label = attachment.parse(sample.attachment.to_bytes() if sample.attachment else b"")
+            attached = sample.attachment
+            seq, sent_ns, gid = attachment.parse(attached.to_bytes() if attached else b"")
             payload = self._form.decode(sample.payload.to_bytes(), Wire.CDR)
         except FormatError as error:
-            self._sink.note(malformed=1)
-            _log.debug("topic %r: %s", self._channel.name, error)
+            self._note_malformed(error)
             return
-        gid = label.gid.hex()
-        source = self._sources.get(gid)
-        if source is None:
-            source = Source(self._sink, 0, answers=False)
-            self._sources[gid] = source
-            if len(self._sources) > _REMEMBERED:
-                del self._sources[min(self._sources, key=lambda key: self._sources[key].heard_at)]
-        source.take(Arrival(payload, label.seq, gid, label.sent_ns, time.time_ns()))
+        name = gid.hex()
+        self._sources[name].take(Arrival(payload, seq, name, sent_ns, time.time_ns()))
 
     def _check_hash(self, type_hash: str) -> None:
         ours = self._form.ros.rihs01
@@ -233,13 +200,13 @@ class RosZenohLink(Link):
         if type_hash not in self._refused:
             self._refused.add(type_hash)
             _log.warning(
-                "topic %r: expected %s with the hash %s, got %s: another version of the message",
+                "topic %r: expected %s with the hash %s, got %r: another version of the message",
                 self._channel.name,
                 self._form.dds_name,
                 ours,
                 type_hash,
             )
-        raise FormatError(f"expected the type hash {ours}, got {type_hash}")
+        raise FormatError(f"expected the type hash {ours}, got {type_hash!r}")
 
     def _on_token(self, sample: zenoh.Sample) -> None:
         key = str(sample.key_expr)

@@ -49,6 +49,8 @@ def open_link(backend: Zenoh, channel: Channel, sink: Sink) -> Link | None:
         There is no such file of settings.
     TransportError
         zenoh refuses an endpoint or the settings; or others use the topic with another type.
+    TypeError
+        An endpoint stands alone, and not in a tuple.
     """
     endpoints = _endpoints(backend)
     if endpoints is None:
@@ -63,7 +65,7 @@ def find_type(backend: Zenoh, name: str, timeout_s: float) -> type[Any] | None:
 
     Raises
     ------
-    BackendMissingError, FileNotFoundError, TransportError
+    BackendMissingError, FileNotFoundError, TransportError, TypeError
         As :func:`open_link`.
     """
     endpoints = _endpoints(backend)
@@ -79,6 +81,9 @@ def _endpoints(backend: Zenoh) -> Endpoints | None:
     need_zenoh()
     from strapdown.transport.zenoh._session import Endpoints  # noqa: PLC0415 (imports zenoh)
 
+    for given in (backend.connect, backend.listen):
+        if isinstance(given, str):
+            raise TypeError(f"zenoh: expected a tuple of endpoints, got {given!r}: {(given,)!r}")
     if backend.connect or backend.listen or backend.config:
         return Endpoints(backend.connect, backend.listen, backend.config)
     connect = _from_environment("STRAPDOWN_ZENOH_CONNECT")

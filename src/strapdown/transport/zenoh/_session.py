@@ -165,8 +165,8 @@ def leave(endpoints: Endpoints) -> None:
         _POOL.users[endpoints] -= 1
         if _POOL.users[endpoints]:
             return
-        session = _POOL.sessions.pop(endpoints)
-    within(CLOSING_S, session.close)
+        # Who joins meanwhile waits: until then the endpoints are in use.
+        within(CLOSING_S, _POOL.sessions.pop(endpoints).close)
 
 
 def look(
@@ -208,8 +208,12 @@ def within(seconds: float, action: Callable[[], object]) -> None:
 
 
 def message_of(error: zenoh.ZError) -> str:
-    """Return what zenoh says, without the places in its source."""
-    return str(error).partition(" at /")[0].partition(". at ")[0]
+    """Return what zenoh says in one line, without the places in its source."""
+    text = " ".join(str(error).split())
+    _, is_nested, message = text.partition('msg: "')
+    if is_nested:
+        text = message.rpartition('", location')[0].replace('\\"', '"')
+    return text.partition(" at /")[0].partition(". at ")[0]
 
 
 def _open(endpoints: Endpoints) -> zenoh.Session:

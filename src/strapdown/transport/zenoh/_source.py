@@ -1,17 +1,21 @@
-"""What is known of one publisher elsewhere: which of its messages came, which did not."""
+"""What is known of publishers elsewhere: which of their messages came, which did not."""
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown.transport.link import Arrival, Sink
 
-__all__ = ["Source"]
+__all__ = ["Source", "Sources"]
+
+REMEMBERED: Final = 256
+"""Publishers that are gone whose numbers are kept, in case they come back."""
 
 
 class Source:
@@ -142,3 +146,32 @@ class Source:
             self._sink.note(duplicates=1)
         else:
             self._sink.note(out_of_order=1)
+
+
+class Sources(dict[str, Source]):
+    """The publishers of a topic by their gid; each is made when it is first asked for.
+
+    Parameters
+    ----------
+    sink, limit, answers
+        As those of :class:`Source`.
+    """
+
+    def __init__(self, sink: Sink, limit: int, *, answers: bool = True) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._make = partial(Source, sink, limit, answers=answers)
+
+    def __missing__(self, gid: str) -> Source:
+        """Make a source, and forget the one that was silent longest where there are too many."""
+        with self._lock:
+            source = self.setdefault(gid, self._make())
+            gone = [
+                (each.heard_at, other)
+                for other, each in list(self.items())
+                if not (each.is_present or other == gid)
+            ]
+            forgotten = self.pop(min(gone)[1]) if len(gone) > REMEMBERED else None
+        if forgotten is not None:
+            forgotten.give_up()
+        return source

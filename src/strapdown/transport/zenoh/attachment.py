@@ -15,23 +15,15 @@ This is how zenoh's serialiser writes two integers and a sequence of 16 bytes.
 from __future__ import annotations
 
 import struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from strapdown.errors import FormatError, UnsupportedError
 
-__all__ = ["SIZE", "Attachment", "pack", "parse"]
+__all__ = ["GID_SIZE", "SIZE", "pack", "parse"]
 
 _LAYOUT: Final = struct.Struct("<qqB16s")
 SIZE: Final = _LAYOUT.size
 GID_SIZE: Final = 16
-
-
-class Attachment(NamedTuple):
-    """What is attached to a message."""
-
-    seq: int
-    sent_ns: int
-    gid: bytes
 
 
 def pack(seq: int, sent_ns: int, gid: bytes) -> bytes:
@@ -39,8 +31,12 @@ def pack(seq: int, sent_ns: int, gid: bytes) -> bytes:
     return _LAYOUT.pack(seq, sent_ns, GID_SIZE, gid)
 
 
-def parse(data: bytes) -> Attachment:
+def parse(data: bytes) -> tuple[int, int, bytes]:
     """Read an attachment.
+
+    Returns
+    -------
+    seq, sent_ns, gid : int, int, bytes
 
     Raises
     ------
@@ -62,4 +58,4 @@ def parse(data: bytes) -> Attachment:
     seq, sent_ns, _, gid = _LAYOUT.unpack(data)
     if seq < 0:
         raise FormatError(f"expected an attachment with a number from 0, got {seq}")
-    return Attachment(seq, sent_ns, gid)
+    return seq, sent_ns, gid

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import struct
 import time
 from contextlib import suppress
@@ -17,17 +15,19 @@ import zenoh
 from zenoh.handlers import Callback
 
 from strapdown.errors import FormatError, TransportError
-from strapdown.transport.link import Arrival, Link
+from strapdown.transport.link import Arrival
 from strapdown.transport.wire import MESSAGE_TYPES
 from strapdown.transport.zenoh import attachment
-from strapdown.transport.zenoh._session import CLOSING_S, join, leave, look, message_of, within
-from strapdown.transport.zenoh._source import Source
+from strapdown.transport.zenoh._base import SessionLink
+from strapdown.transport.zenoh._session import CLOSING_S, look
+from strapdown.transport.zenoh._source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from strapdown.transport.link import Channel, Sink
-    from strapdown.transport.zenoh._session import Declared, Endpoints
+    from strapdown.transport.zenoh._session import Endpoints
+    from strapdown.transport.zenoh._source import Source
 
 __all__ = ["ZenohLink", "type_in_use"]
 
@@ -44,8 +44,6 @@ ASKING_S: Final = 0.1
 """After so long a question is put again, since it may have been dropped."""
 PATIENCE_S: Final = 5.0
 """How long who leaves a reliable topic waits for listeners that have not got everything."""
-REMEMBERED_S: Final = 600.0
-"""How long the numbers of a publisher that left are kept, in case it comes back."""
 
 _QUESTION: Final[Mapping[str, Any]] = {
     "target": zenoh.QueryTarget.ALL,
@@ -58,7 +56,7 @@ _MARK: Final = struct.Struct("<QQ")
 _LENGTH: Final = struct.Struct("<I")
 
 
-class ZenohLink(Link):
+class ZenohLink(SessionLink):
     """The connection of one topic.
 
     Parameters
@@ -74,30 +72,16 @@ class ZenohLink(Link):
     """
 
     name = "zenoh"
-    is_network = True
 
     def __init__(self, endpoints: Endpoints, channel: Channel, sink: Sink) -> None:
-        self._endpoints = endpoints
-        self._channel = channel
-        self._sink = sink
         self._key = f"strapdown/v1/{channel.form.name}/{channel.name}"
-        self._gid = secrets.token_bytes(attachment.GID_SIZE)
-        self._process = os.getpid()
         self._end = 0  # the number after the last that was sent
         self._publisher: zenoh.Publisher | None = None
-        self._sources: dict[str, Source] = {}
+        self._sources = Sources(sink, channel.capacity)
         self._listeners: set[str] = set()
         self._other_types: set[str] = set()
-        self._declared: list[Declared] = []
         self._chores: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._session = join(endpoints)
-        Thread(target=self._work, name=f"zenoh {channel.name}", daemon=True).start()
-        try:
-            self._open()
-        except (zenoh.ZError, TransportError):
-            self._chores.put(None)
-            leave(endpoints)
-            raise
+        super().__init__(endpoints, channel, sink)
 
     def send(self, message: Arrival) -> None:
         """Publish a message, from the first one on as a publisher that others see."""
@@ -108,9 +92,7 @@ class ZenohLink(Link):
                 attachment=attachment.pack(message.seq, message.sent_ns, self._gid),
             )
         except zenoh.ZError as error:
-            raise TransportError(
-                f"topic {self._channel.name!r}: zenoh cannot send: {message_of(error)}"
-            ) from error
+            raise self._cannot_send(error) from error
         self._end = message.seq + 1
 
     def tend(self) -> None:
@@ -121,8 +103,6 @@ class ZenohLink(Link):
             is_open = source.is_present and (is_idle or source.needs_history)
             if (is_open or source.holds) and now - source.asked_at > IDLE_S:
                 self._ask(gid, source)
-            elif not source.is_present and now - source.heard_at > REMEMBERED_S:
-                del self._sources[gid]
 
     def settle(self) -> None:
         """Ask every publisher how far it has come, and wait for the answers."""
@@ -150,36 +130,28 @@ class ZenohLink(Link):
 
     def close(self) -> None:
         """Say how far we have come, and leave."""
-        if self._process != os.getpid():  # a child: zenoh's threads stayed with the parent
-            return
-        patience = PATIENCE_S if self._channel.reliable else CLOSING_S
-        within(patience, partial(self._leave, patience))
+        super().close()
         self._chores.put(None)
-        leave(self._endpoints)
 
     def _open(self) -> None:
         others = _types(self._session, self._channel.name) - {self._channel.form.name}
         if others:
             raise TransportError(self._clash(min(others)))
-        alive = self._session.liveliness()
-        self._declared += [
-            self._session.declare_subscriber(
-                self._key,
-                Callback(self._on_message, indirect=False),
-                allowed_origin=zenoh.Locality.REMOTE,
-            ),
+        Thread(target=self._work, name=f"zenoh {self._channel.name}", daemon=True).start()
+        alive, declared = self._session.liveliness(), self._declared
+        remote = zenoh.Locality.REMOTE
+        handler = Callback(self._on_message, indirect=False)
+        declared.append(self._session.declare_subscriber(self._key, handler, allowed_origin=remote))
+        declared.append(
             self._session.declare_queryable(
                 f"{self._key}/@in/{self._gid.hex()}",
                 Callback(self._on_farewell, indirect=False),
-                allowed_origin=zenoh.Locality.REMOTE,
-            ),
-            alive.declare_token(self._token("s")),
-            alive.declare_subscriber(
-                _tokens(self._channel.name),
-                self._later(self._see),
-                history=True,
-            ),
-        ]
+                allowed_origin=remote,
+            )
+        )
+        declared.append(alive.declare_token(self._token("s")))
+        tokens = _tokens(self._channel.name)
+        declared.append(alive.declare_subscriber(tokens, self._later(self._see), history=True))
 
     def _publish(self) -> zenoh.Publisher:
         control = zenoh.CongestionControl
@@ -199,14 +171,17 @@ class ZenohLink(Link):
         self._declared.append(self._publisher)
         return self._publisher
 
-    def _leave(self, patience: float) -> None:
-        if self._publisher is not None:
-            self._say_farewell(patience)
-        for declared in reversed(self._declared):
-            declared.undeclare()
+    def _patience(self) -> float:
+        return PATIENCE_S if self._channel.reliable else CLOSING_S
 
-    def _say_farewell(self, patience: float) -> None:
+    def _leave(self) -> None:
+        if self._publisher is not None:
+            self._say_farewell()
+        super()._leave()
+
+    def _say_farewell(self) -> None:
         """Tell every listener how far we have come, and wait until they have it all."""
+        patience = self._patience()
         end = time.monotonic() + patience
         confirmed: set[str] = set()
 
@@ -233,7 +208,7 @@ class ZenohLink(Link):
 
     def _clash(self, other: str) -> str:
         return (
-            f"topic {self._channel.name!r} carries {other} elsewhere, got "
+            f"topic {self._channel.name!r} carries {other!r} elsewhere, got "
             f"{self._channel.form.name}: give this topic another name"
         )
 
@@ -242,12 +217,6 @@ class ZenohLink(Link):
         retained = self._sink.retained()
         end = self._end
         return _MARK.pack(min([end, *(arrival.seq for arrival in retained[:1])]), end)
-
-    def _source(self, gid: str) -> Source:
-        source = self._sources.get(gid)
-        if source is None:
-            source = self._sources.setdefault(gid, Source(self._sink, self._channel.capacity))
-        return source
 
     def _ask(self, gid: str, source: Source) -> Event:
         """Ask a publisher how far it has come; the event is set with its answer."""
@@ -273,14 +242,14 @@ class ZenohLink(Link):
 
     def _on_message(self, sample: zenoh.Sample) -> None:
         try:
-            label = attachment.parse(sample.attachment.to_bytes() if sample.attachment else b"")
+            attached = sample.attachment
+            seq, sent_ns, gid = attachment.parse(attached.to_bytes() if attached else b"")
         except FormatError as error:
-            self._warn_malformed(error)
+            self._note_malformed(error)
             return
-        gid = label.gid.hex()
-        self._source(gid).take(
-            Arrival(sample.payload.to_bytes(), label.seq, gid, label.sent_ns, time.time_ns())
-        )
+        name = gid.hex()
+        message = Arrival(sample.payload.to_bytes(), seq, name, sent_ns, time.time_ns())
+        self._sources[name].take(message)
 
     def _on_farewell(self, query: zenoh.Query) -> None:
         data = query.payload.to_bytes() if query.payload else b""
@@ -292,13 +261,9 @@ class ZenohLink(Link):
         try:
             first, end, history = _read_answer(answer, gid)
         except FormatError as error:
-            self._warn_malformed(error)
+            self._note_malformed(error)
             return
-        self._source(gid).learn(first, end, history)
-
-    def _warn_malformed(self, error: FormatError) -> None:
-        self._sink.note(malformed=1)
-        _log.debug("topic %r: %s", self._channel.name, error)
+        self._sources[gid].learn(first, end, history)
 
     # What follows may wait, and is left to a thread of our own; those that zenoh would start
     # keep the interpreter from ending.
@@ -341,7 +306,7 @@ class ZenohLink(Link):
         if kind == "s":
             (self._listeners.add if is_present else self._listeners.discard)(gid)
         elif kind == "p":
-            source = self._source(gid)
+            source = self._sources[gid]
             source.is_present = is_present
             if not is_present:
                 source.pause()
@@ -382,14 +347,14 @@ def _read_answer(data: bytes, gid: str) -> tuple[int, int, list[Arrival]]:
         history: list[Arrival] = []
         now, offset = time.time_ns(), _MARK.size
         while offset < len(data):
-            label = attachment.parse(data[offset : offset + attachment.SIZE])
+            seq, sent_ns, whose = attachment.parse(data[offset : offset + attachment.SIZE])
             offset += attachment.SIZE
             (length,) = _LENGTH.unpack_from(data, offset)
             offset += _LENGTH.size
             payload = data[offset : offset + length]
-            if len(payload) < length or label.gid.hex() != gid:
+            if len(payload) < length or whose.hex() != gid:
                 raise FormatError("expected whole messages of one publisher")
-            history.append(Arrival(payload, label.seq, gid, label.sent_ns, now))
+            history.append(Arrival(payload, seq, gid, sent_ns, now))
             offset += length
     except struct.error:
         raise FormatError(
