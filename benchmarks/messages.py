@@ -5,7 +5,8 @@ in the same run: they take turns, and each figure is the median of the repeats, 
 the loop in it. Nothing is left out and nothing subtracted.
 
 An array of many messages is a view of their bytes here. horus gives no access to the bytes of a
-message: its way to the same numbers is attribute by attribute.
+message: its way to the same numbers is attribute by attribute. A covariance is a view here that
+can be written through, and a copy there.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import horus
 import numpy as np
-from _machine import describe
 
+from _machine import describe
 from strapdown.messages import Imu
 
 if TYPE_CHECKING:

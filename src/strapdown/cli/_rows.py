@@ -20,12 +20,28 @@ if TYPE_CHECKING:
 
     from strapdown._columns import Columns
     from strapdown.formats import Recording
+    from strapdown.series import ImuSeries, Increments, Trajectory
 
-__all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows"]
+__all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows", "recorded_series"]
 
 MOST = 4
 """Of how many numbers a field may be to be in a table; a covariance has more."""
 AXES = {3: "xyz", 4: "xyzw"}
+PX4_QUATERNIONS = ("q", "delta_q_reset")
+"""Fields that begin with w."""
+SHORT = {
+    "angular_velocity": "gyro",
+    "linear_acceleration": "accel",
+    "magnetic_field": "mag",
+    "orientation": "quat",
+    "position_world": "pos",
+    "q_world_from_body": "quat",
+    "specific_force": "accel",
+    "velocity_world": "vel",
+}
+"""What columns of a table are called."""
+NUMBER, TEXT = 13, 20
+"""Width of columns of a table, unless what they are called is longer."""
 ROS_PARTS = ("orientation", "angular_velocity", "linear_acceleration")
 
 
@@ -51,10 +67,18 @@ def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message o
 
 def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the topic and the fields of every row, in the order of their stamps."""
-    parts = (recording.imu, recording.increments, recording.trajectories)
-    series = [_rows(*item) for part in parts for item in part.items()]
+    series = [_rows(*item) for item in recorded_series(recording)]
     for _, topic, row in merge(*series, key=lambda each: each[0]):
         yield topic, row
+
+
+def recorded_series(
+    recording: Recording,
+) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
+    """Yield the topic and each series."""
+    yield from recording.imu.items()
+    yield from recording.increments.items()
+    yield from recording.trajectories.items()
 
 
 def _rows(topic: str, series: Columns) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -84,6 +108,7 @@ class RowWriter:
     def __init__(self, out: TextIO, layout: Layout) -> None:
         self._out, self._layout = out, layout
         self._heading: list[str] = []
+        self._widths: list[int] = []
         self._csv = csv.writer(out, lineterminator="\n")
         self.rows = 0
 
@@ -94,7 +119,7 @@ class RowWriter:
             self._out.write(json.dumps({"topic": topic, **_finite(row)}, allow_nan=False) + "\n")
             return
         if self._layout is Layout.TABLE:
-            row = {name: value for name, value in row.items() if _fits(value)}
+            row = {SHORT.get(name, name): value for name, value in row.items() if _fits(value)}
         flat = dict(_flat(row))
         cells = [printable(value) if isinstance(value, str) else value for value in flat.values()]
         if self._layout is Layout.CSV:
@@ -104,9 +129,10 @@ class RowWriter:
         heading = [topic, *flat]
         if heading != self._heading:
             self._heading = heading
-            names = " ".join(map(_padded, flat, cells))
+            self._widths = list(map(_width, flat, cells))
+            names = " ".join(map(str.rjust, flat, self._widths))
             self._out.write(f"{printable(topic)}\n{names}\n")
-        self._out.write(" ".join(map(_cell, cells)) + "\n")
+        self._out.write(" ".join(map(_cell, cells, self._widths)) + "\n")
 
     def flush(self) -> None:
         """Let whoever reads see what was printed."""
@@ -127,7 +153,8 @@ def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the numbers of a row with a name each."""
     for name, value in row.items():
         if isinstance(value, list):
-            axes: Sequence[Any] = AXES.get(len(value), range(len(value)))
+            usual: Sequence[Any] = AXES.get(len(value), range(len(value)))
+            axes = "wxyz" if name in PX4_QUATERNIONS else usual
             yield from ((f"{name}_{axis}", each) for axis, each in zip(axes, value, strict=True))
         else:
             yield name, value
@@ -137,14 +164,12 @@ def _fits(value: Any) -> bool:  # noqa: ANN401 (as _plain)
     return not isinstance(value, list) or len(value) <= MOST
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401 (as _plain)
-    return f"{value:13.6g}" if isinstance(value, float) else f"{value!s:>20}"
+def _cell(value: Any, width: int) -> str:  # noqa: ANN401 (as _plain)
+    return f"{value:{width}.6g}" if isinstance(value, float) else f"{value!s:>{width}}"
 
 
-def _padded(name: str, value: Any) -> str:  # noqa: ANN401 (as _plain)
-    """Return a heading as wide as what stands below it, the beginning cut where it is longer."""
-    width = 13 if isinstance(value, float) else 20
-    return f"{name if len(name) <= width else '~' + name[1 - width :]:>{width}}"
+def _width(name: str, value: Any) -> int:  # noqa: ANN401 (as _plain)
+    return max(len(name), NUMBER if isinstance(value, float) else TEXT)
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (as _plain, or a row)

@@ -30,7 +30,7 @@ def bridge(
     target: Annotated[str, typer.Argument(help="The live topic to send to, such as ipc:imu.")],
     *,
     duration: Annotated[
-        float | None, typer.Option(help="Seconds to go on; by default until Ctrl-C.")
+        float | None, typer.Option(help="Seconds, of waiting too; by default until Ctrl-C.")
     ] = None,
     frame_id: Annotated[
         str, typer.Option("--frame-id", help="What the headers of ROS messages say.")
@@ -56,14 +56,16 @@ def bridge(
 
     strapdown bridge ipc:imu "zenoh:imu?listen=tcp/127.0.0.1:7447" --duration 60
     """
-    limit_s = positive(duration, "'--duration'")
+    until_s = time.monotonic() + positive(duration, "'--duration'")
     ends = parse_address(source), _named(parse_address(target), frame_id)
     if _place(ends[0]) == _place(ends[1]):
         raise typer.BadParameter(f"expected two topics, got {printable(source)} twice")
     names, report, seconds = [], RelayReport(), 0.0
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
-        kind, waited = await_type(ends[0], stop=stop, waiting=lambda: say(f"waiting for {ends[0]}"))
+        kind, waited = await_type(
+            ends[0], stop=stop, waiting=lambda: say(f"waiting for {ends[0]}"), until_s=until_s
+        )
         if kind is not None:
             kinds = _types(kind, *ends)
             names = [each.__name__ for each in kinds]
@@ -72,7 +74,7 @@ def bridge(
             sender = stack.enter_context(open_topic(ends[1], kinds[1]))
             relay = Relay(receiver, sender, frame_id=frame_id)
             say(f"passing on {ends[0]} ({names[0]}) to {ends[1]} ({names[1]})")
-            report, seconds = _run(relay, stop, limit_s)
+            report, seconds = _run(relay, stop, until_s)
     data = {
         "source": source,
         "target": target,
@@ -91,13 +93,13 @@ def bridge(
     return Outcome(data, [_line(report, seconds), *notes], _losses(report), exit_code(signals))
 
 
-def _run(relay: Relay, stop: Event, limit_s: float) -> tuple[RelayReport, float]:
+def _run(relay: Relay, stop: Event, until_s: float) -> tuple[RelayReport, float]:
     """Pass messages on; return the account, and how long it took [s]."""
     began = time.monotonic()
     with showing() as show:
         report = relay.run(
             stop,
-            duration=limit_s,
+            duration=until_s - began,
             progress=(lambda now: show(_line(now, time.monotonic() - began)))
             if is_watched()
             else None,

@@ -15,8 +15,15 @@ import strapdown.formats as files
 from strapdown._words import counted
 from strapdown.cli._common import read_losses
 from strapdown.cli._live import exit_code, losses, stopped_by_signals
+from strapdown.cli._meaning import meaning
 from strapdown.cli._outcome import Outcome, say
-from strapdown.cli._rows import Layout, RowWriter, message_fields, recorded_rows
+from strapdown.cli._rows import (
+    Layout,
+    RowWriter,
+    message_fields,
+    recorded_rows,
+    recorded_series,
+)
 from strapdown.errors import UnknownNameError
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
 
@@ -55,7 +62,8 @@ def cat(
     Of a file: samples, increments and poses of all topics in the order of their
     stamps, in the frames of the file. Of a live topic: what comes within a
     second, or with -f until Ctrl-C, field by field; what nobody publishes yet is
-    waited for then. Messages go to standard output, everything else to standard error.
+    waited for then. Messages go to standard output, everything else to standard error:
+    a line for each topic says its type, units and frames. Standard input is not read.
 
     Exit codes: 3 messages were lost, or the file is damaged; 130 Ctrl-C.
 
@@ -69,6 +77,10 @@ def cat(
 
     strapdown cat ros2:/imu/data -f --format ndjson
     """
+    if source == "-":
+        raise typer.BadParameter(
+            "standard input is not read; save it to a file, and name that", param_hint="'SOURCE'"
+        )
     out = RowWriter(sys.stdout, layout)
     try:
         if is_address(source):
@@ -92,6 +104,7 @@ def cat(
 def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> list[str]:
     """Print a recording and return what is damaged."""
     missing: UnknownNameError | None = None
+    told: set[str] = set()
     with files.open_blocks(path, on_error="salvage") as blocks:
         for block in blocks:
             try:
@@ -99,6 +112,11 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
             except UnknownNameError as error:
                 missing = error
                 continue
+            for name, series in recorded_series(chosen):
+                line = f"{name}: {meaning(series)}"
+                if len(series) and line not in told:
+                    told.add(line)
+                    say(line)
             for row in recorded_rows(chosen):
                 out.write(*row)
                 if out.rows == count:
@@ -127,6 +145,8 @@ def _live(
         handle = stack.enter_context(open_topic(address, kind, history=history))
         limit_s = None if follow or count is not None else GLANCE_S
         for message in _incoming(handle, stop, limit_s):
+            if not out.rows:
+                say(f"{address.name}: {meaning(handle.msg_type)}")
             out.write(address.name, message_fields(message))
             if not handle.pending_count():
                 out.flush()

@@ -14,12 +14,12 @@ from strapdown import timebase
 from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._rows import recorded_series
 from strapdown.formats.px4_health import ImuHealth, imu_health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
@@ -44,7 +44,7 @@ def info(file: Input) -> Outcome:
     """
     with working(f"reading {file}"):
         recording = files.open(file, on_error="salvage")
-    topics = [_describe(name, series) for name, series in _topics(recording)]
+    topics = [_describe(name, series) for name, series in recorded_series(recording)]
     report = recording.report
     data = {
         "file": str(file),
@@ -68,12 +68,6 @@ def info(file: Input) -> Outcome:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
     return Outcome(data, [*view, *notes], read_losses(report))
-
-
-def _topics(recording: Recording) -> Iterator[tuple[str, ImuSeries | Trajectory | Increments]]:
-    yield from recording.imu.items()
-    yield from recording.increments.items()
-    yield from recording.trajectories.items()
 
 
 def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:

@@ -9,16 +9,18 @@ backend, and ``type``, which names the type of the messages; lists are separated
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
+import time
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import unquote
 
-from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
 from strapdown.messages import Imu
-from strapdown.transport.backends import BACKENDS, Backend, Zenoh, find_backend
+from strapdown.transport.backends import Backend, Zenoh, find_backend
 from strapdown.transport.names import checked_name
 from strapdown.transport.topic import Topic
 from strapdown.transport.wire import MESSAGE_TYPES, message_type
@@ -44,6 +46,7 @@ LOOK_S = 0.2
 ANSWER_S = 0.5
 """How long to wait for an answer then [s]; on a network it takes more than a moment."""
 
+_BACKEND = re.compile(r"\w{2,}")  # one letter is a drive
 _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<name>.*)")
 
 
@@ -78,9 +81,9 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether this is the address of a live topic: a backend before a colon, and no file."""
+    """Whether this can only be the address of a live topic: a word, a colon, and no such file."""
     prefix, colon, _ = text.partition(":")
-    if not colon or prefix not in {*BACKENDS, "auto"}:
+    if not colon or not _BACKEND.fullmatch(prefix):
         return False
     try:
         return not Path(text).exists()
@@ -98,6 +101,9 @@ def parse_address(text: str) -> Address:
     ValueRangeError
         The form is not ``BACKEND:NAME[?key=value&...]``, no topic has such a name, or a value is
         none for its key.
+    TransportError
+        Neither the address nor the environment gives an endpoint to zenoh, so nobody else would
+        hear it.
 
     Examples
     --------
@@ -125,7 +131,14 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
             raise UnknownNameError(f"option of {backend.name}", key, [*known, "type"])
     values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
     msg_type = None if kind is None else message_type(kind)
-    return Address(dataclasses.replace(backend, **values), name, msg_type)
+    backend = dataclasses.replace(backend, **values)
+    if isinstance(backend, Zenoh) and not backend.resolved().reaches_others:
+        raise TransportError(
+            f"{text}: expected an endpoint, nobody else hears it without; connect by "
+            f"zenoh:tcp/HOST:PORT/{name}, listen by zenoh:{name}?listen=tcp/HOST:PORT, or set "
+            f"{Zenoh.CONNECT} or {Zenoh.LISTEN}"
+        )
+    return Address(backend, name, msg_type)
 
 
 def can_find_type(address: Address) -> bool:
@@ -148,7 +161,7 @@ def find_type(address: Address, timeout_s: float = DISCOVERY_S) -> type[Any] | N
 
 
 def await_type(
-    address: Address, *, stop: Event, waiting: Callable[[], object]
+    address: Address, *, stop: Event, waiting: Callable[[], object], until_s: float = math.inf
 ) -> tuple[type[Any] | None, bool]:
     """Wait for somebody who says what a topic carries, where nothing else says it.
 
@@ -159,11 +172,13 @@ def await_type(
         Ends it, within a second.
     waiting : callable
         Told once if nobody is there yet.
+    until_s : float
+        When to give up, by ``time.monotonic`` [s].
 
     Returns
     -------
     kind : type or None
-        What to open it with; None where told to stop.
+        What to open it with; None where told to stop, or nobody came.
     waited : bool
         Whether nobody was there yet, so that everything retained is news.
 
@@ -174,12 +189,16 @@ def await_type(
     """
     if address.msg_type is not None or not can_find_type(address):
         return address.msg_type or _by_name(address.name), False
-    kind = find_type(address)
+
+    def left_s() -> float:
+        return max(until_s - time.monotonic(), 0.0)
+
+    kind = find_type(address, min(DISCOVERY_S, left_s()))
     if kind is not None:
         return kind, False
     waiting()
-    while kind is None and not stop.wait(LOOK_S):
-        kind = find_type(address, ANSWER_S)
+    while kind is None and left_s() and not stop.wait(min(LOOK_S, left_s())):
+        kind = find_type(address, min(ANSWER_S, left_s()))
     return kind, True
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from logging import getLogger
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
@@ -93,6 +93,19 @@ class Zenoh(Backend):
     config: str = ""
     name = "zenoh"
     module = "strapdown.transport.zenoh"
+    CONNECT: ClassVar[str] = "STRAPDOWN_ZENOH_CONNECT"
+    LISTEN: ClassVar[str] = "STRAPDOWN_ZENOH_LISTEN"
+
+    @property
+    def reaches_others(self) -> bool:
+        """Whether anything is given that says where others are."""
+        return bool(self.connect or self.listen or self.config)
+
+    def resolved(self) -> Zenoh:
+        """Return this with the endpoints of the environment, where none are given."""
+        if self.reaches_others:
+            return self
+        return Zenoh(_listed(self.CONNECT), _listed(self.LISTEN))
 
 
 @dataclass(frozen=True)
@@ -152,10 +165,15 @@ BACKENDS: Final[Mapping[str, type[Backend]]] = {
 AnyBackend: TypeAlias = str | Backend
 
 
+def _listed(variable: str) -> tuple[str, ...]:
+    """Return what a variable of the environment lists, separated by commas."""
+    return tuple(filter(None, map(str.strip, os.environ.get(variable, "").split(","))))
+
+
 def find_backend(backend: AnyBackend) -> Backend:
     """Return a backend by name; ``auto`` is what ``STRAPDOWN_BACKEND`` says, or ``ipc``.
 
-    Without iceoryx2 ``auto`` is ``local``.
+    Where iceoryx2 cannot be imported ``auto`` is ``local``.
 
     Raises
     ------
@@ -167,10 +185,18 @@ def find_backend(backend: AnyBackend) -> Backend:
     if backend == "auto":
         backend = os.environ.get("STRAPDOWN_BACKEND", "auto")
     if backend == "auto":
-        if find_spec("iceoryx2") is not None:
-            return Ipc()
-        _log.info("iceoryx2 is not installed: topics stay within this process")
-        return Local()
+        return Ipc() if _has_iceoryx2() else Local()
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, [*BACKENDS, "auto"])
     return BACKENDS[backend]()
+
+
+@cache
+def _has_iceoryx2() -> bool:
+    """Whether there is shared memory; says once where not."""
+    try:
+        import_module("iceoryx2")
+    except (ImportError, OSError) as error:
+        _log.warning("topics stay within this process, iceoryx2 cannot be imported: %s", error)
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import median
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from strapdown._words import counted, wording
 from strapdown.bridges.fusion import incoming
+from strapdown.errors import TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -171,11 +173,15 @@ class Part(ABC):
 
     # -- while it runs ---------------------------------------------------------------------------
 
+    def catch_up(self) -> None:
+        """Pass over what came from outside while other parts got ready."""
+        with suppress(TransportError):  # it has failed, and is closed
+            for topic in self.outside():
+                topic.recv_all()
+            self._before = self.lost()
+
     def begin(self) -> None:
-        """Run from now on; what came while others got ready is passed over."""
-        for topic in self.outside():
-            topic.recv_all()
-        self._before = self.lost()
+        """Run from now on."""
         self._began_s = monotonic()
         self.state = State.RUNNING
 

@@ -277,6 +277,8 @@ class Pipeline:
             self._preparing.discard(part.name)
             if self._preparing or self._go.is_set():
                 return
+            for each in self.parts:
+                each.catch_up()
             self._began_s = monotonic()
             self._go.set()
         live = (each.name for each in self.parts if each.state is not State.FAILED)
