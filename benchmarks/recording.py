@@ -1,7 +1,7 @@
 """Recordings: what recording costs, recovery, and a look into a large file; beside mcap itself.
 
 Run with ``python benchmarks/recording.py``. Files go to the folder for temporary ones (``TMPDIR``
-names another): about 2 GB at a time, which are removed again.
+names another): about 1 GB at a time, which is removed again.
 
 * 1 kHz: one process sends by shared memory, another one records, for some seconds. Its share of
   a core.
@@ -32,15 +32,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from _machine import Cost, cost_of, describe
-from mcap.exceptions import EndOfFile, McapError
+from mcap.exceptions import McapError
 from mcap.reader import NonSeekingReader, make_reader
 from mcap.writer import Writer
 
+from _machine import Cost, cost_of, describe
 from strapdown.bridges.recorder import Recorder
-from strapdown.formats import McapWriter, recover
+from strapdown.formats import McapWriter
 from strapdown.formats._live_part import Definition, LivePart
 from strapdown.formats.live_mcap import LiveMcap
+from strapdown.formats.recovery import recover
 from strapdown.messages import Imu
 from strapdown.series import ImuSeries
 from strapdown.transport import Topic
@@ -49,14 +50,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
 
-REPEATS = 5
+REPEATS, HEAVY_REPEATS = 5, 3
 PACED, PERIOD_S = 5000, 0.001
 FLOOD = 200_000
 DAMAGED_BYTES = 100_000_000
 CHUNK = 100  # messages of a tenth of a second
 SAMPLES, FEWER = 10_000_000, 500_000
 BLOCK = 500_000
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 SCHEMA, ENCODING = "horus/Imu", "x-horus-imu"
 BARS = "bars: recover of 100 MB 2 s; info of 10^7 samples 2 s and 300 MB"
 
@@ -148,11 +149,16 @@ def account(path: Path, count: int, work: Callable[[], None]) -> Recorded:
     return Recorded(written / took, share, size / max(written, 1), count - written)
 
 
-def receive(pipe: Connection, peer: str, name: str, path: Path, count: int, reliability: str) -> None:
+def shared(name: str, reliability: str) -> Topic[Imu]:
+    """Open the topic that both processes have."""
+    return Topic(Imu, name=name, backend="ipc", reliability=reliability)
+
+
+def receive(pipe: Connection, peer: str, path: Path, count: int, way: tuple[str, str]) -> None:
     """Record a topic, in a process of its own, whose first file does not count."""
     OF_BYTES[peer](list(messages(10)), path)
     path.unlink()
-    with Topic(Imu, name=name, backend="ipc", reliability=reliability) as topic:
+    with shared(*way) as topic:
         topic.recv()
         pipe.send("ready")
         pipe.recv()
@@ -161,16 +167,14 @@ def receive(pipe: Connection, peer: str, name: str, path: Path, count: int, reli
 
 def from_topic(peer: str, path: Path, count: int, period_s: float) -> Recorded:
     """Send to a process that records: at a rate, or as fast as a reliable topic takes it."""
-    reliability = "sensor" if period_s else "reliable"
+    way = f"{path.stem}-{time.monotonic_ns()}", "sensor" if period_s else "reliable"
     made = list(messages(count))
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    name = f"{path.stem}-{time.monotonic_ns()}"
-    with Topic(Imu, name=name, backend="ipc", reliability=reliability) as topic:
-        process = context.Process(
-            target=receive, args=(there, peer, name, path, count, reliability)
-        )
+    with shared(*way) as topic:
+        process = context.Process(target=receive, args=(there, peer, path, count, way))
         process.start()
+        there.close()  # so that its end is noticed
         here.recv()
         if not topic.wait_for_subscriber(LIMIT_S):
             raise TimeoutError
@@ -234,20 +238,16 @@ def recover_with_mcap(source: Path, target: Path) -> int:
             for _, _, each in NonSeekingReader(file).iter_messages(log_time_order=False):
                 writer.add_message(channel, each.log_time, each.data, each.publish_time)
                 count += 1
-        except (EndOfFile, McapError):
+        except McapError:
             pass  # as expected
     writer.finish()
     return count
 
 
-def recover_by_command(source: Path, target: Path) -> Cost:
-    """Run ``strapdown recover``."""
-    return cost_of(strapdown("recover", str(source), "-o", str(target)))
-
-
-def strapdown(*arguments: str) -> list[str]:
-    """Return the command that runs in this environment."""
-    return [sys.executable, "-c", "from strapdown.cli import main; main()", *arguments]
+def strapdown(*arguments: str | Path) -> list[str]:
+    """Return a command of this environment."""
+    run = "from strapdown.cli import main; main()"
+    return [sys.executable, "-c", run, *map(str, arguments)]
 
 
 def recovery(folder: Path) -> None:
@@ -261,7 +261,7 @@ def recovery(folder: Path) -> None:
     times: dict[str, list[float]] = {way: [] for way in ways}
     costs = []
     for _ in range(HEAVY_REPEATS):
-        costs.append(recover_by_command(source, target))
+        costs.append(cost_of(strapdown("recover", source, "-o", target), codes=(0, 3)))
         target.unlink()
         for way, work in ways.items():
             start = time.perf_counter()
@@ -271,9 +271,84 @@ def recovery(folder: Path) -> None:
             if written != count:
                 raise SystemExit(f"{way}: {written} of {count} messages were recovered")
     size = source.stat().st_size
-    print(f"\nrecover {size / 1e6:.0f} MB, {count:,} messages {'s':>8} {'s/100 MB':>10} {'MB':>8}")
-    show("command", costs, size)
+    title = f"recover {size / 1e6:.0f} MB, {count} messages"
+    print(f"\n{title:36} {'s':>8} {'core s':>8} {'MB':>8}")
+    show("strapdown recover", costs)
     for way, values in times.items():
-        wall = statistics.median(values)
-        print(f"{way:34} {wall:8.2f} {wall / size * 1e8:10.2f}")
+        print(f"{f'within a process, {way}':36} {statistics.median(values):8.2f}")
     source.unlink()
+
+
+def show(title: str, costs: list[Cost]) -> None:
+    """Print what a command costs."""
+    wall, cpu, peak = map(statistics.median, zip(*costs, strict=True))
+    print(f"{title:36} {wall:8.2f} {cpu:8.2f} {peak / 1e6:8.0f}")
+
+
+# A look into a large file
+
+READ_STAMPS = """
+import sys
+from mcap.reader import make_reader
+with open(sys.argv[1], "rb") as file:
+    for _, _, message in make_reader(file).iter_messages(log_time_order=False):
+        message.publish_time
+"""
+READ_SUMMARY = """
+import sys
+from mcap.reader import make_reader
+with open(sys.argv[1], "rb") as file:
+    make_reader(file).get_summary()
+"""
+
+
+def write_samples(path: Path, samples: int) -> float:
+    """Write a file of as many samples; return how long the writer took [s]."""
+    rng = np.random.default_rng(1)
+    took = 0.0
+    with McapWriter(path) as writer:
+        for start in range(0, samples, BLOCK):
+            count = min(BLOCK, samples - start)
+            t_ns = (start + np.arange(count)) * 1_000_000
+            series = ImuSeries(t_ns, *rng.standard_normal((2, count, 3)))
+            begin = time.perf_counter()
+            writer.write_series(imu={"imu/data": series})
+            took += time.perf_counter() - begin
+        begin = time.perf_counter()
+        writer.close()
+    return took + time.perf_counter() - begin
+
+
+def info(folder: Path) -> None:
+    """Print what a look into a large file costs."""
+    large, small = folder / "large.mcap", folder / "small.mcap"
+    took = write_samples(large, SAMPLES)
+    write_samples(small, FEWER)
+    commands = {
+        f"strapdown info, {SAMPLES} samples": strapdown("info", large),
+        f"strapdown info, {FEWER} samples": strapdown("info", small),
+        f"mcap, stamps of {FEWER}": [sys.executable, "-c", READ_STAMPS, str(small)],
+        f"mcap, summary only, {SAMPLES}": [sys.executable, "-c", READ_SUMMARY, str(large)],
+    }
+    costs: dict[str, list[Cost]] = {title: [] for title in commands}
+    for _ in range(HEAVY_REPEATS):
+        for title, command in commands.items():
+            costs[title].append(cost_of(command))
+    print(f"\n{f'info, {large.stat().st_size / 1e6:.0f} MB':36} {'s':>8} {'core s':>8} {'MB':>8}")
+    for title, each in costs.items():
+        show(title, each)
+    print(f"{f'McapWriter.write_series, {SAMPLES}':36} {took:8.2f}")
+
+
+def main() -> None:
+    """Print the tables."""
+    print(describe("mcap", "zstandard", "iceoryx2"))
+    print(BARS)
+    with tempfile.TemporaryDirectory() as folder:
+        recording(Path(folder))
+        recovery(Path(folder))
+        info(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

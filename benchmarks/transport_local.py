@@ -6,23 +6,29 @@ Run with ``python benchmarks/transport_local.py``.
   other processes could join, the one that stays within the process, and horus take turns in
   every repeat.
 * throughput: one handle sends, others receive each message: one by one, or all that wait as one
-  array. Every message is received, or counted as lost.
+  array; in the same thread, or each in a thread of its own. Every message is received, or counted
+  as lost.
+* slow reader: a thread receives a message and sleeps for a second, again and again. What a ``send``
+  takes beside that, and without a reader, in turns; and by how much the process grows meanwhile.
 
-Each figure is the median over the repeats, the best of them beside it. Nothing is left out and
-nothing subtracted.
+Each figure is the median over the repeats. Nothing is left out and nothing subtracted.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import statistics
 import threading
 import time
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from _machine import describe
 from strapdown.messages import Imu
 from strapdown.transport import Topic
 
@@ -30,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS, REPEATS = 4000, 45
-FLOOD = 200_000
+FLOOD, MILLION, HEAVY_REPEATS = 200_000, 1_000_000, 5
+SLEEP_S = 1.0
 BURST = 512  # messages that are sent before the reader has its turn
 NAME = f"bench-{os.getpid()}"
 
@@ -58,16 +65,16 @@ def check(holds: bool, otherwise: str) -> None:  # noqa: FBT001 (what it is for)
         raise SystemExit(otherwise)
 
 
-def flood(*, arrays: bool, readers: int) -> float:
-    """Send and receive many messages; return how many a second [1/s]."""
+def flood(*, arrays: bool, readers: int, count: int) -> tuple[float, float]:
+    """Send and receive many messages: messages a second, and a reader's losses."""
     message = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
     with Topic(Imu, name=f"{NAME}-flood", backend="local") as sender:
         handles = [Topic(Imu, name=sender.name, backend="local") for _ in range(readers)]
         for handle in handles:
             handle.recv()
         began = time.perf_counter()
-        for _ in range(FLOOD // BURST):
-            for _ in range(BURST):
+        for start in range(0, count, BURST):
+            for _ in range(min(BURST, count - start)):
                 sender.send(message)
             for handle in handles:
                 if arrays:
@@ -76,45 +83,124 @@ def flood(*, arrays: bool, readers: int) -> float:
                     while handle.recv() is not None:
                         pass
         took = time.perf_counter() - began
+        lost = 0
         for handle in handles:
-            stats = handle.stats()
-            account = stats.received + stats.lost_overwritten
-            check(account == sender.stats().sent, "messages are missing")
+            lost += lost_of(handle, count)
             handle.close()
-    return FLOOD / took
+    return count / took, lost / readers
 
 
-def threads() -> tuple[float, int]:
-    """Send as fast as possible while another thread receives arrays: messages a second, lost."""
+def lost_of(handle: Topic[Imu], count: int) -> int:
+    """Return how many messages a handle lost; the others it has received."""
+    stats = handle.stats()
+    check(stats.received + stats.lost_overwritten == count, "messages are missing")
+    return stats.lost_overwritten
+
+
+def threads(readers: int, count: int) -> tuple[float, float]:
+    """Send as fast as possible while threads receive: messages a second, and a reader's losses."""
     message = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
-    sender, reader = (Topic(Imu, name=f"{NAME}-threads", backend="local") for _ in range(2))
-    with sender, reader:
-        done = threading.Event()
+    done = threading.Event()
 
-        def take() -> None:
-            while reader.recv(0.01) is not None or not done.is_set():
-                reader.recv_array()
+    def take(reader: Topic[Imu]) -> None:
+        while reader.recv(0.01) is not None or not done.is_set():
+            reader.recv_array()
+        reader.recv_array()
 
-        thread = threading.Thread(target=take)
-        thread.start()
+    with Topic(Imu, name=f"{NAME}-threads", backend="local") as sender:
+        handles = [Topic(Imu, name=sender.name, backend="local") for _ in range(readers)]
+        workers = [threading.Thread(target=take, args=(handle,)) for handle in handles]
+        for handle, worker in zip(handles, workers, strict=True):
+            handle.recv()
+            worker.start()
         began = time.perf_counter()
-        for _ in range(FLOOD):
+        for _ in range(count):
             sender.send(message)
         took = time.perf_counter() - began
         done.set()
-        thread.join()
-        reader.recv_array()
-        stats = reader.stats()
-        check(stats.received + stats.lost_overwritten == FLOOD, "messages are missing")
-        return FLOOD / took, stats.lost_overwritten
+        lost = 0
+        for handle, worker in zip(handles, workers, strict=True):
+            worker.join()
+            lost += lost_of(handle, count)
+            handle.close()
+    return count / took, lost / readers
 
 
-def main() -> None:
-    """Print the tables."""
-    os.environ.pop("STRAPDOWN_BACKEND", None)
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, load {os.getloadavg()[0]:.2f}"
-    )
+def resident() -> int:
+    """Return the memory of this process [bytes]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def sending(backend: str, *, slow_reader: bool) -> tuple[float, float, float]:
+    """Send many messages: median and 99th percentile of a send [us], growth of memory [MiB]."""
+    message = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
+    times = np.full(MILLION, -1, np.int64)  # all of it is in memory before
+    done = threading.Event()
+
+    def take(reader: Topic[Imu]) -> None:
+        while not done.is_set():
+            reader.recv()
+            done.wait(SLEEP_S)
+
+    with Topic(Imu, name=f"{NAME}-slow", backend=backend) as sender:
+        reader = Topic(Imu, name=sender.name, backend=backend) if slow_reader else None
+        worker = threading.Thread(target=take, args=(reader,))
+        if reader is not None:
+            reader.recv()
+            worker.start()
+        for _ in range(BURST):
+            sender.send(message)
+        send, clock, before = sender.send, time.perf_counter_ns, resident()
+        for number in range(MILLION):
+            start = clock()
+            send(message)
+            times[number] = clock() - start
+        growth = resident() - before
+        if reader is not None:
+            done.set()
+            worker.join()
+            reader.recv_array()
+            lost_of(reader, BURST + MILLION)
+            reader.close()
+    median, late = np.percentile(times, (50, 99)) / 1e3
+    return float(median), float(late), growth / 2**20
+
+
+def throughput() -> None:
+    """Print how many messages a second one handle sends."""
+    print(f"\n{'throughput':36} {'messages/s':>10} {'lost each':>10}")
+    for readers, count in [(1, FLOOD), (4, MILLION)]:
+        title = f"{count} to {readers}"
+        ways: dict[str, Callable[[], tuple[float, float]]] = {
+            "recv": partial(flood, arrays=False, readers=readers, count=count),
+            "recv_array": partial(flood, arrays=True, readers=readers, count=count),
+            "threads, recv_array": partial(threads, readers, count),
+        }
+        for way, work in ways.items():
+            runs = [work() for _ in range(HEAVY_REPEATS)]
+            speed, lost = map(statistics.median, zip(*runs, strict=True))
+            print(f"{f'{title}, {way}':36} {speed:10,.0f} {lost:10,.0f}")
+
+
+def slow_reader() -> None:
+    """Print what a reader that sleeps costs the sender."""
+    print(f"\n{f'send, {MILLION} times':36} {'median us':>10} {'p99 us':>9} {'more MiB':>9}")
+    for backend in ("auto", "local"):
+        runs: dict[bool, list[tuple[float, float, float]]] = {False: [], True: []}
+        for _ in range(HEAVY_REPEATS):
+            for slow, values in runs.items():
+                values.append(sending(backend, slow_reader=slow))
+        late = {}
+        for slow, values in runs.items():
+            median, late[slow], growth = map(statistics.median, zip(*values, strict=True))
+            title = f"{backend}, {'with a slow reader' if slow else 'without a reader'}"
+            print(f"{title:36} {median:10.3f} {late[slow]:9.3f} {growth:9.2f}")
+        print(f"{f'{backend}, ratio (bar 1.2, 8 MiB)':36} {'':10} {late[True] / late[False]:9.2f}")
+
+
+def beside_horus() -> None:
+    """Print what sending and receiving costs within a process."""
     ours = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
     default = Topic(Imu, name=f"{NAME}-default")
     peers = {
@@ -138,14 +224,14 @@ def main() -> None:
         print(f"{peer:36} {statistics.median(times):10.3f} {min(times):9.3f}")
     default.close()
 
-    print(f"{'throughput':36} {'messages/s':>10}")
-    for readers, arrays in [(1, False), (1, True), (4, False), (4, True)]:
-        speed = statistics.median(flood(arrays=arrays, readers=readers) for _ in range(5))
-        how = "recv_array" if arrays else "recv"
-        print(f"{f'{readers} reader(s), {how}':36} {speed:10,.0f}")
-    speeds, lost = zip(*(threads() for _ in range(5)), strict=True)
-    title = f"reader in a thread ({statistics.median(lost):,.0f} lost, counted)"
-    print(f"{title:36} {statistics.median(speeds):10,.0f}")
+
+def main() -> None:
+    """Print the tables."""
+    os.environ.pop("STRAPDOWN_BACKEND", None)
+    print(describe("horus-robotics", "iceoryx2"), end="\n\n")
+    beside_horus()
+    throughput()
+    slow_reader()
 
 
 if __name__ == "__main__":

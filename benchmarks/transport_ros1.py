@@ -14,7 +14,6 @@ The peers take turns in every repeat, and each figure is the median over the rep
 
 import json
 import os
-import platform
 import queue
 import socket
 import statistics
@@ -22,6 +21,9 @@ import subprocess
 import sys
 import time
 from typing import Protocol
+
+from _machine import describe
+from strapdown.transport.ros1.node import load
 
 REPEATS, ROUNDS, FLOOD = 5, 2000, 20_000
 LIMIT_S = 2.0
@@ -72,8 +74,6 @@ class Plain:
     """A program of plain rospy."""
 
     def __init__(self, out: str, into: str) -> None:
-        from strapdown.transport.ros1.node import load  # noqa: PLC0415 (only for the path)
-
         self._rospy = rospy = load()
         self._kind = load("sensor_msgs.msg").Imu
         rospy.init_node("plain", anonymous=True, disable_signals=True, disable_rosout=True)
@@ -183,8 +183,7 @@ def measure() -> None:
     for process in processes:
         process.stdin.close()
         process.wait()
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, ", end="")
-    print(f"load {os.getloadavg()[0]:.1f}; medians of {REPEATS} repeats, in turns")
+    print(f"medians of {REPEATS} repeats, in turns")
     print(f"{'':10}  round trip [us]  sent [1/s]  received [1/s]   came of {FLOOD}   counted lost")
     for kind in PEERS:
         show(kind, figures[kind, "rounds"], figures[kind, "flood"])
@@ -212,6 +211,8 @@ def main() -> None:
         say("ready")
         (near if role == "near" else far)(peer)
         return
+    load()  # for its version
+    print(describe("rospy"))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     os.environ |= {"ROS_MASTER_URI": f"http://127.0.0.1:{port}", "ROS_IP": "127.0.0.1"}

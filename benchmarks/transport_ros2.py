@@ -13,12 +13,10 @@ The peers take turns in every repeat, and each figure is the median over the rep
 
 import multiprocessing
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -32,6 +30,7 @@ from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic as DdsTopic
 from cyclonedds.util import duration
 
+from _machine import describe
 from strapdown.messages import Imu
 from strapdown.transport import Ros2, Topic
 from strapdown.transport.ros2.dds import LOOPBACK
@@ -239,9 +238,7 @@ def run(peer: str, name: str) -> tuple[float, float, float, int, int]:
 def main() -> None:
     """Print the table."""
     os.environ["CYCLONEDDS_URI"] = LOOPBACK
-    load = os.getloadavg()[0]
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
-    print(f"Python {platform.python_version()}, cyclonedds {version('cyclonedds')}")
+    print(describe("cyclonedds"))
     print(f"medians of {REPEATS} repeats: {ROUNDS} rounds, a flood of {FLOOD} messages\n")
     results: dict[str, list[tuple[float, float, float, int, int]]] = {peer: [] for peer in PEERS}
     for repeat in range(REPEATS):

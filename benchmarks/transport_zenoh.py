@@ -20,20 +20,18 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import platform
 import socket
 import statistics
 import sys
 import threading
 import time
-from importlib.metadata import version
 from struct import unpack_from
 from typing import TYPE_CHECKING, Any, Protocol
 
 import zenoh
 from zenoh.handlers import Callback, FifoChannel
 
+from _machine import describe
 from strapdown.messages import Imu
 from strapdown.transport import Topic, Zenoh
 
@@ -243,11 +241,7 @@ def medians(runs: list[dict[str, float]]) -> dict[str, float]:
 def main() -> None:
     """Print the tables."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[0]:.1f}, Python {platform.python_version()}, "
-        f"eclipse-zenoh {version('eclipse-zenoh')}; medians of {repeats}"
-    )
+    print(f"{describe('eclipse-zenoh')}\nmedians of {repeats}")
     for title, count, period_s in (("paced, 1 kHz", PACED, PERIOD_S), ("flood", FLOOD, 0.0)):
         runs: dict[str, list[dict[str, float]]] = {kind: [] for kind in PEERS}
         for _ in range(repeats):

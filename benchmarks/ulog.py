@@ -13,7 +13,6 @@ processor, whose two threads share it. Memory is that of another process, from s
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyulog import ULog
 
+from _machine import cost_of
 from strapdown.formats import LoggedRows, UlogWriter, block_writer, open_blocks
 from strapdown.formats.px4_log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
@@ -52,12 +52,6 @@ PACKETS = 200_000
 SAMPLES = 10
 """Packets of a FIFO, and samples in each."""
 ROUNDS = 3
-MEASURED = """
-import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
-print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-"""A small process between: at its start a process counts the memory of the one that starts it."""
 RESOLUTION = 2.0**-12
 """Of random numbers, as of a sensor of 16 bits."""
 
@@ -145,13 +139,7 @@ def peak_of_convert(source: Path, target: Path) -> int:
     """Run ``strapdown convert``; return the peak of its memory [bytes]."""
     run = "from strapdown.cli import main; main()"
     convert = [sys.executable, "-c", run, "convert", str(source), str(target), "--force"]
-    measured = subprocess.run(  # noqa: S603 (our own command)
-        [sys.executable, "-c", MEASURED, *convert], stdout=subprocess.PIPE, check=True
-    )
-    code, kilobytes = map(int, measured.stdout.split())
-    if code not in (0, 3):  # 3: something was lost, as MCAP has no place for it
-        raise SystemExit(f"strapdown convert ended with {code}")
-    return kilobytes * 1024
+    return cost_of(convert, codes=(0, 3)).peak_bytes  # 3: MCAP has no place for something
 
 
 def main() -> None:

@@ -204,7 +204,7 @@ TABLE = {
     "mavlink send": ("mavlink send imu.mcap --to 127.0.0.1:14999 --speed inf", LOOPBACK),
     "mavlink record": ("mavlink record link.mcap --listen 0 --duration 0.5", LOOPBACK),
     # The network backends, joined by a verb.
-    "cat zenoh": ("cat zenoh:{topic}", LOOPBACK),
+    "cat zenoh": ("cat zenoh:{topic}?listen=tcp/127.0.0.1:0", LOOPBACK),
     "bridge zenoh": (
         "bridge local:{topic} zenoh:{topic}?listen=tcp/127.0.0.1:0 --duration 0.5",
         LOOPBACK,
@@ -212,6 +212,7 @@ TABLE = {
     "bridge horus": ("bridge local:{topic} horus:{topic} --duration 0.5", NONE),
     "bridge ros1": ("bridge local:{topic} ros1:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
+    "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
 CODES = {"mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}}
 """Nobody sends; nobody may have listened; a .tum holds no velocity."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from mcap.reader import make_reader
 
 import strapdown
 from strapdown.bridges.pipeline import Pipeline, State, pipeline, stages
@@ -128,6 +130,34 @@ def test_device_filter_topic_and_recorder_agree_with_the_filter_offline(tmp_path
     np.testing.assert_allclose(
         track.q_world_from_body, offline.q_world_from_body, rtol=0.0, atol=1e-12
     )
+
+
+def test_a_recording_says_which_pipeline_and_which_seeds_it_is_from(tmp_path):
+    text = """
+    [sensor.real]
+    from = "imu"
+    sensor = "BMI088"
+    seed = 5
+
+    [device.other]
+    motion = "wander"
+    duration = 0.1
+    seed = 7
+
+    [record.file]
+    from = ["real"]
+    file = "run.mcap"
+    """
+    (tmp_path / "noisy.toml").write_text(DEVICE + dedent(text))
+    with Pipeline.from_file(tmp_path / "noisy.toml") as running:
+        running.start()
+        assert running.wait(PATIENCE_S)
+    with (tmp_path / "run.mcap").open("rb") as file:
+        said = {each.name: each.metadata for each in make_reader(file).iter_metadata()}["strapdown"]
+    assert said["pipeline"] == "noisy.toml"
+    assert json.loads(said["seeds"]) == {"imu": 3, "real": 5}
+    assert said["frames"].startswith("ENU from FLU")
+    assert said["started"]
 
 
 def test_a_device_measures_what_the_simulation_of_its_sensor_gives(recorded):

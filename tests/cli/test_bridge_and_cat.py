@@ -20,13 +20,15 @@ import pytest
 from typer.testing import CliRunner
 
 import strapdown
-from strapdown import ImuSeries, Increments
+from strapdown import ImuSeries, Increments, Trajectory
 from strapdown.cli._app import app
+from strapdown.cli._meaning import meaning
 from strapdown.cli._rows import message_fields
 from strapdown.errors import TransportError
 from strapdown.formats import Recording
-from strapdown.messages import Imu, Pose3D, RosImu, VehicleImu
+from strapdown.messages import Imu, Pose3D, RosImu, VehicleAttitude, VehicleImu
 from strapdown.transport import Topic
+from strapdown.transport.wire import MESSAGE_TYPES
 
 pytestmark = pytest.mark.xdist_group("transport")
 
@@ -180,9 +182,12 @@ def test_a_bridge_that_makes_no_sense_is_a_usage_error(arguments, reason):
         ("local:a?domain=1", "local:b", "no option of local 'domain'"),
         ("local:a", "local:b?type=Pose3D", "Imu and Pose3D"),
         ("local:a b", "local:b", "unexpected ' '"),
+        ("local:a", "zenoh:b", "expected an endpoint"),
     ],
 )
-def test_a_wrong_address_is_one_line(source, target, reason):
+def test_a_wrong_address_is_one_line(source, target, reason, monkeypatch):
+    monkeypatch.delenv("STRAPDOWN_ZENOH_CONNECT", raising=False)
+    monkeypatch.delenv("STRAPDOWN_ZENOH_LISTEN", raising=False)
     done = run("bridge", source, target, "--duration", "1")
     assert done.exit_code == 1
     (line,) = done.stderr.splitlines()[-1:]
@@ -206,6 +211,13 @@ def test_what_cannot_be_read_is_a_loss(verb, name, monkeypatch):
         done = run(verb, *line, *([f"local:{name}_out", "--duration", "0.1"] * (verb == "bridge")))
     assert done.exit_code == 3
     assert "2 messages could not be read" in done.stderr
+
+
+def test_the_time_of_a_bridge_includes_that_of_waiting(name, need_peer):
+    need_peer("iceoryx2", find_spec("iceoryx2"), "pip install iceoryx2")
+    report, done = run_json("bridge", f"ipc:{name}", f"local:{name}", "--duration", "0.5")
+    assert (done.exit_code, report["received"]) == (0, 0)
+    assert f"waiting for ipc:{name}\n" in done.stderr
 
 
 @pytest.mark.slow
@@ -271,7 +283,11 @@ def test_a_file_is_printed_as_a_table(imu_file):
     assert done.exit_code == 0
     topic, heading, *rows = done.stdout.splitlines()
     assert topic == "imu"
-    assert heading.split()[0] == "t_ns"
+    assert heading.split() == [
+        "t_ns",
+        *(f"{n}_{axis}" for n in ("gyro", "accel") for axis in "xyz"),
+    ]
+    assert len(heading) == len(rows[0])
     assert [list(map(float, row.split())) for row in rows] == [
         [0, 0, 0, 0, 9, 9, 9],
         [MS, 0.1, 0.1, 0.1, 10, 10, 10],
@@ -337,6 +353,55 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     assert (done.returncode, b"Error" in done.stderr) == (0, False)
 
 
+def test_a_closed_output_is_no_error(imu_file):
+    for closed in (">&-", ">&- 2>&-"):
+        done = subprocess.run(
+            ["bash", "-c", f"{COMMAND} cat {imu_file} {closed}"],
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert (done.returncode, b"Error" in done.stderr) == (0, False)
+
+
+def test_a_report_that_nobody_reads_to_its_end_is_no_error():
+    command = f"{COMMAND} sensors | true"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_each_topic_of_a_file_says_what_its_numbers_mean(mixed_file):
+    done = run("cat", mixed_file, "--format", "ndjson")
+    assert done.stderr.splitlines()[:2] == [
+        "a: ImuSeries, rad/s and m/s^2, body FLU",
+        "b: Increments, rad and m/s, body FLU",
+    ]
+    assert run("cat", mixed_file, "--quiet").stderr == ""
+
+
+def test_the_frames_of_a_file_are_said(tmp_path):
+    rows = np.zeros((1, 3))
+    attitude = {"q_world_from_body": [[0.0, 0.0, 0.0, 1.0]], "world": "NED", "body": "FRD"}
+    recording = Recording(
+        imu={"imu": ImuSeries([0], rows, rows, magnetic_field=rows, **attitude)},
+        trajectories={"path": Trajectory([0], position_world=rows, **attitude)},
+    )
+    strapdown.write(tmp_path / "all.npz", recording)
+    imu, path = run("cat", tmp_path / "all.npz").stderr.splitlines()[:2]
+    assert imu.startswith("imu: ImuSeries, rad/s and m/s^2, body FRD; magnetic field in T; ")
+    assert imu.endswith("; orientation xyzw, NED from FRD")
+    assert path == "path: Trajectory, m and m/s, NED; orientation xyzw, NED from FRD"
+
+
+@pytest.mark.parametrize("kind", MESSAGE_TYPES.values())
+def test_every_type_of_messages_says_what_its_numbers_mean(kind):
+    name, _, text = meaning(kind).partition(", ")
+    assert name == kind.__name__
+    assert text != meaning(type("Own", (), {})).partition(", ")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
@@ -344,7 +409,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
         (["local:imu", "--topic", "imu"], 2, "--topic"),
         (["local:imu", "--count", "0"], 2, "--count"),
         (["nothing.mcap"], 1, "No such file"),
-        (["zeno:imu"], 1, "No such file"),
+        (["zenho:imu"], 1, "nearest names: 'zenoh'"),
+        (["-"], 2, "standard input is not read"),
     ],
 )
 def test_what_cannot_be_printed_is_one_line(arguments, code, reason):
@@ -361,6 +427,9 @@ def test_a_live_topic_is_printed_until_there_are_enough(name, sending):
     with Topic(Imu, name=name, backend="local") as source:
         sending(source, imu)
         done = run("cat", f"local:{name}", "--count", "3", "--format", "ndjson")
+    assert done.stderr.splitlines()[0] == (
+        f"{name}: Imu, rad/s and m/s^2, body FLU; orientation xyzw, ENU from FLU"
+    )
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.exit_code, len(rows)) == (0, 3)
     assert rows[0]["topic"] == name
@@ -377,6 +446,19 @@ def test_a_table_of_a_live_topic_leaves_covariances_out(name, sending):
     assert topic == name
     assert row.split()[:2] == ["7", "a\N{REPLACEMENT CHARACTER}[31mb"]
     assert len(heading.split()) == len(row.split()) == 2 + 4 + 3 + 3
+
+
+def test_long_names_are_whole_and_quaternions_of_px4_begin_with_w(name, sending):
+    with Topic(VehicleAttitude, name=name, backend="local") as source:
+        message = VehicleAttitude(timestamp=7)
+        message.q[:] = [1.0, 2.0, 3.0, 4.0]
+        sending(source, message)
+        done = run("cat", f"local:{name}?type=VehicleAttitude", "--count", "1")
+    _, heading, row = done.stdout.splitlines()
+    cells = dict(zip(heading.split(), row.split(), strict=True))
+    assert [float(cells[f"q_{axis}"]) for axis in "wxyz"] == [1.0, 2.0, 3.0, 4.0]
+    assert len(heading) == len(row)
+    assert "delta_q_reset_w" in cells
 
 
 def test_without_more_words_a_live_topic_is_looked_at_for_a_second(name, monkeypatch):

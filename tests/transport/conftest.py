@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from socket import socket
@@ -18,7 +18,8 @@ import pytest
 from strapdown.transport import Horus, Ipc, Local, Ros1, Ros2, Zenoh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from strapdown.transport import Backend
 
@@ -32,7 +33,7 @@ class Row:
     """
 
     name: str
-    ways: Callable[[], tuple[Backend, Backend]]
+    ways: Callable[..., tuple[Backend, Backend]]
     module: str | None = None
     leaves: bool = True  # the process
     replays: bool = True  # what is retained, to late joiners in another process
@@ -43,6 +44,7 @@ class Row:
     is_slow: bool = False  # to find its peers
     any_name: bool = True  # also names that ROS does not allow
     nests: bool = True  # a topic "a" beside a topic "a/b"
+    by_router: bool = False  # of zenoh; ``ways`` takes its endpoint
 
 
 def same(backend: Backend) -> Callable[[], tuple[Backend, Backend]]:
@@ -50,12 +52,27 @@ def same(backend: Backend) -> Callable[[], tuple[Backend, Backend]]:
     return lambda: (backend, backend)
 
 
-def zenoh_peers() -> tuple[Backend, Backend]:
-    """Listen here, connect there."""
+def free_endpoint() -> str:
+    """Return an endpoint of zenoh where nobody listens."""
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        endpoint = f"tcp/127.0.0.1:{probe.getsockname()[1]}"
+        return f"tcp/127.0.0.1:{probe.getsockname()[1]}"
+
+
+def zenoh_peers() -> tuple[Backend, Backend]:
+    """Listen here, connect there."""
+    endpoint = free_endpoint()
     return Zenoh(listen=(endpoint,)), Zenoh(connect=(endpoint,))
+
+
+def zenoh_clients(router: str) -> tuple[Backend, Backend]:
+    """Connect to the same router at both ends."""
+    return (Zenoh(connect=(router,)),) * 2
+
+
+def ros_by_zenoh(router: str) -> tuple[Backend, Backend]:
+    """Meet at the router that ROS programs would use."""
+    return (Ros2(rmw="zenoh", connect=router, domain=ROS_DOMAIN),) * 2
 
 
 ROS_DOMAIN = 10 + os.getpid() % 90  # the ports of higher ones are those that the system gives away
@@ -74,6 +91,7 @@ BACKEND_ROWS = [
         is_slow=True,
     ),
     Row("zenoh", zenoh_peers, module="zenoh", forks=False, is_slow=True),
+    Row("zenoh-router", zenoh_clients, "zenoh", forks=False, is_slow=True, by_router=True),
     Row(
         "ros2",
         same(Ros2(domain=ROS_DOMAIN)),
@@ -82,6 +100,16 @@ BACKEND_ROWS = [
         forks=False,
         any_name=False,
         is_slow=True,
+    ),
+    Row(
+        "ros2-zenoh",
+        ros_by_zenoh,
+        "zenoh",
+        replays=False,
+        forks=False,
+        any_name=False,
+        is_slow=True,
+        by_router=True,
     ),
 ]
 
@@ -111,9 +139,50 @@ def row(request, need_peer) -> Row:
 
 
 @pytest.fixture
-def ways(row) -> tuple[Backend, Backend]:
+def ways(row, request) -> tuple[Backend, Backend]:
     """What this process opens, and what the other one does."""
-    return row.ways()
+    return row.ways(request.getfixturevalue("router")) if row.by_router else row.ways()
+
+
+ROUTER = """
+import json, sys, time, zenoh
+config = zenoh.Config()
+config.insert_json5("mode", '"router"')
+config.insert_json5("listen/endpoints", json.dumps(sys.argv[1:]))
+config.insert_json5("scouting/multicast/enabled", "false")
+session = zenoh.open(config)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def router_at(endpoint: str) -> Iterator[None]:
+    """Run a router of zenoh; what rmw_zenohd is with ROS."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ROUTER, endpoint], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def run_router(need_peer) -> Callable[[str], AbstractContextManager[None]]:
+    """Run a router of zenoh at an endpoint, as long as a context lasts."""
+    need_peer("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'")
+    return router_at
+
+
+@pytest.fixture(scope="module")
+def router(need_peer) -> Iterator[str]:
+    """The endpoint of a router of zenoh."""
+    need_peer("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'")
+    endpoint = free_endpoint()
+    with router_at(endpoint):
+        yield endpoint
 
 
 @pytest.fixture

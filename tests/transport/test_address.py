@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import sys
 import threading
+import time
 
 import pytest
 
-from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
 from strapdown.messages import Imu, Odometry, Pose3D, RosImu
 from strapdown.transport.address import (
     Address,
@@ -14,7 +16,16 @@ from strapdown.transport.address import (
     open_topic,
     parse_address,
 )
-from strapdown.transport.backends import Horus, Ipc, Local, Ros1, Ros2, Zenoh
+from strapdown.transport.backends import (
+    Horus,
+    Ipc,
+    Local,
+    Ros1,
+    Ros2,
+    Zenoh,
+    _has_iceoryx2,
+    find_backend,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +48,8 @@ from strapdown.transport.backends import Horus, Ipc, Local, Ros1, Ros2, Zenoh
         ),
     ],
 )
-def test_an_address_names_a_backend_its_options_and_a_topic(text, backend, name):
+def test_an_address_names_a_backend_its_options_and_a_topic(text, backend, name, monkeypatch):
+    monkeypatch.setenv("STRAPDOWN_ZENOH_CONNECT", "tcp/10.0.0.3:7447")
     assert parse_address(text) == Address(backend, name)
     assert is_address(text)
 
@@ -98,9 +110,24 @@ def test_an_address_of_another_form_is_refused(text, reason):
         parse_address(text)
 
 
-@pytest.mark.parametrize("text", ["imu.mcap", "zeno:imu", "/data/ipc:imu", "C:\\imu.mcap", "-"])
+@pytest.mark.parametrize("text", ["imu.mcap", "/data/ipc:imu", "C:\\imu.mcap", "-", ":imu"])
 def test_other_text_is_no_address(text):
     assert not is_address(text)
+
+
+def test_an_unknown_backend_is_an_address_and_no_missing_file():
+    assert is_address("zenho:imu")
+
+
+@pytest.mark.parametrize("variable", ["STRAPDOWN_ZENOH_CONNECT", "STRAPDOWN_ZENOH_LISTEN"])
+def test_zenoh_needs_an_endpoint_from_the_address_or_the_environment(monkeypatch, variable):
+    monkeypatch.setenv("STRAPDOWN_ZENOH_CONNECT", " , ")
+    monkeypatch.delenv("STRAPDOWN_ZENOH_LISTEN", raising=False)
+    with pytest.raises(TransportError, match=r"expected an endpoint.*zenoh:tcp/HOST:PORT/imu"):
+        parse_address("zenoh:imu")
+    assert parse_address("zenoh:imu?config=tls.json5").backend == Zenoh(config="tls.json5")
+    monkeypatch.setenv(variable, "tcp/127.0.0.1:7447")
+    assert parse_address("zenoh:imu").backend == Zenoh()
 
 
 def test_what_is_too_long_for_a_file_is_an_address():
@@ -109,8 +136,9 @@ def test_what_is_too_long_for_a_file_is_an_address():
 
 def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ipc:imu").touch()
-    assert not is_address("ipc:imu")
+    for name in ("ipc:imu", "zenho:imu"):
+        (tmp_path / name).touch()
+        assert not is_address(name)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +163,32 @@ def test_a_topic_that_cannot_tell_its_type_is_not_waited_for():
     assert not can_find_type(parse_address("local:imu"))
     found = await_type(parse_address("local:imu"), stop=stop, waiting=pytest.fail)
     assert found == (Imu, False)
+
+
+def test_a_type_is_waited_for_until_a_time_at_most(monkeypatch):
+    monkeypatch.setattr("strapdown.transport.address.find_type", lambda *_: None)
+    told = []
+    until_s = time.monotonic() + 0.1
+    found = await_type(
+        parse_address("horus:imu"),
+        stop=threading.Event(),
+        waiting=lambda: told.append("waiting"),
+        until_s=until_s,
+    )
+    assert found == (None, True)
+    assert told == ["waiting"]
+
+
+def test_auto_stays_in_the_process_where_iceoryx2_cannot_be_imported(monkeypatch, caplog):
+    monkeypatch.delenv("STRAPDOWN_BACKEND", raising=False)
+    monkeypatch.setitem(sys.modules, "iceoryx2", None)
+    _has_iceoryx2.cache_clear()
+    try:
+        assert [find_backend("auto") for _ in range(3)] == [Local()] * 3
+        (line,) = caplog.messages
+        assert line.startswith("topics stay within this process, iceoryx2 cannot be imported")
+    finally:
+        _has_iceoryx2.cache_clear()
 
 
 def test_what_the_address_says_is_not_asked_for():

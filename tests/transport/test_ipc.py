@@ -185,6 +185,7 @@ def test_the_type_on_a_topic_is_found_and_none_where_nobody_is(name, peer):
     assert ipc.find_type(Ipc(), name, LIMIT_S) is Pose3D
 
 
+@pytest.mark.slow
 def test_a_process_that_waits_for_nothing_uses_hardly_any_processor_time(name, peer):
     script = """
 topic = Topic(Imu, name=sys.argv[1], backend="ipc")
@@ -197,6 +198,7 @@ say((time.process_time() - before) / 2.0)
     assert share < 0.05  # on a quiet machine below 0.005
 
 
+@pytest.mark.slow
 def test_many_threads_that_wait_on_one_handle_share_its_messages(name, peer):
     script = OPEN_AND_SEND.replace("with", "hear()\nwith")
     with Topic(Imu, name=name, backend="ipc") as topic:

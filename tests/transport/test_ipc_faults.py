@@ -222,6 +222,7 @@ def test_a_topic_opens_after_processes_were_killed_while_they_opened_it(peer, ro
     assert took_s < 10.0
 
 
+@pytest.mark.slow
 def test_a_service_that_was_never_finished_does_not_block_its_name(peer, root):
     count, sent, took_s = peer(ROOTED + UNFINISHED, root).hear()
     assert (count, sent) == (2, True)

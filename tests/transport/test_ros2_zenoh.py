@@ -30,15 +30,6 @@ TYPE = "sensor_msgs::msg::dds_::Imu_"
 HASH = "RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b"
 GID = bytes(range(16))
 DOMAIN = 3
-ROUTER = """
-import json, sys, time, zenoh
-config = zenoh.Config()
-for key, value in json.loads(sys.argv[1]).items():
-    config.insert_json5(key, json.dumps(value))
-session = zenoh.open(config)
-print("ready", flush=True)
-time.sleep(600)
-"""
 TALKER = """
 import sys, time
 from strapdown.messages import Imu
@@ -72,12 +63,6 @@ def ros():
 @pytest.fixture
 def child():
     """Start Python programs, and end those that are left."""
-    with programs() as start:
-        yield start
-
-
-@contextmanager
-def programs():
     started = []
 
     def start(script, *arguments):
@@ -87,30 +72,11 @@ def programs():
         started.append(process)
         return process
 
-    try:
-        yield start
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def router(zenoh):
-    """A router of zenoh; what rmw_zenohd is with ROS."""
-    assert zenoh.Config
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        endpoint = f"tcp/127.0.0.1:{probe.getsockname()[1]}"
-    settings = {
-        "mode": "router",
-        "listen/endpoints": [endpoint],
-        "scouting/multicast/enabled": False,
-    }
-    with programs() as start:
-        assert start(ROUTER, json.dumps(settings)).stdout.readline() == "ready\n"
-        yield endpoint
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,7 @@ class Note:
 # Who receives what
 
 
+@pytest.mark.slow
 def test_three_handles_each_get_everything_in_every_interleaving_of_six_steps():
     steps = [(handle, action) for handle in range(3) for action in ("send", "recv")]
     for interleaving in itertools.product(steps, repeat=6):

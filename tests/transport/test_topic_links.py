@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -444,3 +445,138 @@ def test_a_reliable_topic_holds_back_the_link_until_its_readers_have_received(wi
         thread.join()
         assert received == list(range(100))
         assert topic.missed_count() == 0
+
+
+# A handle that takes messages from the link itself
+
+
+class Taken(Pulled):
+    """A link that also hands messages out, and delivers what is not in line."""
+
+    takes = True
+
+    def __init__(self, sink) -> None:
+        super().__init__(sink)
+        self.taken = 0
+
+    def take(self) -> Arrival | None:
+        if not self.queue:
+            return None
+        arrival = self.queue.popleft()
+        if arrival.publisher == "late":
+            self.sink.deliver([arrival])
+            return None
+        self.taken += 1
+        return arrival
+
+
+@pytest.fixture
+def taking():
+    """A reader that has received messages 0 to 9 from the link itself, a second one, the link."""
+    wired = Wired(Taken)
+    with Topic(Imu, backend=wired) as reader, Topic(Imu, backend=wired) as other:
+        (link,) = wired.links
+        link.tend = lambda: None
+        take_directly(reader, link, range(10))
+        yield reader, other, link
+
+
+def take_directly(reader: Topic[Imu], link: Taken, stamps: range) -> None:
+    for stamp in stamps:
+        timer = threading.Timer(0.02, link.bring, [stamp])
+        timer.start()
+        assert numbers([reader.recv(5.0)]) == [stamp]
+        timer.join()
+
+
+def test_what_one_handle_took_from_the_link_others_receive_too(taking):
+    reader, other, link = taking
+    assert link.taken >= 8
+    assert numbers(other.recv_all()) == list(range(10))
+    link.bring(10)
+    assert numbers([reader.recv(1.0), other.recv(1.0)]) == [10, 10]
+    assert reader.recv() is None
+    assert other.recv() is None
+
+
+def test_what_was_taken_is_history_to_those_who_come_later(taking):
+    reader, *_ = taking
+    with Topic(Imu, backend=reader._ring.backend, history=3) as late:
+        assert numbers(late.recv_all()) == [7, 8, 9]
+
+
+def test_counts_are_right_at_once_after_messages_were_taken(taking):
+    reader, other, _ = taking
+    assert (reader.stats().received, reader.pending_count()) == (10, 0)
+    assert (other.stats().received, other.pending_count()) == (0, 10)
+    assert reader.read_latest().timestamp_ns == 9
+
+
+def test_closing_a_handle_that_took_messages_leaves_them_to_others(taking):
+    reader, other, _ = taking
+    reader.close()
+    assert numbers(other.recv_all()) == list(range(10))
+
+
+def test_messages_from_here_and_elsewhere_keep_one_order_for_all(taking):
+    reader, other, link = taking
+    other.send(imu(100))
+    link.bring(10)
+    other.send(imu(101))
+    rest = [reader.recv(1.0) for _ in range(3)]
+    assert set(numbers(rest)) == {100, 10, 101}
+    assert numbers(other.recv_all()) == [*range(10), *numbers(rest)]
+    assert reader.stats().received == 13
+
+
+def test_a_message_out_of_line_is_delivered_without_a_wait(taking, monkeypatch):
+    reader, other, link = taking
+    monkeypatch.setattr(ring, "WAIT_SLICE_S", 3.0)
+    link.queue.extend(arrivals(10, publisher="late"))
+    began = time.monotonic()
+    assert numbers([reader.recv(5.0)]) == [10]
+    assert time.monotonic() - began < 1.0
+    assert numbers(other.recv_all()) == list(range(11))
+
+
+def test_two_threads_on_a_handle_that_takes_messages_share_them(taking):
+    reader, other, link = taking
+    got: list[int] = []
+
+    def receive() -> None:
+        while (message := reader.recv(0.5)) is not None:
+            got.append(message.timestamp_ns)
+
+    threads = [threading.Thread(target=receive) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for stamp in range(10, 510):
+        link.bring(stamp)
+        if stamp % 50 == 0:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == list(range(10, 510))
+    assert numbers(other.recv_all()) == list(range(510))
+    assert reader.stats().received == 510
+
+
+def test_a_forked_child_begins_without_what_its_parent_took(taking):
+    reader, other, _ = taking
+    child = os.fork()
+    if child == 0:
+        os._exit(int(reader.pending_count() + other.pending_count() != 0))
+    assert os.waitpid(child, 0)[1] == 0
+    assert numbers(other.recv_all()) == list(range(10))
+
+
+def test_more_messages_than_are_retained_may_be_taken_before_anybody_looks():
+    wired = Wired(Taken)
+    with Topic(Imu, 4, backend=wired) as reader, Topic(Imu, backend=wired) as other:
+        other.recv()
+        (link,) = wired.links
+        take_directly(reader, link, range(12))
+        stats = other.stats()
+        assert (stats.received, stats.lost_overwritten) == (0, 8)
+        assert numbers(other.recv_all()) == [8, 9, 10, 11]
+        assert reader.stats().received == 12

@@ -83,6 +83,7 @@ def test_a_slow_reader_costs_the_sender_neither_time_nor_memory_and_counts_its_l
         assert stats.lost_overwritten > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [Local(), Ipc()], ids=lambda backend: backend.name)
 def test_a_million_messages_to_four_readers_are_all_accounted_for(backend, topic_name):
     count, readers = 1_000_000, 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,6 +29,8 @@ LOOK_S: Final = 0.1
 """How long the end of a recording waits for a topic at most [s]."""
 SHORT_S: Final = 0.001
 """How long a topic has to wait at once where the disk is slow [s]."""
+FRAMES: Final = "ENU from FLU; px4_msgs: NED from FRD"
+"""What the file says of the frames of its messages."""
 _USUAL: Final = LiveOptions()
 
 
@@ -75,7 +78,7 @@ class Recorder:
     count : int, optional
         End after so many messages.
     metadata : mapping of str to str, optional
-        What to say in the file beside the version.
+        What to say in the file beside the version, the time of the start and the frames.
 
     Raises
     ------
@@ -114,8 +117,9 @@ class Recorder:
         self._lock = Lock()
         self._stopping, self._ended = Event(), Event()
         self._closed: RecordReport | None = None
+        said = {"started": datetime.now(UTC).isoformat(), "frames": FRAMES, **(metadata or {})}
         self._file = LiveMcap(
-            path, force=force, options=options, metadata=metadata, failed=self._ended.set
+            path, force=force, options=options, metadata=said, failed=self._ended.set
         )
         try:
             for topic in topics:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -171,6 +173,10 @@ def _terminate(number: int, _frame: object) -> None:
 def main() -> None:
     """Run the command line and leave with its exit code."""
     signal.signal(signal.SIGTERM, _terminate)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed; a file that is opened must not take its place
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (for good)
+            setattr(sys, name, nowhere)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     app()

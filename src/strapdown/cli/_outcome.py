@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from strapdown._words import printable, wording
 from strapdown.errors import StrapdownError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "is_watched", "run", "say"]
+__all__ = ["Outcome", "is_watched", "run", "say", "until_unread"]
 
 WIDTH = 200
 
@@ -78,6 +79,15 @@ def is_watched() -> bool:
     return not (_manner.quiet or _manner.json) and sys.stderr.isatty()
 
 
+@contextmanager
+def until_unread() -> Iterator[None]:
+    """Print until whoever reads standard output has seen enough, which is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
     """Run a verb, print its outcome or its error, and return the exit code."""
     _manner.quiet, _manner.json = quiet, json
@@ -86,11 +96,12 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
         code = outcome.code
         if outcome.lost and not code:
             code = EXIT_FAILED if strict else EXIT_LOSSY
-        if json:
-            _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
-        elif not quiet:
-            _print_view(outcome.view, aside=outcome.aside)
-        sys.stdout.flush()
+        with until_unread():
+            if json:
+                _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
+            elif not quiet:
+                _print_view(outcome.view, aside=outcome.aside)
+            sys.stdout.flush()
     except (StrapdownError, OSError) as error:
         if debug:
             traceback.print_exc()
@@ -115,9 +126,16 @@ def _tell(line: str) -> None:
     sys.stderr.write(printable(line) + "\n")
 
 
+class _Console(Console):
+    """A console that leaves it to others to decide what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 (called where the error is handled)
+
+
 def _print_view(view: Sequence[RenderableType], *, aside: bool) -> None:
     # A table is never cut to the terminal: a wrapped line is better than a lost digit.
-    console = Console(highlight=False, width=WIDTH, stderr=aside)
+    console = _Console(highlight=False, width=WIDTH, stderr=aside)
     for item in view:
         if isinstance(item, str):
             console.print(printable(item), markup=False, soft_wrap=True)

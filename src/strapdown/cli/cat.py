@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from strapdown._words import counted
 from strapdown.cli._common import read_losses
 from strapdown.cli._live import exit_code, losses, stopped_by_signals
 from strapdown.cli._meaning import meaning
-from strapdown.cli._outcome import Outcome, say
+from strapdown.cli._outcome import Outcome, say, until_unread
 from strapdown.cli._rows import (
     Layout,
     RowWriter,
@@ -82,7 +81,9 @@ def cat(
             "standard input is not read; save it to a file, and name that", param_hint="'SOURCE'"
         )
     out = RowWriter(sys.stdout, layout)
-    try:
+    lost: list[str] = []
+    code = 0
+    with until_unread():
         if is_address(source):
             if topic is not None:
                 raise typer.BadParameter(
@@ -93,10 +94,7 @@ def cat(
         else:
             if follow:
                 raise typer.BadParameter("it works for live topics", param_hint="'--follow'")
-            lost, code = _file(Path(source), out, count, topic), 0
-    except BrokenPipeError:  # whoever reads has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        lost, code = [], 0
+            lost = _file(Path(source), out, count, topic)
     data = {"source": source, "messages": out.rows}
     return Outcome(data, [counted(out.rows, "message")], lost, code, aside=True)
 

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +27,13 @@ from strapdown.cli._live import (
 from strapdown.cli._outcome import Outcome, say
 from strapdown.errors import UnsupportedError
 from strapdown.messages import Imu, RosImu
-from strapdown.transport.address import can_find_type, find_type, open_topic, parse_address
+from strapdown.transport.address import (
+    await_type,
+    can_find_type,
+    find_type,
+    open_topic,
+    parse_address,
+)
 from strapdown.transport.backends import Ros1, Ros2
 
 if TYPE_CHECKING:
@@ -92,10 +97,7 @@ def record(
         stop, signals = stack.enter_context(stopped_by_signals())
         show = stack.enter_context(showing())
         topics = stack.enter_context(ExitStack())  # closed behind the recorder
-        metadata = {
-            "command": shlex.join(["strapdown", *sys.argv[1:]]),
-            "started": datetime.now(UTC).isoformat(),
-        }
+        metadata = {"command": shlex.join(["strapdown", *sys.argv[1:]])}
         opened = _Sources(named, topics)  # before the file, so that a failure leaves none
         recorder = stack.enter_context(
             Recorder(output, force=force, options=options, count=count, metadata=metadata)
@@ -178,12 +180,12 @@ class _Sources:
                 thread.join()
 
     def _await(self, recorder: Recorder, name: str, address: Address) -> None:
-        say(f"waiting for {address}")
         try:
-            while not self._stop.wait(LOOK_S):
-                if kind := find_type(address, LOOK_S):
-                    _follow(recorder, name, address, self._open(address, kind))
-                    return
+            kind, _ = await_type(
+                address, stop=self._stop, waiting=lambda: say(f"waiting for {address}")
+            )
+            if kind is not None:
+                _follow(recorder, name, address, self._open(address, kind))
         except Exception as error:  # noqa: BLE001 (the others go on; it is counted)
             self._failed[name] = error
             say(f"not recording {address}: {error}")

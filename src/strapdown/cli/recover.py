@@ -25,11 +25,12 @@ def recover(
 
     From MCAP to MCAP every byte of a whole chunk stays as it is, whatever its types, and the
     file says itself what it lost. Other formats are written as what strapdown reads of them.
-    A file that a killed 'strapdown record' left lacks its index only: nothing else is lost.
+    A file that a killed 'strapdown record' left mostly lacks its index only, which is made anew.
 
-    Exit code 3: something was lost.
+    Exit codes: 3 something was lost; 0 nothing was, even where the index was missing.
 
-    The fields of --json: input, output, format, messages, lost_messages, lost_bytes.
+    The fields of --json: input, output, format, messages, lost_messages, lost_bytes, mended
+    (what was broken and cost nothing).
 
     Examples
     --------
@@ -48,5 +49,8 @@ def recover(
         "messages": report.messages,
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
+        "mended": list(report.mended),
     }
-    return Outcome(data, [f"wrote {output}: {counted(report.messages, 'message')}"], report.lost)
+    view = [f"wrote {output}: {counted(report.messages, 'message')}"]
+    view += [f"mended: {line}" for line in report.mended]
+    return Outcome(data, view, report.lost)

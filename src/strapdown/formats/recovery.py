@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
+    from strapdown.formats._mcap_copy import McapCopy
+
 __all__ = ["RecoveryReport", "recover"]
 
 RECOVERED: Final = "strapdown/recovered"
@@ -48,6 +50,8 @@ class RecoveryReport:
         Whole messages of types that the new file cannot hold, by topic.
     unheld : tuple of str
         What else it cannot hold, one line each.
+    mended : tuple of str
+        What was broken and cost nothing, such as an index that is missing, one line each.
     """
 
     format: str
@@ -57,6 +61,7 @@ class RecoveryReport:
     damage: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     unheld: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
 
     @property
     def lost(self) -> list[str]:
@@ -143,9 +148,7 @@ def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
         scan = McapCopy(source, stream)
         for _ in scan.batches():
             pass
-        report = RecoveryReport(
-            "mcap", scan.messages, scan.lost_messages, scan.lost_bytes, tuple(scan.damage)
-        )
+        report = _copied("mcap", scan.messages, scan.lost_messages, scan)
         scan.finish((RECOVERED, {"source": source.name, "lost": "\n".join(report.lost)}))
     return report
 
@@ -153,10 +156,14 @@ def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
 def _recover_bag(source: Path, target: Path, *, force: bool) -> RecoveryReport:
     scan = BagCopy(source)
     scan.write(target, force=force)
-    return RecoveryReport(
-        "rosbag1",
-        scan.copied,
-        scan.lost_messages + scan.undefined,
-        scan.lost_bytes,
-        tuple(scan.damage),
-    )
+    return _copied("rosbag1", scan.copied, scan.lost_messages + scan.undefined, scan)
+
+
+def _copied(
+    kind: str, messages: int, lost_messages: int, scan: McapCopy | BagCopy
+) -> RecoveryReport:
+    """Return an account of a copy: where all was read, what is broken is made anew."""
+    broken = tuple(scan.damage)
+    if lost_messages or scan.lost_bytes:
+        return RecoveryReport(kind, messages, lost_messages, scan.lost_bytes, broken)
+    return RecoveryReport(kind, messages, mended=broken)

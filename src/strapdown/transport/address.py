@@ -132,13 +132,14 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
     values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
     msg_type = None if kind is None else message_type(kind)
     backend = dataclasses.replace(backend, **values)
+    address = Address(backend, name, msg_type)
     if isinstance(backend, Zenoh) and not backend.resolved().reaches_others:
         raise TransportError(
             f"{text}: expected an endpoint, nobody else hears it without; connect by "
             f"zenoh:tcp/HOST:PORT/{name}, listen by zenoh:{name}?listen=tcp/HOST:PORT, or set "
             f"{Zenoh.CONNECT} or {Zenoh.LISTEN}"
         )
-    return Address(backend, name, msg_type)
+    return address
 
 
 def can_find_type(address: Address) -> bool:

@@ -126,6 +126,8 @@ class Part(ABC):
     """Type of the messages it gives to others."""
     speed: float = 1.0
     """How many times faster than the wall clock its messages come."""
+    seed: int | None = None
+    """Of its noise, where that is known."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.name, self.kind = table, table.name, table.kind
@@ -150,6 +152,13 @@ class Part(ABC):
     def join(self, parts: Sequence[Part]) -> None:
         """Learn which parts it takes messages from; they have joined theirs before."""
         self.parts = list(parts)
+
+    def before(self) -> dict[str, Part]:
+        """Return the parts by name whose messages lead to it."""
+        found: dict[str, Part] = {}
+        for part in self.parts:
+            found |= {**part.before(), part.name: part}
+        return found
 
     def open(self, stack: ExitStack) -> None:  # noqa: B027 (not every part needs it)
         """Get ready for the first message; what is to be closed goes on the stack."""

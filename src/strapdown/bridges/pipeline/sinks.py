@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from strapdown.bridges.fusion import LOOK_S
@@ -72,7 +73,12 @@ class RecordSink(Part):
 
     def open(self, stack: ExitStack) -> None:
         """Begin the file."""
-        recorder = Recorder(self._path, force=self.table.force, options=self._options)
+        path, before = self.table.path, self.before()
+        seeds = {name: part.seed for name, part in before.items() if part.seed is not None}
+        metadata = {"pipeline": path.name if path else "", "seeds": json.dumps(seeds)}
+        recorder = Recorder(
+            self._path, force=self.table.force, options=self._options, metadata=metadata
+        )
         self._recorder = stack.enter_context(recorder)
         self._report = recorder.report
         for name, source in self.inlets.items():

@@ -130,7 +130,8 @@ class MotionSource(DeviceSource):
             sensor = table.place_or_name(self.sensor or "ideal")
             spec = find_sensor(sensor, rate_hz=self.rate_hz, sampling="point")
         with table.about("duration", "seed"):
-            self._run = Run(ride, spec, (self.name,), self.seed or 0, 0, {})
+            self.seed = self.seed or 0
+            self._run = Run(ride, spec, (self.name,), self.seed, 0, {})
         self.rate_hz = float(spec.rate_hz)
         self.notes += ride.notes
 
@@ -167,6 +168,7 @@ class WorldSource(DeviceSource):
                 motion={robot: moved} if robot and moved else moved,
                 duration_s=self.duration_s,
             )
+            self.seed = world.seed
             self._robot = world.port(robot).robot
         missing = {"Gyro", "Accelerometer"} - {each.kind for each in self._robot.devices}
         if missing:

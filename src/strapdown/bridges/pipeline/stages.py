@@ -42,7 +42,7 @@ class SensorStage(Part):
         with table.about("sensor"):
             spec = find_sensor(table.place_or_name(table.need("sensor", str)))
         self._spec = replace(spec, sampling=Sampling.POINT, mag=None)
-        self._seed = table.get("seed", int, 0)
+        self.seed = table.get("seed", int, 0)
         self.rate_hz = table.positive("rate")
 
     def join(self, parts: Sequence[Part]) -> None:
@@ -54,7 +54,7 @@ class SensorStage(Part):
             raise self.table.error(line)
         with self.table.about("rate", "sensor", "seed"):
             spec = replace(self._spec, rate_hz=self.rate_hz)
-            self._imu = ImuSimulator(spec, seed=self._seed, name=self.name)
+            self._imu = ImuSimulator(spec, seed=self.seed, name=self.name)
         gyro, accel = self._imu.variance[:3], self._imu.variance[3:]
         self._noise = {
             "angular_velocity": np.diag(gyro).ravel(),

@@ -45,7 +45,7 @@ class Table:
 
     def __init__(self, kind: str, name: str, values: Mapping[str, Any], file: PipelineFile) -> None:
         self.kind, self.name = kind, name
-        self.force = file.force
+        self.force, self.path = file.force, file.path
         self._values, self._file = values, file
         self._asked: dict[str, None] = {}
 

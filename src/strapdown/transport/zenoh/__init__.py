@@ -24,7 +24,6 @@ no gap, so who listens asks each publisher that falls silent how far it has come
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +83,10 @@ def _endpoints(backend: Zenoh) -> Endpoints | None:
     for given in (backend.connect, backend.listen):
         if isinstance(given, str):
             raise TypeError(f"zenoh: expected a tuple of endpoints, got {given!r}: {(given,)!r}")
-    if backend.connect or backend.listen or backend.config:
-        return Endpoints(backend.connect, backend.listen, backend.config)
-    connect = _from_environment("STRAPDOWN_ZENOH_CONNECT")
-    listen = _from_environment("STRAPDOWN_ZENOH_LISTEN")
-    return Endpoints(connect, listen) if connect or listen else None
+    chosen = backend.resolved()
+    if not chosen.reaches_others:
+        return None
+    return Endpoints(chosen.connect, chosen.listen, chosen.config)
 
 
 def need_zenoh() -> None:
@@ -97,7 +95,3 @@ def need_zenoh() -> None:
         import_module("zenoh")
     except ImportError:
         raise BackendMissingError("zenoh backend", extra="network") from None
-
-
-def _from_environment(name: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in os.environ.get(name, "").split(","))))

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
@@ -36,7 +37,6 @@ _OURS: Final[Mapping[str, Any]] = {
     "transport/link/tx/queue/congestion_control/block/wait_before_close": 3_600_000_000,
 }
 _WHERE_NOTHING_IS_SAID: Final[Mapping[str, Any]] = {
-    "mode": "peer",
     "scouting/multicast/enabled": False,
     "connect/retry": {
         "period_init_ms": 100,
@@ -44,6 +44,10 @@ _WHERE_NOTHING_IS_SAID: Final[Mapping[str, Any]] = {
         "period_increase_factor": 2,
     },
 }
+
+
+_CLIENT: Final[Mapping[str, Any]] = {"mode": "client", "connect/timeout_ms": 500}
+_PEER: Final[Mapping[str, Any]] = {"mode": "peer"}
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,13 @@ class Endpoints:
     timestamps: bool = False
     meeting_s: float = 0.0
 
-    def settings(self) -> zenoh.Config:
-        """Return zenoh's settings.
+    @property
+    def has_one_way_out(self) -> bool:
+        """Whether all goes by one endpoint, as clients of zenoh have it."""
+        return len(self.connect) == 1 and not (self.listen or self.config)
+
+    def settings(self, mode: Mapping[str, Any] = _PEER) -> zenoh.Config:
+        """Return zenoh's settings, with those of a mode where nothing is said.
 
         Raises
         ------
@@ -81,7 +90,7 @@ class Endpoints:
             raise FileNotFoundError(f"there is no file of zenoh settings {self.config!r}")
         try:
             config = zenoh.Config.from_file(self.config) if self.config else zenoh.Config()
-            for key, value in self._changes(config).items():
+            for key, value in self._changes(config, mode).items():
                 config.insert_json5(key, json.dumps(value))
         except zenoh.ZError as error:
             what = self.config or ", ".join((*self.connect, *self.listen))
@@ -90,10 +99,10 @@ class Endpoints:
             ) from error
         return config
 
-    def _changes(self, config: zenoh.Config) -> dict[str, Any]:
+    def _changes(self, config: zenoh.Config, mode: Mapping[str, Any]) -> dict[str, Any]:
         changes = dict(_OURS) | {
             key: value
-            for key, value in _WHERE_NOTHING_IS_SAID.items()
+            for key, value in {**_WHERE_NOTHING_IS_SAID, **mode}.items()
             if not _is_said(json.loads(config.get_json(key)))
         }
         if self.connect:
@@ -217,6 +226,11 @@ def message_of(error: zenoh.ZError) -> str:
 
 
 def _open(endpoints: Endpoints) -> zenoh.Session:
+    if endpoints.has_one_way_out:
+        # What is there hands on messages between its clients, and not between its peers; but
+        # only a peer can begin before anybody is there.
+        with suppress(zenoh.ZError):
+            return zenoh.open(endpoints.settings(_CLIENT))
     try:
         session = zenoh.open(endpoints.settings())
     except zenoh.ZError as error:
