@@ -193,11 +193,12 @@ class BackendMissingError(TransportError):
     backend : str
         The backend that was asked for.
     extra : str
-        The optional dependency of strapdown that brings it.
+        The optional dependency of strapdown that brings it; by default strapdown alone does.
     """
 
-    def __init__(self, backend: str, *, extra: str) -> None:
-        super().__init__(f"{backend} needs: pip install 'strapdown[{extra}]'")
+    def __init__(self, backend: str, *, extra: str = "") -> None:
+        brings = f"strapdown[{extra}]" if extra else "strapdown"
+        super().__init__(f"{backend} needs: pip install '{brings}'")
         self.backend = backend
         self.extra = extra
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mcap.reader import make_reader
 from typer.testing import CliRunner
 
 import strapdown.formats as files
@@ -29,7 +30,7 @@ from strapdown.errors import TransportError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import Imu, Pose3D, RosImu
 from strapdown.series import ImuSeries
-from strapdown.transport import Topic
+from strapdown.transport import Topic, address
 from strapdown.transport.backends import Ros2
 
 pytestmark = pytest.mark.xdist_group("transport")
@@ -243,17 +244,22 @@ def test_a_recorder_that_nobody_listens_to_any_more_goes_on(tmp_path, start, nam
 def test_a_source_that_cannot_be_recorded_is_lost_and_the_others_go_on(tmp_path, monkeypatch):
     asked = []
 
-    def find(address, *_):
-        asked.append(address.name)
-        if asked.count(address.name) > 1:
+    def find(source, *_):
+        asked.append(source.name)
+        if asked.count(source.name) > 1:
             raise TransportError("its master is gone")  # and was there at the beginning
 
-    monkeypatch.setattr(cli, "find_type", find)
+    for module in (cli, address):
+        monkeypatch.setattr(module, "find_type", find)
     options = ["--min-free", "0B", "--duration", "0.5"]
     path = tmp_path / "a.mcap"
     done = runner.invoke(app, ["record", "ipc:gone", "local:there", "-o", str(path), *options])
     assert done.exit_code == 3
     assert "lost: gone: not recorded: its master is gone" in done.stderr
+    with path.open("rb") as file:
+        (said,) = (each.metadata for each in make_reader(file).iter_metadata())
+    assert said["frames"].startswith("ENU from FLU")
+    assert said["command"].startswith("strapdown ")
     asked.clear()
     path = tmp_path / "b.mcap"
     done = runner.invoke(app, ["record", "ipc:gone", "-o", str(path), *options])

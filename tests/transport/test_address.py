@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
+from strapdown.errors import BackendMissingError, TransportError, UnknownNameError, ValueRangeError
 from strapdown.messages import Imu, Odometry, Pose3D, RosImu
 from strapdown.transport.address import (
     Address,
@@ -189,6 +189,12 @@ def test_auto_stays_in_the_process_where_iceoryx2_cannot_be_imported(monkeypatch
         assert line.startswith("topics stay within this process, iceoryx2 cannot be imported")
     finally:
         _has_iceoryx2.cache_clear()
+
+
+def test_the_ipc_backend_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "iceoryx2", None)
+    with pytest.raises(BackendMissingError, match=r"iceoryx2.* needs: pip install 'strapdown'"):
+        open_topic("ipc:imu")
 
 
 def test_what_the_address_says_is_not_asked_for():

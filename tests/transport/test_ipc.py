@@ -257,7 +257,8 @@ Topic(Imu, name={name!r}, backend="ipc")
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert "pip install iceoryx2" in done.stderr.splitlines()[-1]
+    assert "BackendMissingError: ipc backend" in done.stderr.splitlines()[-1]
+    assert "pip install 'strapdown'" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.slow

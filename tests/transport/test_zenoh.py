@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -530,6 +530,58 @@ def test_a_connection_that_was_cut_comes_back_and_the_gap_is_known(endpoint, nam
         assert counts.received + counts.lost_overwritten + counts.lost_transport == 500
         assert counts.duplicates == 0
     wire.close()
+
+
+@pytest.fixture(params=["router", "process"])
+def hub(request, endpoint, name, run_router):
+    """An endpoint where a router listens, or a process with another topic."""
+    if request.param == "router":
+        with run_router(endpoint):
+            yield endpoint
+    else:
+        with Topic(Imu, name=f"{name}/other", backend=Zenoh(listen=(endpoint,))) as other:
+            other.recv()
+            yield endpoint
+
+
+@pytest.mark.parametrize("reliability", ["sensor", "reliable"])
+def test_two_that_only_connect_hear_each_other_through_what_listens(hub, name, child, reliability):
+    sender = SENDER.format(reliability=reliability, count=5000, end="topic.close()")
+    with Topic(Imu, name=name, backend=Zenoh(connect=(hub,)), reliability=reliability) as topic:
+        topic.recv()
+        process = child(sender, hub, name)
+        counts = settled(topic, 5000)
+        assert counts.lost_transport == 0 or reliability == "sensor"
+        assert process.wait(10.0) == 0
+        assert until(lambda: topic.pub_count() == 0)
+
+
+def test_who_connects_before_anybody_is_there_is_heard_later(endpoint, name, caplog):
+    with Topic(Imu, name=name, backend=Zenoh(connect=(endpoint,))) as early:
+        early.send(imu(3))
+        assert "no zenoh peer" in caplog.text
+        with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as late:
+            assert late.recv(timeout=10.0).timestamp_ns == 3
+
+
+@pytest.mark.slow
+def test_a_router_that_comes_back_leaves_no_hole_in_the_ledger(endpoint, name, child, run_router):
+    end = "print('sent', flush=True); time.sleep(60)"
+    sender = SENDER.format(reliability="sensor", count=3000, end=end)
+    sender = sender.replace("send(imu(number))", "send(imu(number)); time.sleep(0.002)")
+    with ExitStack() as routers:
+        routers.enter_context(run_router(endpoint))
+        with Topic(Imu, name=name, backend=Zenoh(connect=(endpoint,))) as topic:
+            topic.recv()
+            process = child(sender, endpoint, name)
+            assert until(lambda: topic.recv() is not None)
+            routers.close()
+            assert until(lambda: topic.pub_count() == 0)
+            routers.enter_context(run_router(endpoint))
+            assert topic.wait_for_publisher(10.0)
+            assert process.stdout.readline() == "sent\n"
+            assert drain(topic)[-1] == 2999
+            assert settled(topic, 3000).duplicates == 0
 
 
 @pytest.fixture

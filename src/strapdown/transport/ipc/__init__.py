@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from strapdown.errors import TransportError
+from strapdown.errors import BackendMissingError
 from strapdown.transport.wire import MESSAGE_TYPES
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ def open_link(_backend: Backend, channel: Channel, sink: Sink) -> Link:
 
     Raises
     ------
+    BackendMissingError
+        iceoryx2 cannot be imported.
     TransportError
-        Another process uses the topic with another type of messages or another reliability, too
-        many take part, or iceoryx2 is missing.
+        Another process uses the topic with another type of messages or another reliability, or
+        too many take part.
     """
     _need_iceoryx2()
     from strapdown.transport.ipc._link import IpcLink  # noqa: PLC0415 (iceoryx2 loads at first use)
@@ -40,7 +42,13 @@ def open_link(_backend: Backend, channel: Channel, sink: Sink) -> Link:
 
 
 def find_type(_backend: Backend, name: str, timeout_s: float) -> type[Any] | None:
-    """Return the type of messages that other processes use on a topic; None if nobody does."""
+    """Return the type of messages that other processes use on a topic; None if nobody does.
+
+    Raises
+    ------
+    BackendMissingError
+        iceoryx2 cannot be imported.
+    """
     _need_iceoryx2()
     from strapdown.transport.ipc import _node  # noqa: PLC0415 (iceoryx2 loads at first use)
 
@@ -54,6 +62,4 @@ def _need_iceoryx2() -> None:
     try:
         import iceoryx2  # noqa: F401, PLC0415 (whether it is there shows only here)
     except ImportError as error:
-        raise TransportError(
-            'topics among processes need iceoryx2: pip install iceoryx2, or pass backend="local"'
-        ) from error
+        raise BackendMissingError(f"ipc backend ({error})") from error

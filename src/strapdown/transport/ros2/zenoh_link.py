@@ -124,8 +124,8 @@ class RosZenohLink(SessionLink):
 
     def _clash(self, other: str) -> str:
         return (
-            f"topic {self._channel.name!r}: expected the type {self._form.dds_name}, others use "
-            f"it for {other!r}"
+            f"topic {self._channel.name!r}: expected the type {self._form.dds_name}, which is "
+            f"{self._channel.form.name}, others use it for {other!r}"
         )
 
     def _subscribe(self) -> Declared:
@@ -191,7 +191,8 @@ class RosZenohLink(SessionLink):
             self._note_malformed(error)
             return
         name = gid.hex()
-        self._sources[name].take(Arrival(payload, seq, name, sent_ns, time.time_ns()))
+        number = seq - 1  # ROS counts from one
+        self._sources[name].take(Arrival(payload, number, name, sent_ns, time.time_ns()))
 
     def _check_hash(self, type_hash: str) -> None:
         ours = self._form.ros.rihs01

@@ -1,8 +1,11 @@
 """Topics between hosts, by zenoh.
 
 One end listens at an endpoint, others connect to it; nothing is looked for by multicast, and
-nothing listens that was not asked to. Two processes that only connect to a third do not hear
-each other: let one of them listen, or put a zenoh router in between.
+nothing listens that was not asked to. Who only connects, and to one endpoint, is a client of
+zenoh: whatever listens there, a router or another process, hands on messages between its
+clients. Who begins before anybody is there waits as a peer, and so does who connects to several
+endpoints. Between two peers nobody hands on anything: let one of them listen, or set the mode
+``client`` in a file of zenoh's settings, with which nothing begins before somebody listens.
 
 Keys begin with ``strapdown/v1/``, then come the type and the name of the topic:
 

@@ -44,9 +44,7 @@ _WHERE_NOTHING_IS_SAID: Final[Mapping[str, Any]] = {
         "period_increase_factor": 2,
     },
 }
-
-
-_CLIENT: Final[Mapping[str, Any]] = {"mode": "client", "connect/timeout_ms": 500}
+_CLIENT: Final[Mapping[str, Any]] = {"mode": "client", "connect/timeout_ms": 1000}
 _PEER: Final[Mapping[str, Any]] = {"mode": "peer"}
 
 
@@ -239,7 +237,9 @@ def _open(endpoints: Endpoints) -> zenoh.Session:
         time.sleep(endpoints.meeting_s)
     elif endpoints.connect:
         _log.warning(
-            "no zenoh peer at %s yet: trying again now and then", ", ".join(endpoints.connect)
+            "no zenoh peer at %s yet: trying again now and then (two that begin before it is "
+            "there do not hear each other through it)",
+            ", ".join(endpoints.connect),
         )
     return session
 
