@@ -61,8 +61,8 @@ def cat(
     Of a file: samples, increments and poses of all topics in the order of their
     stamps, in the frames of the file. Of a live topic: what comes within a
     second, or with -f until Ctrl-C, field by field; what nobody publishes yet is
-    waited for then. Messages go to standard output, everything else to standard error:
-    a line for each topic says its type, units and frames. Standard input is not read.
+    waited for then. Messages go to standard output, everything else to standard error,
+    where a line for each topic says its type, units and frames. Standard input is not read.
 
     Exit codes: 3 messages were lost, or the file is damaged; 130 Ctrl-C.
 
