@@ -20,15 +20,14 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-import platform
 import statistics
 import sys
 import time
-from importlib.metadata import version
 from importlib.util import find_spec
 from struct import unpack_from
 from typing import TYPE_CHECKING, Protocol
 
+from _machine import describe
 from strapdown.messages import Imu
 from strapdown.transport import Topic
 
@@ -277,11 +276,7 @@ def main() -> None:
     """Print the tables."""
     peers = [peer for peer in PEERS if peer != "horus" or find_spec("horus")]
     packages = ["iceoryx2", *(["horus-robotics"] if "horus" in peers else [])]
-    print(
-        f"CPython {platform.python_version()}, {os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f}, "
-        + ", ".join(f"{name} {version(name)}" for name in packages)
-    )
+    print(describe(*packages))
     runs: dict[str, list[dict[str, float]]] = {peer: [] for peer in peers}
     for repeat in range(REPEATS):
         for peer in peers:

@@ -121,6 +121,23 @@ hear()
         assert got == list(range(got[0], got[0] + 8))
 
 
+def test_who_joins_later_gets_nothing_of_the_past_if_it_asks_for_nothing(name, peer):
+    late = """
+topic = Topic(Imu, 32, name=sys.argv[1], backend="ipc", history=0)
+seen = topic.recv(20.0).timestamp_ns
+stats = topic.stats()
+say(seen, stats.received, stats.lost_overwritten + stats.lost_transport)
+"""
+    with Topic(Imu, 32, name=name, backend="ipc") as topic:
+        for number in range(20):
+            topic.send(Imu(0, 0, 0, 0, 0, 0, number))
+        other = peer(late, name)
+        assert topic.wait_for_subscriber(LIMIT_S)
+        time.sleep(0.3)
+        topic.send(Imu(0, 0, 0, 0, 0, 0, 20))
+        assert other.hear() == [20, 1, 0]
+
+
 def test_a_process_that_only_sends_does_not_count_as_a_subscriber(name, peer):
     with Topic(Imu, name=name, backend="ipc") as topic:
         topic.try_recv()

@@ -69,12 +69,14 @@ class Exchange(Slots):
         "owed",
         "passed",
         "publisher",
+        "since_ns",
         "stamps",
         "waiting",
     )
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self.since_ns = 0  # what others sent before is not wanted
         super().__init__(channel.name, channel.capacity, keeps=channel.reliable)
 
     def clear(self) -> None:
@@ -100,6 +102,8 @@ class Exchange(Slots):
     def deliver(self, arrivals: Sequence[Arrival]) -> None:
         """Append messages from elsewhere; on a reliable topic, wait until there is room."""
         link, size = self.link, self.channel.form.size
+        if self.since_ns and link is not None and link.replays:
+            arrivals = [arrival for arrival in arrivals if arrival.sent_ns >= self.since_ns]
         with self.lock:
             self.settle()
             for arrival in arrivals:

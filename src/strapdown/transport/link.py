@@ -98,6 +98,8 @@ class Link(ABC):
     waits: ClassVar[bool] = False
     """Whether messages are only taken in by :meth:`poll` and :meth:`wait`; otherwise a thread of
     the link delivers them by itself."""
+    replays: ClassVar[bool] = False
+    """Whether publishers elsewhere send again what they retain, with the time of this host."""
     takes: bool = False
     """Whether it has :meth:`take`."""
     active: bool = True

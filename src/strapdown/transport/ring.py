@@ -85,6 +85,8 @@ class Ring(Exchange):
         with self.lock:
             retained = min(self.head, self.capacity)
             back = retained if history is None else min(history, retained)
+            if history == 0 and self.link is None and not self.handles:
+                self.since_ns = time_ns()
             handle._ring = self
             handle._start(self.head - back, (self.overwritten, self.lost))
             self.handles.add(handle)
@@ -391,7 +393,8 @@ class Ring(Exchange):
                     self._sleep(seconds)
                     return None
                 leads = self.leading = True
-                if directly and link.takes and self.intake.acquire(blocking=False):
+                may_take = directly and link.takes and not self.since_ns
+                if may_take and self.intake.acquire(blocking=False):
                     self.direct = handle  # nobody is just taking in what would come before
                     self.intake.release()
             return self._lead(handle, link, seconds)

@@ -72,8 +72,9 @@ class Topic(Handle, Generic[Message]):
         as ``Zenoh(connect=("tcp/10.0.0.2:7447",))``. By default what the environment variable
         ``STRAPDOWN_BACKEND`` says, or ``ipc``.
     history : int, optional
-        How many of the messages that this process retained before this handle joined it
-        receives; by default all. What others retain comes as the backend brings it.
+        How many of the messages that were sent before this handle joined it receives; by
+        default all that are retained. What other processes retain comes whole, or over ``ipc``
+        not at all where the first handle of this process asks for 0.
     reliability : {"sensor", "reliable"}, optional
         What a slow subscriber causes: the oldest messages give way and are counted, or the
         sender waits.
@@ -145,8 +146,8 @@ class Topic(Handle, Generic[Message]):
             msg_type, capacity = capacity, None
         if not isinstance(msg_type, type):
             raise TypeError(f"expected the type of the messages, got {msg_type!r}")
-        if isinstance(capacity, type):
-            raise TypeError(f"expected a capacity, got {capacity!r}")
+        if not (capacity is None or isinstance(capacity, int)):
+            raise TypeError(f"expected a capacity, got {capacity!r}; the name goes into name=")
         if capacity is not None and capacity < 1:
             raise ValueRangeError(f"expected a capacity of 1 or more, got {capacity}")
         if history is not None and history < 0:

@@ -28,6 +28,7 @@ class IpcLink(Link):
 
     name = "ipc"
     waits = True
+    replays = True
 
     def __init__(self, channel: Channel, sink: Sink) -> None:
         self._service = Service(channel)
