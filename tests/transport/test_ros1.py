@@ -93,7 +93,7 @@ def do(verb, name, *what):
     if verb == "stats":
         return {key: getattr(topic.stats(), key) for key in
                 ("sent", "received", "lost_overwritten", "lost_transport", "malformed",
-                 "publishers", "subscribers")}
+                 "publishers", "subscribers", "problem")}
     if verb == "close":
         return topics.pop(name).close()
     if verb == "resources":
@@ -386,6 +386,7 @@ def test_topics_go_on_without_their_master_and_are_known_again_when_it_returns(r
     receiver.ask(["recv", "imu", 0.0])
     graph.kill_master()
     sender.wait_for_error("does not answer")
+    assert "master does not answer" in sender.ask(["stats", "imu"])["problem"]
     sender.ask(["send", "imu", NUMBERS, 1])
     assert receiver.ask(["recv", "imu", 10.0]) == [1, NUMBERS]
     graph.start_master()
@@ -402,6 +403,7 @@ def test_topics_go_on_without_their_master_and_are_known_again_when_it_returns(r
     assert [row[1] for row in late.ask(["heard", "/imu", 1])] == [2]
     assert receiver.ask(["recv", "imu", 10.0]) == [2, NUMBERS]
     assert receiver.ask(["stats", "imu"])["lost_transport"] == 0
+    assert not sender.ask(["stats", "imu"])["problem"]
 
 
 VICTIMS = """

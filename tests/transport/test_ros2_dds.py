@@ -403,6 +403,7 @@ def test_an_end_that_does_not_fit_is_named_once_with_what_both_want(
     assert record.levelno == logging.WARNING
     assert f"topic rt/{topic}" in record.getMessage()
     assert all(word in record.getMessage() for word in words)
+    assert all(word in link.problem() for word in words)
     assert link.publishers() == link.subscribers() == 0
 
 

@@ -145,6 +145,10 @@ class Link(ABC):
         Called by ``stats()`` and before closing; takes 0.5 s at most.
         """
 
+    def problem(self) -> str:
+        """Say what keeps messages from passing just now, if anything."""
+        return ""
+
     @abstractmethod
     def publishers(self) -> int:
         """Count the publishers elsewhere."""

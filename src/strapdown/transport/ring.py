@@ -435,7 +435,7 @@ class Ring(Exchange):
         link = self.join()
         if settled:
             link.settle()
-        elsewhere = link.publishers(), link.subscribers()
+        elsewhere, problem = (link.publishers(), link.subscribers()), link.problem()
         with self.lock:
             self.settle()
             position = self.position(handle)
@@ -452,6 +452,7 @@ class Ring(Exchange):
                 malformed=self.malformed,
                 publishers=sum(each._sent > 0 for each in self.handles) + elsewhere[0],
                 subscribers=sum(each._listens for each in self.handles) + elsewhere[1],
+                problem=problem,
             )
 
     def is_sent_to(self, handle: Handle) -> bool:

@@ -33,6 +33,8 @@ class TopicStats:
     publishers, subscribers : int
         Open handles on the topic that have sent, and that have received, and as many processes
         elsewhere.
+    problem : str
+        What keeps messages from passing just now, such as a ROS master that does not answer.
     """
 
     sent: int = 0
@@ -44,6 +46,7 @@ class TopicStats:
     malformed: int = 0
     publishers: int = 0
     subscribers: int = 0
+    problem: str = ""
 
 
 class Info(NamedTuple):

@@ -96,6 +96,10 @@ class Ros1Link(Link):
             data = self._form.encode(message.payload, self._frame_id, Wire.ROS1, seq)
             self._publisher.send(data)
 
+    def problem(self) -> str:
+        """Say that the master is lost, while it is."""
+        return "the ROS master does not answer" if self._node.is_lost else ""
+
     def publishers(self) -> int:
         """Count the publishers elsewhere that are connected."""
         mine = self._node.uri

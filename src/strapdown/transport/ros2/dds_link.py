@@ -139,6 +139,10 @@ class DdsLink(Link):
         if refused:
             self._sink.lose(refused, overwritten=True)
 
+    def problem(self) -> str:
+        """Say which end elsewhere does not fit, and why."""
+        return self._watch.problem
+
     def publishers(self) -> int:
         """Count the writers elsewhere whose messages come here."""
         return len(ends[0].matched_pub) if (ends := self._ends) else 0

@@ -83,10 +83,17 @@ def _both(dds_name: str) -> str:
 
 
 class Watch:
-    """Looks at the endpoints of others on a topic, and warns once of each that does not fit."""
+    """Looks at the endpoints of others on a topic, and warns once of each that does not fit.
+
+    Attributes
+    ----------
+    problem : str
+        The last warning.
+    """
 
     def __init__(self, session: Session, topic: str, form: RosForm) -> None:
         self._session, self._topic, self._type = session, topic, form.dds_name
+        self.problem = ""
         self._young: set[Any] = set()
         self._judged: set[Any] = set()
 
@@ -149,4 +156,5 @@ class Watch:
             why = f"its type {theirs.type_name} has other fields than here"
         else:
             why = f"policy {policy} of its quality of service does not fit"
-        _log.warning("topic %s: nothing %s: %s", self._topic, what, why)
+        self.problem = f"nothing {what}: {why}"
+        _log.warning("topic %s: %s", self._topic, self.problem)
