@@ -251,15 +251,17 @@ def test_a_source_that_cannot_be_recorded_is_lost_and_the_others_go_on(tmp_path,
 
     for module in (cli, address):
         monkeypatch.setattr(module, "find_type", find)
-    options = ["--min-free", "0B", "--duration", "0.5"]
     path = tmp_path / "a.mcap"
-    done = runner.invoke(app, ["record", "ipc:gone", "local:there", "-o", str(path), *options])
+    options = ["-o", str(path), "--min-free", "0B", "--duration", "0.5"]
+    arguments = ["record", "ipc:gone", "local:there", *options]
+    monkeypatch.setattr(sys, "argv", ["strapdown", *arguments])
+    done = runner.invoke(app, arguments)
     assert done.exit_code == 3
     assert "lost: gone: not recorded: its master is gone" in done.stderr
     with path.open("rb") as file:
         (said,) = (each.metadata for each in make_reader(file).iter_metadata())
     assert said["frames"].startswith("ENU from FLU")
-    assert said["command"].startswith("strapdown ")
+    assert said["command"].startswith("strapdown record ipc:gone ")
     asked.clear()
     path = tmp_path / "b.mcap"
     done = runner.invoke(app, ["record", "ipc:gone", "-o", str(path), *options])
