@@ -251,9 +251,9 @@ def test_a_source_that_cannot_be_recorded_is_lost_and_the_others_go_on(tmp_path,
 
     for module in (cli, address):
         monkeypatch.setattr(module, "find_type", find)
+    options = ["--min-free", "0B", "--duration", "0.5"]
     path = tmp_path / "a.mcap"
-    options = ["-o", str(path), "--min-free", "0B", "--duration", "0.5"]
-    arguments = ["record", "ipc:gone", "local:there", *options]
+    arguments = ["record", "ipc:gone", "local:there", "-o", str(path), *options]
     monkeypatch.setattr(sys, "argv", ["strapdown", *arguments])
     done = runner.invoke(app, arguments)
     assert done.exit_code == 3
