@@ -27,8 +27,9 @@ def files():
                   if not path.name.endswith(".global_mgmt"))
 
 def leftover():
-    '''The same without what a process leaves that is killed in its first millisecond.'''
-    lost = [path for path in files() if "node_monitor" in path or path.endswith("node.details")]
+    '''The same without the few small files that iceoryx2 may leave of all that were killed.'''
+    small = ("node_monitor", "node.details", ".port_tag")
+    lost = [path for path in files() if any(name in path for name in small)]
     return [path for path in files() if path not in lost[:6]]
 
 def held():

@@ -138,6 +138,7 @@ class Exchange(Slots):
     def retained(self) -> list[Arrival]:
         """Return the messages sent from here that are still there."""
         with self.lock:
+            self.settle()  # or the sender would go on meanwhile
             return self._sent_since(self.tail)
 
     # The methods below need the lock.
