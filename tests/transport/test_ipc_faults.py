@@ -27,8 +27,9 @@ def files():
                   if not path.name.endswith(".global_mgmt"))
 
 def leftover():
-    '''The same beyond the few that iceoryx2 may leave of all that were killed.'''
-    return files()[10:]
+    '''Shared memory, and other files beyond the few that iceoryx2 may leave of all killed.'''
+    shared = [path for path in files() if path.startswith("/dev/shm/")]
+    return shared + [path for path in files() if path not in shared][10:]
 
 def held():
     '''Descriptors and threads of this process, and files: a leak would be one a kill.'''

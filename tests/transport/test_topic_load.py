@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,23 @@ def test_threads_that_share_one_handle_send_and_receive_each_message_once(
         assert sorted(itertools.chain(*taken)) == list(range(2 * each))
         stats = topic.stats()
         assert (stats.sent, stats.received, stats.lost_overwritten) == (2 * each, 2 * each, 0)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_is_retained_can_be_asked_for_while_another_thread_sends(topic_name):
+    done = threading.Event()
+    with Topic(Imu, 64, name=topic_name, backend="local") as topic:
+
+        def send() -> None:
+            while not done.is_set():
+                topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            for _ in range(500):
+                seqs = [arrival.seq for arrival in topic._ring.retained()]
+                assert all(later == earlier + 1 for earlier, later in pairwise(seqs))
+        finally:
+            done.set()
+            thread.join()
