@@ -6,7 +6,7 @@ Run with ``python benchmarks/orientation.py`` (extra ``bench``; recordings where
 * the BROAD trials with nine and six axes, and each trial's total error;
 * the same trials with lost samples, gaps and NaN;
 * the TUM-VI rooms, six axes, after one constant rotation of the world is removed;
-* samples a second, and their ratio to vqf's own batch.
+* samples a second, and their ratios to vqf's own batch, online and offline.
 
 Peers run with their defaults, or with the gains that are the best for BROAD where their
 authors found some. They know neither time steps nor NaN, so where samples are missing they get
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 REPEATS = 5
 BASE = "vqf"
+OFFLINE = "vqf offline"
 STREAMED = 20_000
 
 
@@ -155,7 +156,7 @@ def imufusion_made(rate_hz: float) -> tuple[imufusion.Ahrs, Callable[..., None]]
 
 PEERS: Mapping[str, Estimator] = {
     BASE: vqf_online,
-    "vqf offline": vqf_offline,
+    OFFLINE: vqf_offline,
     "vqf basic": vqf_basic,
     "imufusion": fusion,
     "ahrs Madgwick": madgwick,
@@ -266,15 +267,16 @@ def broken(trials: list[Trial], estimators: Mapping[str, Estimator], align: str,
         print(f"{name:22}" + "".join(f"{cell:12.2f}" for cell in cells), flush=True)
 
 
-def rate_of(work: Callable[[], object], samples: int) -> float:
-    """Return samples a second: the median of some runs after one that compiles."""
-    work()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return samples / statistics.median(times)
+def rates_of(works: Mapping[str, Callable[[], object]], samples: int) -> dict[str, float]:
+    """Return samples a second: medians of runs in turn, after one of each that compiles."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(REPEATS + 1):
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            if turn:
+                times[name].append(time.perf_counter() - start)
+    return {name: samples / statistics.median(seconds) for name, seconds in times.items()}
 
 
 def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
@@ -286,19 +288,20 @@ def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
         "vqf": lambda: vqf.VQF(dt).updateBatch(gyr, acc, mag),
         "vqf 6D": lambda: vqf.VQF(dt).updateBatch(gyr, acc),
         "vqf full state": lambda: vqf.VQF(dt).updateBatchFullState(gyr, acc, mag),
-        "vqf offline": lambda: vqf.offlineVQF(gyr, acc, mag, dt),
+        OFFLINE: lambda: vqf.offlineVQF(gyr, acc, mag, dt),
     }
     batch |= {
         f"strapdown {name}": (lambda estimate=estimate: estimate(series, True))  # noqa: FBT003 (as above)
         for name, estimate in ours.items()
     }
-    rates = {name: rate_of(work, count) for name, work in batch.items()}
-    print(f"\n{'batch, 9D':30} M samples/s  vqf = 1")
+    rates = rates_of(batch, count)
+    print(f"\n{'batch, 9D':30} M samples/s  vqf = 1  {OFFLINE} = 1")
     for name, rate in rates.items():
-        print(f"{name:30} {rate / 1e6:11.3f} {rate / rates[BASE]:8.2f}")
+        print(
+            f"{name:30} {rate / 1e6:11.3f} {rate / rates[BASE]:8.2f} {rate / rates[OFFLINE]:16.2f}"
+        )
     print(f"\n{'stream, a call a sample, 9D':30}   M calls/s  vqf batch = 1")
-    for name, work in streams(series).items():
-        rate = rate_of(work, STREAMED)
+    for name, rate in rates_of(streams(series), STREAMED).items():
         print(f"{name:30} {rate / 1e6:11.3f} {rate / rates[BASE]:8.2f}")
 
 

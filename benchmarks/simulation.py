@@ -1,4 +1,4 @@
-"""What a simulated sample costs: a whole run, the noise alone, and one step of a stream.
+"""What a simulated sample costs: on a motion, in a file, the model and the noise alone, a step.
 
 Run with ``python benchmarks/simulation.py``. The model has all that a data sheet speaks of: white
 noise, random walk, flicker of seven terms, turn-on bias, scale, misalignment and g-sensitivity,
@@ -8,11 +8,15 @@ range and 16 bit, for six axes at 1 kHz. Beside it stand, in the same run:
 * the same model with everything at the full rate, as it is mostly written;
 * ``imu-error-model``, where it is installed (``pip install imu-error-model``).
 
+Runs are those of a data sheet with every error that it names, from the call to the samples, on
+every named motion and on a quintic spline through poses at 200 Hz; with ``strapdown sim`` from
+the start of the process to a file with the truth beside the samples, and a picture.
+
 gnss-ins-sim is not on the package index and so not measured here; its model is white noise and one
 Gauss-Markov process an axis.
 
-Times are those of the thread, so other work on the machine disturbs little; each is the median
-and the best of many.
+Times are those of the thread, so other work on the machine disturbs little; those of the command
+are by the clock. Each is the median and the best of several.
 """
 
 from __future__ import annotations
@@ -24,14 +28,19 @@ import math
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from _machine import cost_of, describe
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from strapdown.motion import PoseSpline
     from strapdown.sensors.spec import ImuSpec
     from strapdown.sensors.triad import TriadSpec
 
@@ -39,6 +48,11 @@ RATE_HZ = 1000
 SIZES = (10_000, 200_000)
 STREAM_STEPS = 100_000
 DECIMATION = 32
+PART, PART_HZ = "ADIS16470", 2000
+MOST_S = 150.0
+COMMAND_S = 500.0
+POSES_HZ = 200
+PEER_STEPS = 300
 
 
 def full_model() -> ImuSpec:
@@ -211,18 +225,64 @@ def models(repeats: int) -> None:
             call = numpy_model(samples, decimation)
             times = thread_times(call, max(3, repeats // 4))
             report(f"NumPy and lfilter, slow terms {name}", samples, times, ours)
-    few = 300
-    peer = imu_error_model(few)
+    beside_peer(ours)
+
+
+def beside_peer(ours: float) -> None:
+    """Print the row of the package that is not ours."""
+    peer = imu_error_model(PEER_STEPS)
     if peer is None:
         print("imu-error-model is not installed: not measured")
     else:
-        report("imu-error-model", few, thread_times(peer, 3), ours)
+        report("imu-error-model, the model alone", PEER_STEPS, thread_times(peer, 3), ours)
+
+
+def spline() -> PoseSpline:
+    """Return the quintic spline through poses of a lively motion."""
+    from strapdown.motion import MOTIONS, PoseSpline  # noqa: PLC0415 (not before a stream is measured)
+
+    t_s = np.arange(0.0, MOST_S + 1.0, 1.0 / POSES_HZ)
+    poses = MOTIONS["wander"].at(t_s)
+    return PoseSpline.from_poses(
+        t_s, poses.position_world, poses.q_world_from_body, mode="interpolate"
+    )
+
+
+def runs(repeats: int) -> None:
+    """Print the rows of whole runs in memory; the last is the sensor at rest beside the peer."""
+    from strapdown.motion import MOTIONS  # noqa: PLC0415 (as above)
+    from strapdown.simulation import simulate  # noqa: PLC0415 (as above)
+
+    for name, motion in {**MOTIONS, "quintic spline": spline()}.items():
+        seconds = min(motion.end_s, MOST_S)
+        run = functools.partial(simulate, motion, PART, seconds, rate_hz=PART_HZ)
+        times = thread_times(run, max(3, repeats // 4))
+        ours = report(name, round(seconds * PART_HZ), times, None)
+        if name == "wander":
+            lively = ours
+            times = thread_times(lambda run=run: run().truth, max(3, repeats // 4))
+            report("wander, and its truth", round(seconds * PART_HZ), times, None)
+    beside_peer(lively)
+
+
+def commands() -> None:
+    """Print the rows of ``strapdown sim``, in wall time."""
+    program = str(Path(sys.executable).with_name("strapdown"))
+    samples = round(COMMAND_S * PART_HZ)
+    heading("strapdown sim, from start to end")
+    with tempfile.TemporaryDirectory() as place:
+        for ending in ("npz", "mcap"):
+            for motion in ("static", "wander"):
+                words = ["sim", "--motion", motion, "--sensor", PART, "--rate", str(PART_HZ)]
+                words += ["--duration", str(COMMAND_S), "--force", "-o", f"{place}/run.{ending}"]
+                times = [cost_of([program, *words]).wall_s for _ in range(3)]
+                report(f"{motion} to .{ending}", samples, times, None)
 
 
 def generators(repeats: int) -> None:
     """Print the rows of the normal numbers."""
     from strapdown._compile import compiled  # noqa: PLC0415 (not before a stream is measured)
-    from strapdown.sensors.noise import _kernels as kernels  # noqa: PLC0415 (as above)
+    from strapdown.sensors.noise import generator as kernels  # noqa: PLC0415 (as above)
 
     out = np.empty(204_800, np.float32)
     fill = functools.partial(compiled(kernels.fill_normals), 0, 0, 0, 0, 0, out)
@@ -245,7 +305,11 @@ def main() -> None:
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (this file)
     median, mean = map(float, answer.split())
     print(f"one step of a stream, no Numba loaded: median {median:.2f} us, mean {mean:.2f} us")
-    heading("six-axis samples")
+    print(describe("numpy", "numba"))
+    heading(f"{PART} at {PART_HZ} Hz on a motion, in memory")
+    runs(options.repeats)
+    commands()
+    heading("six-axis samples of the model alone")
     models(options.repeats)
     heading("normal numbers")
     generators(options.repeats)

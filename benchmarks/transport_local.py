@@ -2,17 +2,17 @@
 
 Run with ``python benchmarks/transport_local.py``.
 
-* in-process: one handle sends an `Imu` and receives it again. The default ``Topic(Imu)``, which
-  other processes could join, the one that stays within the process, and horus take turns in
-  every repeat.
+* in-process: programs of several kinds send an `Imu` and receive it again. The default
+  ``Topic(Imu)``, which other processes could join, the one that stays within the process, and
+  horus take turns in every repeat.
 * throughput: one handle sends, others receive each message: one by one, or all that wait as one
   array; in the same thread, or each in a thread of its own. Every message is received, or counted
   as lost.
 * slow reader: a thread receives a message and sleeps for a second, again and again. What a ``send``
   takes beside that, and without a reader, in turns; and by how much the process grows meanwhile.
-  The ratio is the median of those of neighbours.
 
-Each figure is the median over the repeats. Nothing is left out and nothing subtracted.
+Each figure is the median over the repeats, and each ratio the median of those of neighbours.
+Nothing is left out and nothing subtracted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import statistics
 import threading
 import time
 from functools import partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,28 +36,82 @@ from strapdown.transport import Topic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROUNDS, REPEATS = 4000, 45
+    Program = Callable[[Any, Any, type[Any]], None]
+
+ROUNDS, REPEATS = 1024, 201  # short runs: others may take the processor between them
+SAMPLE = (0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
 FLOOD, MILLION, HEAVY_REPEATS = 200_000, 1_000_000, 7
 SLEEP_S = 1.0
 BURST = 512  # messages that are sent before the reader has its turn
 NAME = f"bench-{os.getpid()}"
 
 
-def in_process(topic: Any, message: Any) -> Callable[[], float]:  # noqa: ANN401 (ours or horus's)
-    """Return what measures sending and receiving one message [us]."""
-    send, receive = topic.send, topic.recv
+def in_turn(sender: Any, receiver: Any, imu: type[Any]) -> None:  # noqa: ANN401 (ours or horus's)
+    """Send the same message again and again, and receive it each time."""
+    message = imu(*SAMPLE)
+    for _ in range(ROUNDS):
+        sender.send(message)
+        receiver.recv()
 
-    def work() -> float:
-        began = time.perf_counter_ns()
-        for _ in range(ROUNDS):
-            send(message)
-            receive()
-        return (time.perf_counter_ns() - began) / ROUNDS / 1e3
 
-    send(message)
-    check(receive().timestamp_ns == message.timestamp_ns, "another message came")
-    check(receive() is None, "the message came twice")
-    return work
+def made_and_read(sender: Any, receiver: Any, imu: type[Any]) -> None:  # noqa: ANN401 (as in_turn)
+    """Make a message each time, and read two of its fields where it is received."""
+    for number in range(ROUNDS):
+        sender.send(imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number))
+        message = receiver.recv()
+        message.accel_z, message.timestamp_ns  # noqa: B018 (it is read)
+
+
+def until_none(sender: Any, receiver: Any, imu: type[Any]) -> None:  # noqa: ANN401 (as in_turn)
+    """Receive after each message until there is none, which takes a second call."""
+    message = imu(*SAMPLE)
+    for _ in range(ROUNDS):
+        sender.send(message)
+        while receiver.recv() is not None:
+            pass
+
+
+def in_bursts(sender: Any, receiver: Any, imu: type[Any]) -> None:  # noqa: ANN401 (as in_turn)
+    """Send many messages, then receive them."""
+    message = imu(*SAMPLE)
+    for _ in range(ROUNDS // BURST):
+        for _ in range(BURST):
+            sender.send(message)
+        for _ in range(BURST):
+            receiver.recv()
+
+
+PROGRAMS: dict[str, tuple[Program, bool]] = {
+    "one handle": (in_turn, False),
+    "a sender and a receiver": (in_turn, True),
+    "messages made each time, and read": (made_and_read, True),
+    "receiving until there is none": (until_none, True),
+    f"bursts of {BURST}": (in_bursts, True),
+}
+"""What is done, and whether one handle sends and another receives."""
+
+
+def own(program: Any) -> Program:  # noqa: ANN401 (a Program; not every one has code)
+    """Return a copy, since CPython fits the code to the class that it meets."""
+    return FunctionType(program.__code__.replace(), globals())
+
+
+def timed(
+    program: Program,
+    handles: list[Any],
+    imu: type[Any],
+) -> float:
+    """Return what a program takes for one message [us]."""
+    sender, receiver = handles[0], handles[-1]
+    message = imu(*SAMPLE, time.time_ns())
+    sender.send(message)
+    check(receiver.recv().timestamp_ns == message.timestamp_ns, "another message came")
+    check(receiver.recv() is None, "the message came twice")
+    began = time.perf_counter_ns()
+    program(sender, receiver, imu)
+    took = (time.perf_counter_ns() - began) / ROUNDS / 1e3
+    check(receiver.recv() is None, "messages were left")
+    return took
 
 
 def check(holds: bool, otherwise: str) -> None:  # noqa: FBT001 (what it is for)
@@ -202,29 +256,32 @@ def slow_reader() -> None:
 
 
 def beside_horus() -> None:
-    """Print what sending and receiving costs within a process."""
-    ours = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
-    default = Topic(Imu, name=f"{NAME}-default")
-    peers = {
-        f"Topic(Imu) ({default.backend_type})": in_process(default, ours),
-        'Topic(Imu, backend="local")': in_process(
-            Topic(Imu, name=f"{NAME}-local", backend="local"), ours
-        ),
+    """Print what sending and receiving costs within a process, for several kinds of programs."""
+    peers: dict[str, tuple[Callable[[str], Any], type[Any]]] = {
+        "Topic(Imu)": (lambda name: Topic(Imu, name=f"{NAME}-{name}"), Imu),
+        "local": (lambda name: Topic(Imu, name=f"{NAME}-{name}", backend="local"), Imu),
     }
     if find_spec("horus"):
         import horus  # noqa: PLC0415 (a peer that may be missing)
 
-        theirs = horus.Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1)
-        topic = horus.Topic(horus.Imu, endpoint=f"{NAME}_horus")
-        peers[f"horus {version('horus-robotics')}"] = in_process(topic, theirs)
-    runs: dict[str, list[float]] = {peer: [] for peer in peers}
-    for _ in range(REPEATS):
-        for peer, work in peers.items():
-            runs[peer].append(work())
-    print(f"{'in-process send + receive':36} {'median us':>10} {'best us':>9}")
-    for peer, times in runs.items():
-        print(f"{peer:36} {statistics.median(times):10.3f} {min(times):9.3f}")
-    default.close()
+        peers["horus"] = (lambda name: horus.Topic(horus.Imu, endpoint=f"{NAME}-{name}"), horus.Imu)
+    title = "in-process send + receive, median us"
+    print(f"{title:36} " + " ".join(f"{peer:>10} {'ratio':>6}" for peer in peers))
+    for number, (what, (program, two)) in enumerate(PROGRAMS.items()):
+        handles = {
+            peer: [make(str(number)) for _ in range(1 + two)] for peer, (make, _) in peers.items()
+        }
+        programs = {peer: own(program) for peer in peers}
+        runs: dict[str, list[float]] = {peer: [] for peer in peers}
+        for _ in range(REPEATS):
+            for peer, (_, imu) in peers.items():
+                runs[peer].append(timed(programs[peer], handles[peer], imu))
+        row = [f"{what:36}"]
+        last = runs[list(peers)[-1]]
+        for times in runs.values():
+            ratio = statistics.median(a / b for a, b in zip(times, last, strict=True))
+            row.append(f"{statistics.median(times):10.3f} {ratio:6.2f}")
+        print(" ".join(row))
 
 
 def main() -> None:

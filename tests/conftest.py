@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +15,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+import strapdown
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The same examples in every run, so that a commit which passed goes on passing;
-# `pytest --hypothesis-profile=search` looks for new ones.
+# The same examples in every run, so that a commit which passed goes on passing, and few of them;
+# `pytest -m hypothesis --hypothesis-profile=whole` takes all, and `search` looks for new ones.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True)
+settings.register_profile("whole", settings.get_profile("search"), derandomize=True)
+settings.register_profile("repeatable", settings.get_profile("whole"), max_examples=25)
 settings.load_profile("repeatable")
 
 # Test processes run side by side and use the same names: topics stay within each, unless a test
@@ -26,7 +32,36 @@ settings.load_profile("repeatable")
 os.environ["STRAPDOWN_BACKEND"] = "local"
 os.environ["HORUS_NAMESPACE"] = f"strapdown_test_{os.getpid()}"
 
+# A shell that runs the tests in the background has them and their children ignore an interrupt,
+# and some tests interrupt themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+WARM_UP = """
+import sys
+from strapdown.warming import parts, warm_up
+warm_up(list(parts())[int(sys.argv[1]) :: 2])
+"""
+
+
+def pytest_sessionstart(session):
+    """Fill the cache of machine code once, before workers start that would each compile it."""
+    config = session.config
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        return
+    sources = sorted(Path(strapdown.__file__).parent.rglob("*.py"))
+    state = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in sources]
+    cache = getattr(config, "cache", None)  # none with -p no:cacheprovider
+    if config.option.collectonly or (cache and cache.get("strapdown/warm", None) == state):
+        return
+    command = [sys.executable, "-c", WARM_UP]
+    halves = [subprocess.Popen([*command, str(half)]) for half in range(2)]
+    codes = [half.wait() for half in halves]
+    if cache and not any(codes):
+        cache.set("strapdown/warm", state)
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +77,15 @@ def data_dir() -> Path:
 def no_horus_topic_is_left():
     yield
     shutil.rmtree(f"/dev/shm/horus_{os.environ['HORUS_NAMESPACE']}", ignore_errors=True)  # noqa: S108
+
+
+@pytest.fixture(params=[17, pytest.param(1, marks=pytest.mark.slow)], ids=["thinned", "whole"])
+def stride(request) -> int:
+    """Step of a sweep over all bits, cuts or mutants: whole among the slow tests.
+
+    It is prime, so that the thinned sweep comes to every bit of a byte and every column of a table.
+    """
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import sys
-import types
-
 import numpy as np
 
 from strapdown import _compile
 from strapdown._compile import compiled
-from strapdown.geometry._kernels import quaternion_multiply, quaternion_rotate
+from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 
 
 def test_the_compiled_kernel_gives_the_bits_of_the_plain_one():
@@ -23,21 +20,34 @@ def test_a_kernel_is_compiled_once():
     assert compiled(quaternion_multiply) is compiled(quaternion_multiply)
 
 
-def test_code_that_was_compiled_from_other_sources_is_not_used_again(tmp_path, monkeypatch):
-    inner, outer = tmp_path / "strapdown_inner_kernels.py", tmp_path / "strapdown_outer_kernels.py"
-    inner.write_text("def one():\n    return 1\n")
-    outer.write_text("")
-    for path in (inner, outer):
-        module = types.ModuleType(f"strapdown.{path.stem}")
-        module.__file__ = str(path)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    outer.write_text("from strapdown.strapdown_inner_kernels import one\n")
+def made(source, **known):
+    """Return the function f of a source, as a kernel."""
+    scope = known | {"__name__": "strapdown.made"}
+    exec(source, scope)  # noqa: S102 (sources of this test)
+    return _compile.kernel(scope["f"])
 
-    def digest():
-        _compile._digest.cache_clear()
-        return _compile._digest("strapdown.strapdown_outer_kernels")
 
-    before = digest()
-    assert digest() == before
-    inner.write_text("def one():\n    return 2\n")
-    assert digest() != before
+def test_code_that_was_compiled_from_another_source_is_not_used_again():
+    one, two = made("def f():\n    return 1"), made("def f():\n    return 2")
+    caller = "def f():\n    return g() + LIMIT"
+    first = _compile._digest(made(caller, g=one, LIMIT=1.0))
+    assert _compile._digest(made(caller, g=one, LIMIT=1.0)) == first
+    assert _compile._digest(made(caller, g=two, LIMIT=1.0)) != first, "what it calls"
+    assert _compile._digest(made(caller, g=one, LIMIT=2.0)) != first, "a constant"
+    assert _compile._digest(made(caller + " + 0.0", g=one, LIMIT=1.0)) != first, "itself"
+
+
+def test_what_a_loop_leaves_open_is_bound_in_both_executions():
+    loop = made("def f(n):\n    for _ in range(2):\n        n = step(n)\n    return n")
+    twice, thrice = made("def f(n):\n    return 2 * n"), made("def f(n):\n    return 3 * n")
+    assert _compile.bind(loop, step=twice)(5) == 20
+    assert _compile.bind(loop, step=thrice)(5) == 45
+
+
+def test_short_work_is_done_in_plain_python_and_long_by_machine_code():
+    short = _compile.quickest(quaternion_rotate, 10)
+    assert short(0.0, 0.0, 1.0, 0.0, 1.0, 2.0, 3.0) == (-1.0, -2.0, 3.0)
+    assert quaternion_rotate not in _compile._entered
+    twin = _compile.quickest(quaternion_multiply, 10**6)
+    assert twin is compiled(quaternion_multiply)
+    assert _compile.quickest(quaternion_multiply, 10) is twin, "it is there already"

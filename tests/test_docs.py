@@ -6,13 +6,19 @@ import doctest
 import importlib.util
 import os
 import re
+import runpy
+import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import chdir, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from strapdown.cli._app import app
 from strapdown.motion import MOTIONS
 from strapdown.sensors import profile_names
 
@@ -25,6 +31,8 @@ PEERS = {
     "ros1.md": ("rosmaster", "apt-get install python3-rosmaster python3-rospy"),
 }
 """Programs that the commands of a page need, and how to install them."""
+OF_MANY_PROCESSES = {"pipelines.md", "recording.md", "transports.md"}
+"""Pages whose commands take long, because they start one process after another."""
 RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
 """A block that names one of these needs a file that is not shipped with the package."""
 
@@ -96,7 +104,15 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(body, page.name, "exec"), scope)  # noqa: S102 (our own page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, id=page.name, marks=[pytest.mark.slow] * (page.name in OF_MANY_PROCESSES)
+        )
+        for page in PAGES
+    ],
+)
 def test_console_blocks_run_and_print_what_they_say(page, tmp_path, need_peer):
     if page.name in PEERS:
         program, how = PEERS[page.name]
@@ -111,27 +127,53 @@ def test_console_blocks_on_recordings_print_what_they_say(page_with_recordings, 
 
 
 def check_console(bodies: list[str], folder: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for body in bodies:
         commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        words = [shlex.split(command, comments=True) for command in commands]
+        shell = [k for k, command in enumerate(words) if needs_a_shell(command)]
+        first, last = (shell[0], shell[-1] + 1) if shell else (len(words), len(words))
+        with chdir(folder):
+            output = "".join(map(in_this_process, words[:first]))
+            output += in_a_shell("\n".join(commands[first:last]))
+            output += "".join(map(in_this_process, words[last:]))
         said = [line for line in body.splitlines() if not line.startswith("$ ") and line != "..."]
-        printed = iter([line.rstrip() for line in done.stdout.splitlines()])
-        assert [line for line in said if line not in printed] == [], done.stdout
+        printed = iter([line.rstrip() for line in output.splitlines()])
+        assert [line for line in said if line not in printed] == [], output
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_of_a_page_is_used_by_its_commands(page):
-    commands = "".join(blocks(page, "console"))
-    assert [name for name in files(page) if name not in commands] == []
+def needs_a_shell(words: list[str]) -> bool:
+    return words[0] not in {"strapdown", "python"} or bool(set("|&;<>$") & set("".join(words)))
+
+
+def in_a_shell(script: str) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_this_process(words: list[str]) -> str:
+    program, *arguments = words
+    if program == "python":
+        with redirect_stdout(StringIO()) as output:
+            runpy.run_path(*arguments, run_name="__main__")
+        return output.getvalue()
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_every_file_of_a_page_is_used_by_its_commands(subtests):
+    for page in PAGES:
+        with subtests.test(page=page.name):
+            commands = "".join(blocks(page, "console"))
+            assert [name for name in files(page) if name not in commands] == []
 
 
 def test_the_readme_gives_the_two_commands_that_set_everything_up():
@@ -164,11 +206,12 @@ def test_the_gallery_is_the_page_that_its_script_writes(make_gallery):
     assert (ROOT / "docs" / "gallery.md").read_text() == make_gallery.page()
 
 
-@pytest.mark.parametrize("name", [*MOTIONS, *profile_names()])
-def test_the_gallery_shows_every_motion_and_every_profile(name):
-    page = (ROOT / "docs" / "gallery.md").read_text()
-    assert f"### {name}\n" in page
-    assert f"](gallery/{name}.png)" in page
+def test_the_gallery_shows_every_motion_and_every_profile(subtests):
+    for name in [*MOTIONS, *profile_names()]:
+        with subtests.test(name=name):
+            page = (ROOT / "docs" / "gallery.md").read_text()
+            assert f"### {name}\n" in page
+            assert f"](gallery/{name}.png)" in page
 
 
 def test_the_pictures_of_the_gallery_are_small_and_all_of_them_shown():

@@ -14,9 +14,9 @@ axis. ``docs/conventions.md`` has the rest, with numbers.
 The names below load on first use, so that importing the package costs nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from strapdown._lazy import lazy_names
 from strapdown._version import __version__
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
     from strapdown.simulation import simulate
     from strapdown.transport import Topic
+    from strapdown.warming import warm_up
 
 _HOME = {
     "BodyFrame": "geometry",
@@ -78,6 +79,7 @@ _HOME = {
     "evaluate_orientation": "evaluation",
     "open": "formats",
     "simulate": "simulation",
+    "warm_up": "warming",
     "write": "formats",
 }
 
@@ -112,17 +114,8 @@ __all__ = [
     "evaluate_orientation",
     "open",
     "simulate",
+    "warm_up",
     "write",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'strapdown' has no attribute {name!r}")
-    value = getattr(import_module(f"strapdown.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

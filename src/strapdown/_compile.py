@@ -1,119 +1,323 @@
-"""Compile kernels with Numba: one source, two speeds.
+"""Run kernels: one source, as ordinary Python or as machine code.
 
-A kernel is a small pure function over plain floats in a module named ``_kernels``. As it
-stands it runs as ordinary Python; :func:`compiled` gives the same source compiled, and
-nothing is compiled, and Numba is not imported, before the first call. In a module that says
-``INLINE = True`` the compiled kernels are merged into their callers, so that the state of a
-recursion, a tuple of many floats, is not copied at every step. In one that says
-``BORROWS = True`` the kernels make no arrays, and those that they are given are not counted:
-two atomic operations less for every array in every call.
+A kernel is a small pure function over plain floats and records, marked :func:`kernel`. As it
+stands it runs as ordinary Python. :func:`compiled` gives the same source as machine code (Numba),
+and so does :class:`MachineCode` for a loop over records, which knows whether that code is there
+already: a caller goes on in plain Python as long as it is not worth the wait.
 """
 
 from __future__ import annotations
 
-import re
-import sys
+import logging
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dis import get_instructions
 from functools import cache
 from hashlib import blake2s
-from pathlib import Path
-from types import FunctionType
+from threading import RLock
+from time import perf_counter
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from warnings import catch_warnings, simplefilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from strapdown._records import Record, RecordArray
 
     Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-__all__ = ["compiled"]
+__all__ = [
+    "MachineCode",
+    "announce_compiling",
+    "array_making_kernel",
+    "bind",
+    "compiled",
+    "compiling_first",
+    "inlined_kernel",
+    "kernel",
+    "quickest",
+    "worth_compiling",
+    "worth_loading",
+]
 
-_IMPORTED: Final = re.compile(rb"^from (strapdown\.[\w.]+) import", re.MULTILINE)
+_log: Final = logging.getLogger("strapdown")
+_compiler: Final = RLock()  # Numba compiles one function at a time
+_listeners: Final[list[Callable[[str], object]]] = []
+_entered: Final[set[FunctionType]] = set()
+_eager: Final = ContextVar("eager", default=False)
+
+PLAIN_ROWS: Final = 5_000  # a recording this short is done before machine code is loaded
+COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
 
 
-def compiled(kernel: Kernel, **parts: Callable[..., Any]) -> Kernel:
-    """Return ``kernel`` compiled, together with every kernel that it calls.
+def kernel(function: Kernel) -> Kernel:
+    """Mark a function as a kernel: what it calls by name is a kernel or known to the compiler.
 
-    The machine code is cached on disk, so one process pays for it once per installation; what
-    was compiled from other sources, of this kernel or of one that it calls, is not used again.
-    Arithmetic stays IEEE double in the written order (no fast-math), and the call releases
-    the interpreter lock.
+    A kernel makes no arrays and keeps none, unless it is marked :func:`array_making_kernel`.
+    """
+    function.makes_arrays = False  # type: ignore[attr-defined]
+    return function
+
+
+def array_making_kernel(function: Kernel) -> Kernel:
+    """Mark a kernel that makes arrays, or writes to slices: the compiler counts who holds them."""
+    function.makes_arrays = True  # type: ignore[attr-defined]
+    return function
+
+
+def inlined_kernel(function: Kernel) -> Kernel:
+    """Mark a kernel that is merged into its callers, because it hands on many numbers by value."""
+    function.inlines = True  # type: ignore[attr-defined]
+    return kernel(function)
+
+
+def is_kernel(value: object) -> bool:
+    """Whether a value is a function marked as a kernel."""
+    return isinstance(value, FunctionType) and hasattr(value, "makes_arrays")
+
+
+def bind(loop: Kernel, **parts: Callable[..., Any]) -> Kernel:
+    """Return a kernel in which names that its module leaves open stand for other kernels.
+
+    So one loop serves the steps of many filters, in both executions.
+    """
+    source = cast("FunctionType", loop)
+    name = "_".join(
+        [source.__name__, *(f"{part.__module__}.{part.__name__}" for part in parts.values())]
+    )
+    bound = FunctionType(source.__code__, source.__globals__ | parts, name)
+    bound.__module__ = source.__module__
+    return kernel(cast("Kernel", bound))
+
+
+def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
+    """Return a kernel as machine code, together with every kernel that it calls.
+
+    The machine code is cached on disk, so one process pays for it once per installation; what was
+    compiled from another source, of this kernel or of one that it calls, is not used again.
+    Arithmetic stays IEEE double in the written order (no fast-math), and the call releases the
+    interpreter lock.
 
     Parameters
     ----------
-    kernel : function
-        Defined at the top of a module named ``_kernels``.
-    **parts : function
-        Kernels that stand for names which ``kernel`` calls and its module leaves open: so one
-        loop serves many steps.
-
-    Returns
-    -------
-    function
-        The compiled twin.
+    function : kernel
+    **parts : kernel
+        As in :func:`bind`.
     """
-    given = tuple((name, part.__module__, part.__name__) for name, part in parts.items())
-    return cast("Kernel", _entry(kernel.__module__, kernel.__name__, given))
+    if parts:
+        function = _bound(function, tuple(parts.items()))
+    return cast("Kernel", _entry(cast("FunctionType", function)))
 
 
 @cache
-def _entry(module_name: str, name: str, given: tuple[tuple[str, str, str], ...]) -> FunctionType:
+def _bound(function: Kernel, parts: tuple[tuple[str, Callable[..., Any]], ...]) -> Kernel:
+    return bind(function, **dict(parts))
+
+
+class MachineCode:
+    """A kernel over arrays of records as machine code, which may be there or not.
+
+    Parameters
+    ----------
+    function : kernel
+        Takes one array of records an argument.
+    records : type of Record
+        What each argument holds.
+    name : str
+        What it is for, as a person reads it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *records: type[Record], name: str = ""
+    ) -> None:
+        self.name = name or function.__name__
+        self._function = cast("FunctionType", function)
+        self._records = records
+        self._loaded: Callable[..., Any] | None = None
+
+    @property
+    def loaded(self) -> Callable[..., Any] | None:
+        """The machine code, where this process has it."""
+        return self._loaded
+
+    def load(self) -> Callable[..., Any] | None:
+        """Return the machine code if it has been compiled before, by any process."""
+        with _compiler:
+            if self._loaded is None:
+                dispatcher, signature = self._entry()
+                found = dispatcher._cache.load_overload(signature, dispatcher.targetctx)  # noqa: SLF001
+                if found is not None:
+                    dispatcher.add_overload(found)
+                    self._loaded = found.entry_point
+            return self._loaded
+
+    def compile(self) -> Callable[..., Any]:
+        """Return the machine code; compile it if it is not there."""
+        ready = self.load()
+        if ready is None:
+            with _compiler, _announced(self.name):
+                dispatcher, signature = self._entry()
+                with catch_warnings():  # a record may stand for its base: experimental, and tested
+                    simplefilter("ignore")
+                    ready = self._loaded = dispatcher.compile(signature)
+        return cast("Callable[..., Any]", ready)
+
+    def plain(self, *arrays: RecordArray) -> None:
+        """Run the kernel as plain Python; the arrays change as they do by machine code."""
+        pairs = list(zip(self._records, arrays, strict=True))
+        lists = [record.unpack(array) for record, array in pairs]
+        self._function(*lists)
+        for (record, array), changed in zip(pairs, lists, strict=True):
+            array[:] = record.pack(changed)
+
+    def code_for(self, rows: int, *, compiled: bool | None = None) -> Callable[..., Any] | None:
+        """Return the machine code for so many rows; None where plain Python is done sooner.
+
+        ``compiled`` asks for one of them: True for machine code, False for plain Python.
+        """
+        if compiled is False:
+            return None
+        if compiled or worth_compiling(rows):
+            return self.compile()
+        return self.load() if worth_loading(rows) else self.loaded
+
+    def _entry(self) -> tuple[Any, tuple[Any, ...]]:
+        from numba import from_dtype, types  # noqa: PLC0415 (a slow import)
+
+        rows = (types.Array(from_dtype(record.dtype()), 1, "C") for record in self._records)
+        return _entry(self._function), tuple(rows)
+
+
+def worth_loading(rows: int) -> bool:
+    """Whether machine code that is in the cache saves time with so many rows."""
+    return rows > PLAIN_ROWS or _eager.get()
+
+
+def worth_compiling(rows: int) -> bool:
+    """Whether machine code saves time with so many rows even if it has to be made."""
+    return rows > COLD_ROWS or _eager.get()
+
+
+@contextmanager
+def compiling_first() -> Iterator[None]:
+    """Let everything inside the block run by machine code, however short it is."""
+    before = _eager.set(True)
+    try:
+        yield
+    finally:
+        _eager.reset(before)
+
+
+@contextmanager
+def announce_compiling(announce: Callable[[str], object]) -> Iterator[None]:
+    """Call ``announce(name)`` before every compilation inside the block."""
+    _listeners.append(announce)
+    try:
+        yield
+    finally:
+        _listeners.remove(announce)
+
+
+@contextmanager
+def _announced(name: str) -> Iterator[None]:
+    begun = perf_counter()
+    for announce in _listeners:
+        announce(name)
+    yield
+    _log.info("compiled %s in %.1f s", name, perf_counter() - begun)
+
+
+@cache
+def _entry(function: FunctionType) -> Any:
     """Return a kernel as Python calls it."""
-    kernel = vars(sys.modules[module_name])[name]
-    scope = _compiled_scope(module_name)
-    if given:
-        parts = {part: _compiled_scope(home)[twin] for part, home, twin in given}
-        scope = scope | parts
-        # The cache tells functions apart by name, and this one has a body for each binding.
-        name = "_".join([name, *(f"{home}.{twin}_{_digest(home)}" for _, home, twin in given)])
-    return _jit(kernel, scope, name, no_cpython_wrapper=False)
+    return _jit(function, function.__name__, no_cpython_wrapper=False)
 
 
 @cache
-def _digest(module_name: str) -> str:
-    """Return what changes with the source of a module, or of one that it imports from.
+def _within(function: FunctionType) -> Any:
+    """Return a kernel as other kernels call it.
 
-    The cache of the compiler looks at the file of a function alone, not at what is called.
+    It needs no wrapper that takes Python's objects apart, which for a tuple of many floats takes
+    longer to compile than the kernel does.
     """
-    sources: dict[str, bytes] = {}
-    left = [module_name]
-    while left:  # modules of a package may import each other
-        name = left.pop()
-        if name not in sources:
-            sources[name] = Path(str(sys.modules[name].__file__)).read_bytes()
-            left += (found.decode() for found in _IMPORTED.findall(sources[name]))
-    return blake2s(b"".join(sources[name] for name in sorted(sources)), digest_size=4).hexdigest()
+    return _jit(function, f"{function.__name__}_within", no_cpython_wrapper=True)
 
 
-@cache
-def _compiled_scope(module_name: str) -> dict[str, Any]:
-    """Return the globals of a kernel module with its functions as other kernels call them.
-
-    These need no wrapper that takes Python's objects apart, which for a tuple of many floats
-    takes longer to compile than the kernel does.
-    """
-    scope = dict(vars(sys.modules[module_name]))
-    for name, value in list(scope.items()):
-        if not isinstance(value, FunctionType):
-            continue
-        if value.__module__ == module_name:
-            scope[name] = _jit(value, scope, f"{name}_within", no_cpython_wrapper=True)
-        elif value.__module__.endswith("._kernels"):
-            scope[name] = _compiled_scope(value.__module__)[value.__name__]
-    return scope
-
-
-def _jit(
-    kernel: FunctionType, scope: dict[str, Any], name: str, *, no_cpython_wrapper: bool
-) -> FunctionType:
+def _jit(function: FunctionType, name: str, *, no_cpython_wrapper: bool) -> Any:
     """Return a kernel to be compiled, under a name for its file in the cache."""
     from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
 
-    twin = FunctionType(kernel.__code__, scope, name, kernel.__defaults__)
-    twin.__qualname__ = f"{name}_{_digest(kernel.__module__)}"
-    twin.__module__ = kernel.__module__
+    scope = dict(function.__globals__)
+    for used in _kernels_used(function):
+        scope[used] = _within(scope[used])
+    twin = FunctionType(function.__code__, scope, name, function.__defaults__)
+    twin.__qualname__ = f"{name}_{_digest(function)}"
+    twin.__module__ = function.__module__
     options: dict[str, Any] = {
-        "forceinline": scope.get("INLINE", False),
         "no_cpython_wrapper": no_cpython_wrapper,
         "no_cfunc_wrapper": True,
-        "_nrt": not scope.get("BORROWS", False),
+        "forceinline": hasattr(function, "inlines"),
+        "_nrt": function.makes_arrays,  # type: ignore[attr-defined]
+        "nogil": True,
+        "fastmath": False,
     }
-    return cast("FunctionType", njit(cache=True, nogil=True, fastmath=False, **options)(twin))
+    try:
+        return njit(cache=not no_cpython_wrapper, **options)(twin)
+    except RuntimeError:  # nowhere to write: compile for this process alone
+        return njit(**options)(twin)
+
+
+def _kernels_used(function: FunctionType) -> list[str]:
+    """Return the names of the kernels that a kernel calls."""
+    scope = function.__globals__
+    return [name for name in _names(function.__code__) if is_kernel(scope.get(name))]
+
+
+@cache
+def _names(code: CodeType) -> list[str]:
+    """Return the names of the globals that code uses."""
+    own = [step.argval for step in get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _names(part)]
+    return list(dict.fromkeys([*own, *inner]))
+
+
+@cache
+def _digest(function: FunctionType) -> str:
+    """Return what changes with the code of a kernel, of one that it calls, or with a constant.
+
+    The cache of the compiler looks at the file of a function alone, not at what is called.
+    """
+    scope = function.__globals__
+    parts = [function.__module__, *_code_parts(function.__code__)]  # machine code imports modules
+    for name in _names(function.__code__):
+        value = scope.get(name)
+        if is_kernel(value):
+            parts.append(_digest(cast("FunctionType", value)))
+        elif isinstance(value, int | float | str | tuple):
+            parts.append(f"{name}={value!r}")
+        elif isinstance(value, type):
+            parts.append(f"{name}={vars(value).get('_fields')}")
+    return blake2s("\n".join(parts).encode(), digest_size=6).hexdigest()
+
+
+def _code_parts(code: CodeType) -> Iterator[str]:
+    yield repr((code.co_code, code.co_names, code.co_varnames))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant)
+        else:
+            yield repr(constant)
+
+
+def quickest(function: Kernel, rows: int) -> Kernel:
+    """Return a kernel over arrays in the execution that is done soonest with so many rows.
+
+    A short recording runs in plain Python, unless this process has the machine code already.
+    """
+    if worth_compiling(rows) or function in _entered:
+        _entered.add(cast("FunctionType", function))
+        return compiled(function)
+    from numpy import errstate  # noqa: PLC0415 (this module serves code that needs no arrays)
+
+    return errstate(all="ignore")(function)

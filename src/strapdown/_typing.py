@@ -12,3 +12,6 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 ByteArray: TypeAlias = NDArray[np.uint8]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+
+Three: TypeAlias = tuple[float, float, float]
+Four: TypeAlias = tuple[float, float, float, float]

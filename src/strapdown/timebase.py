@@ -17,7 +17,7 @@ from strapdown._columns import Columns, as_stamps, present
 from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
-from strapdown.intake._kernels import GAP_FLOOR_S, GAP_INTERVALS
+from strapdown.samples.clock import GAP_FLOOR_S, GAP_INTERVALS
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:

@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import strapdown
+from strapdown.cli import demo
 from strapdown.cli._app import GROUPS, VERBS, app
 
 COMMAND = str(Path(sys.executable).with_name("strapdown"))
 runner = CliRunner()
+BRIEF_S = 10.0
 
 
 def run(*arguments):
@@ -36,6 +38,16 @@ def demo_dir(tmp_path_factory):
     done = run("demo", "--output", folder, "--json")
     assert done.exit_code == 0, done.output
     (folder / "report.json").write_text(done.stdout)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def brief_dir(tmp_path_factory):
+    """What a shorter demo leaves, for all that can be told from it."""
+    folder = tmp_path_factory.mktemp("brief")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "DURATION_S", BRIEF_S)
+        assert run("demo", "--output", folder).exit_code == 0
     return folder
 
 
@@ -61,48 +73,52 @@ def test_the_demo_records_what_the_topic_carried(demo_dir):
     assert recording.increments["fmu/out/vehicle_imu"].body == "FRD"
 
 
-def test_the_demo_gives_the_same_samples_for_the_same_seed(demo_dir, tmp_path):
-    first = strapdown.open(demo_dir / "demo.mcap").imu["imu/data"]
+def test_the_demo_gives_the_same_samples_for_the_same_seed(brief_dir, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "DURATION_S", BRIEF_S)
+    first = strapdown.open(brief_dir / "demo.mcap").imu["imu/data"]
     assert run("demo", "--output", tmp_path, "--seed", "0").exit_code == 0
     assert strapdown.open(tmp_path / "demo.mcap").imu["imu/data"] == first
 
 
-def test_the_demo_does_not_replace_what_is_there(demo_dir):
-    before = (demo_dir / "demo.mcap").read_bytes()
-    done = run("demo", "--output", demo_dir)
+def test_the_demo_does_not_replace_what_is_there(brief_dir, monkeypatch):
+    monkeypatch.setattr(demo, "DURATION_S", BRIEF_S)
+    before = (brief_dir / "demo.mcap").read_bytes()
+    done = run("demo", "--output", brief_dir)
     assert done.exit_code == 1
     assert "--force" in done.stderr
-    assert (demo_dir / "demo.mcap").read_bytes() == before
+    assert (brief_dir / "demo.mcap").read_bytes() == before
 
 
-def test_info_names_topics_rates_and_frames(demo_dir):
-    report, done = run_json("info", demo_dir / "demo.mcap")
+def test_info_names_topics_rates_and_frames(brief_dir):
+    report, done = run_json("info", brief_dir / "demo.mcap")
     assert done.exit_code == report["exit"] == 0
     topics = {topic["topic"]: topic for topic in report["topics"]}
-    assert topics["imu/data"]["count"] == 12_000
+    assert topics["imu/data"]["count"] == 2_000
     assert topics["imu/data"]["rate_hz"] == pytest.approx(200.0, rel=1e-3)
     assert topics["imu/data"]["frames"] == {"body": "FLU", "world": "ENU"}
-    text = run("info", demo_dir / "demo.mcap").stdout
+    text = run("info", brief_dir / "demo.mcap").stdout
     assert "imu/data" in text
     assert "ENU" in text
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tum", ".mcap"])
-def test_fuse_writes_attitude_that_evaluate_reads(demo_dir, tmp_path, ending):
+def test_fuse_writes_attitude_that_evaluate_reads(brief_dir, tmp_path, ending):
     out = tmp_path / f"attitude{ending}"
     fused, done = run_json(
-        "fuse", demo_dir / "demo.mcap", "--filter", "complementary", "--output", out
+        "fuse", brief_dir / "demo.mcap", "--filter", "complementary", "--output", out
     )
     assert done.exit_code == 0
-    judged, _ = run_json("evaluate", out, demo_dir / "demo.mcap", "--reference-topic", "truth/pose")
+    judged, _ = run_json(
+        "evaluate", out, brief_dir / "demo.mcap", "--reference-topic", "truth/pose"
+    )
     for key in ("total_deg", "heading_deg", "inclination_deg"):
         expected = fused["orientation_error"][key]
         assert judged["orientation_error"][key] == pytest.approx(expected, abs=1e-6)
 
 
-def test_fuse_without_the_magnetometer_compares_after_turning_the_heading(demo_dir, tmp_path):
+def test_fuse_without_the_magnetometer_compares_after_turning_the_heading(brief_dir, tmp_path):
     out = tmp_path / "attitude.csv"
-    fused, _ = run_json("fuse", demo_dir / "demo.mcap", "--no-mag", "--output", out)
+    fused, _ = run_json("fuse", brief_dir / "demo.mcap", "--no-mag", "--output", out)
     assert fused["orientation_error"]["align"] == "heading"
     assert fused["orientation_error"]["inclination_deg"] < 2.0
 
@@ -118,39 +134,39 @@ def test_fuse_refuses_an_imu_without_angular_velocity(tmp_path):
     assert "expected angular velocity to fuse, the IMU has none" in done.stderr
 
 
-def test_fuse_says_which_way_the_attitude_is_meant(demo_dir, tmp_path):
-    done = run("fuse", demo_dir / "demo.mcap", "--output", tmp_path / "a.tum")
+def test_fuse_says_which_way_the_attitude_is_meant(brief_dir, tmp_path):
+    done = run("fuse", brief_dir / "demo.mcap", "--output", tmp_path / "a.tum")
     assert "attitude: q_world_from_body, xyzw, ENU from FLU" in done.stdout
 
 
-def test_convert_to_our_csv_and_back_keeps_every_bit(demo_dir, tmp_path):
+def test_convert_to_our_csv_and_back_keeps_every_bit(brief_dir, tmp_path):
     csv, back = tmp_path / "imu.csv", tmp_path / "imu.mcap"
-    assert run("convert", demo_dir / "demo.mcap", csv, "--topic", "imu/data").exit_code == 0
+    assert run("convert", brief_dir / "demo.mcap", csv, "--topic", "imu/data").exit_code == 0
     assert csv.read_text().startswith("# strapdown body=FLU world=ENU\nt_ns,angular_velocity_x")
     assert run("convert", csv, back).exit_code == 0
-    first = strapdown.open(demo_dir / "demo.mcap").imu["imu/data"]
+    first = strapdown.open(brief_dir / "demo.mcap").imu["imu/data"]
     again = strapdown.open(back).imu_series()
     for column in ("t_ns", "angular_velocity", "specific_force", "magnetic_field"):
         assert np.array_equal(getattr(first, column), getattr(again, column))
 
 
-def test_convert_names_what_the_target_cannot_hold(demo_dir, tmp_path):
-    report, done = run_json("convert", demo_dir / "demo.mcap", tmp_path / "all.csv")
+def test_convert_names_what_the_target_cannot_hold(brief_dir, tmp_path):
+    report, done = run_json("convert", brief_dir / "demo.mcap", tmp_path / "all.csv")
     assert done.exit_code == report["exit"] == 3
     assert any("fmu/out/vehicle_imu" in line for line in report["lost"])
-    assert run("convert", demo_dir / "demo.mcap", tmp_path / "b.csv", "--strict").exit_code == 1
+    assert run("convert", brief_dir / "demo.mcap", tmp_path / "b.csv", "--strict").exit_code == 1
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-def test_plot_draws_a_recording(demo_dir, tmp_path, ending):
+def test_plot_draws_a_recording(brief_dir, tmp_path, ending):
     out = tmp_path / f"picture{ending}"
-    assert run("plot", demo_dir / "demo.mcap", "--output", out).exit_code == 0
+    assert run("plot", brief_dir / "demo.mcap", "--output", out).exit_code == 0
     assert out.stat().st_size > 10_000
 
 
-def test_a_damaged_file_gives_what_it_holds_and_exit_code_3(demo_dir, tmp_path):
+def test_a_damaged_file_gives_what_it_holds_and_exit_code_3(brief_dir, tmp_path):
     cut = tmp_path / "cut.mcap"
-    data = (demo_dir / "demo.mcap").read_bytes()
+    data = (brief_dir / "demo.mcap").read_bytes()
     cut.write_bytes(data[: len(data) // 2])
     report, done = run_json("info", cut)
     assert done.exit_code == report["exit"] == 3
@@ -176,18 +192,18 @@ def test_an_unreadable_file_is_one_line_and_json_says_the_same(tmp_path):
     assert report["error"] in done.stderr
 
 
-def test_output_into_a_missing_folder_is_one_line(demo_dir, tmp_path):
-    done = run("convert", demo_dir / "demo.mcap", tmp_path / "none" / "out.mcap")
+def test_output_into_a_missing_folder_is_one_line(brief_dir, tmp_path):
+    done = run("convert", brief_dir / "demo.mcap", tmp_path / "none" / "out.mcap")
     assert done.exit_code == 1
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_existing_output_stays_unless_forced(demo_dir, tmp_path):
+def test_existing_output_stays_unless_forced(brief_dir, tmp_path):
     out = tmp_path / "a.tum"
     out.write_text("mine")
-    assert run("fuse", demo_dir / "demo.mcap", "--output", out).exit_code == 1
+    assert run("fuse", brief_dir / "demo.mcap", "--output", out).exit_code == 1
     assert out.read_text() == "mine"
-    assert run("fuse", demo_dir / "demo.mcap", "--output", out, "--force").exit_code == 0
+    assert run("fuse", brief_dir / "demo.mcap", "--output", out, "--force").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -198,8 +214,8 @@ def test_existing_output_stays_unless_forced(demo_dir, tmp_path):
         (["plot", "{demo}", "--topic", "truth", "--output", "x.png"], "truth/pose"),
     ],
 )
-def test_a_wrong_name_gives_the_nearest(demo_dir, arguments, nearest):
-    done = run(*[text.format(demo=demo_dir / "demo.mcap") for text in arguments])
+def test_a_wrong_name_gives_the_nearest(brief_dir, arguments, nearest):
+    done = run(*[text.format(demo=brief_dir / "demo.mcap") for text in arguments])
     assert done.exit_code == 1
     assert nearest in done.stderr
 
@@ -208,8 +224,8 @@ def test_debug_adds_the_traceback(tmp_path):
     assert "Traceback" in run("info", tmp_path / "no.mcap", "--debug").stderr
 
 
-def test_quiet_prints_nothing_and_keeps_the_exit_code(demo_dir):
-    done = run("info", demo_dir / "demo.mcap", "--quiet")
+def test_quiet_prints_nothing_and_keeps_the_exit_code(brief_dir):
+    done = run("info", brief_dir / "demo.mcap", "--quiet")
     assert (done.exit_code, done.stdout) == (0, "")
 
 
@@ -253,32 +269,32 @@ def test_control_characters_of_a_hostile_file_do_not_reach_the_terminal(tmp_path
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_truth_beside_an_imu_does_not_become_what_the_sensor_said(demo_dir, tmp_path):
-    assert run("convert", demo_dir / "demo.mcap", tmp_path / "a.csv").exit_code == 3
+def test_truth_beside_an_imu_does_not_become_what_the_sensor_said(brief_dir, tmp_path):
+    assert run("convert", brief_dir / "demo.mcap", tmp_path / "a.csv").exit_code == 3
     recording = strapdown.open(tmp_path / "a.csv")
     assert recording.imu_series().q_world_from_body is None
-    assert len(recording.trajectories["trajectory"]) == 12_000
+    assert len(recording.trajectories["trajectory"]) == 2_000
 
 
-def test_the_orientation_that_a_sensor_reports_is_a_track_and_stays_its_own(demo_dir, tmp_path):
-    recording = strapdown.open(demo_dir / "demo.mcap")
+def test_the_orientation_that_a_sensor_reports_is_a_track_and_stays_its_own(brief_dir, tmp_path):
+    recording = strapdown.open(brief_dir / "demo.mcap")
     truth = recording.trajectories["truth/pose"]
     series = recording.imu["imu/data"].replace(q_world_from_body=truth.q_world_from_body)
     strapdown.write(tmp_path / "own.csv", series)
     assert strapdown.open(tmp_path / "own.csv").imu_series().q_world_from_body is not None
-    judged, _ = run_json("evaluate", tmp_path / "own.csv", demo_dir / "demo.mcap")
+    judged, _ = run_json("evaluate", tmp_path / "own.csv", brief_dir / "demo.mcap")
     assert judged["orientation_error"]["total_deg"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_convert_never_replaces_its_own_input(demo_dir):
-    before = (demo_dir / "demo.mcap").read_bytes()
-    same = demo_dir / "demo.mcap"
+def test_convert_never_replaces_its_own_input(brief_dir):
+    before = (brief_dir / "demo.mcap").read_bytes()
+    same = brief_dir / "demo.mcap"
     assert run("convert", same, same, "--force", "--topic", "attitude").exit_code == 2
     assert same.read_bytes() == before
 
 
-def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(demo_dir, tmp_path):
-    recording = strapdown.open(demo_dir / "demo.mcap")
+def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(brief_dir, tmp_path):
+    recording = strapdown.open(brief_dir / "demo.mcap")
     truth = recording.trajectories["truth/pose"]
     late = strapdown.Recording(
         imu={"imu/data": recording.imu["imu/data"]},
@@ -290,17 +306,17 @@ def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(demo_dir
     assert "not compared with truth: expected rows that can be compared" in done.stdout
 
 
-def test_the_table_of_info_is_not_cut_in_a_narrow_terminal(demo_dir, monkeypatch):
+def test_the_table_of_info_is_not_cut_in_a_narrow_terminal(brief_dir, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    text = run("info", demo_dir / "demo.mcap").stdout
+    text = run("info", brief_dir / "demo.mcap").stdout
     assert "200.0 Hz (200.0..200.0)" in text
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
 
 
-def test_standard_output_that_cannot_be_written_is_one_line(demo_dir):
+def test_standard_output_that_cannot_be_written_is_one_line(brief_dir):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [COMMAND, "info", demo_dir / "demo.mcap"],
+            [COMMAND, "info", brief_dir / "demo.mcap"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -311,8 +327,10 @@ def test_standard_output_that_cannot_be_written_is_one_line(demo_dir):
     assert "Traceback" not in done.stderr
 
 
-def test_a_hostile_file_name_is_drawn_and_listed_without_its_control_characters(demo_dir, tmp_path):
+def test_a_hostile_file_name_is_drawn_and_listed_without_its_control_characters(
+    brief_dir, tmp_path
+):
     path = tmp_path / "esc\x1b[31m\nred.mcap"
-    path.write_bytes((demo_dir / "demo.mcap").read_bytes())
+    path.write_bytes((brief_dir / "demo.mcap").read_bytes())
     assert "\x1b" not in run("info", path).stdout
     assert run("plot", path, "--output", tmp_path / "a.png").exit_code == 0

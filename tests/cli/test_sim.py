@@ -72,7 +72,7 @@ def failed(done, words):
 
 
 def test_a_run_leaves_samples_truth_and_a_picture(monkeypatch):
-    monkeypatch.setattr(verb, "rest_deviation", partial(rest_deviation, samples=2**12))
+    monkeypatch.setattr(verb.simulation, "rest_deviation", partial(rest_deviation, samples=2**12))
     done = run(
         "--motion", "circle", "--sensor", "MPU-6050", "--rate", 100, "--duration", 3,
         "--seed", 1, "--output", "run.mcap",
@@ -98,7 +98,7 @@ def test_a_run_leaves_samples_truth_and_a_picture(monkeypatch):
 
 @pytest.mark.parametrize("sampling", ["average", "preintegrated", "velocity_difference"])
 def test_a_picture_is_drawn_of_every_kind_of_sample(monkeypatch, sampling):
-    monkeypatch.setattr(verb, "rest_deviation", partial(rest_deviation, samples=2**10))
+    monkeypatch.setattr(verb.simulation, "rest_deviation", partial(rest_deviation, samples=2**10))
     monkeypatch.setattr(verb, "DRAWN_SAMPLES", 100)
     done = run(
         "--motion", "wander", "--duration", 2, "--sampling", sampling,
@@ -353,7 +353,9 @@ def test_a_trajectory_asks_how_to_treat_its_poses(walk):
 
 
 def test_places_are_checked_before_a_motion_is_prepared(monkeypatch):
-    monkeypatch.setattr(verb, "find_motion", lambda *_, **__: pytest.fail("it was prepared"))
+    monkeypatch.setattr(
+        verb.simulation, "find_motion", lambda *_, **__: pytest.fail("it was prepared")
+    )
     for output in ("run.txt", "run.tum", "run"):
         done = run("--motion", "circle", "--output", output)
         assert failed(done, "expected an ending of .mcap, .bag, .ulg, .csv, .npz, .parquet, got")

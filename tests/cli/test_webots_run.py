@@ -331,7 +331,10 @@ def test_a_world_that_breaks_is_one_line_and_the_recording_is_whole(monkeypatch)
     assert len(strapdown.open("run.mcap").imu["imu/data"]) == 5
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_a_signal_keeps_the_recording_and_lets_the_controller_finish(tmp_path, start, number, code):
     write(
         "c.py", STEPS.replace("    pass", "    open('going', 'w').write('x')") + "print('saved')\n"
@@ -364,7 +367,13 @@ def test_a_second_interrupt_ends_everything_at_once(tmp_path, start, is_gone):
     assert is_gone(pid)
 
 
-@pytest.mark.parametrize("body", ["while robot.step(32) != -1: pass", "while True: pass"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("while robot.step(32) != -1: pass", marks=pytest.mark.slow),
+        "while True: pass",
+    ],
+)
 def test_nobody_outlives_a_runner_that_is_killed(tmp_path, start, is_gone, body):
     write(
         "c.py",
@@ -393,7 +402,10 @@ def test_help_names_the_samples_and_shows_examples():
     assert done.stdout.count("strapdown webots run") >= 3
 
 
-@pytest.mark.parametrize(("stream", "bar"), [("stdout", False), ("stderr", True)])
+@pytest.mark.parametrize(
+    ("stream", "bar"),
+    [pytest.param("stdout", False, marks=pytest.mark.slow), ("stderr", True)],
+)
 def test_no_bar_is_drawn_where_controllers_write(stream, bar):
     write("c.py", STEPS.replace("    pass", "    print(robot.getTime(), flush=True)"))
     ours, theirs = os.openpty()

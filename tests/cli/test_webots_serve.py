@@ -67,7 +67,9 @@ def test_a_port_is_a_number(world, tcp):
         serve(world=str(world), tcp=tcp)
 
 
-@pytest.mark.parametrize("ending", ["duration", signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "ending", ["duration", signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):
     recording = tmp_path / "run.mcap"
     command = [sys.executable, "-c", "from strapdown.cli import main; main()", "webots", "serve"]

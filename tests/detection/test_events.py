@@ -116,6 +116,29 @@ def test_a_series_gives_the_same_as_a_stream(name, stream):
     assert batch.report == live.report
 
 
+@names
+def test_a_stream_of_vectors_gives_the_same_as_one_of_samples(name):
+    series = lively(6.0)
+    samples, vectors = DETECTORS[name](), DETECTORS[name]()
+    for t_ns, w, f in zip(
+        series.t_ns.tolist(), series.angular_velocity, series.specific_force, strict=True
+    ):
+        assert samples.update(ImuSample(t_ns, w, f)) == vectors.update(t_ns, w, f)
+    assert samples.state == vectors.state
+    with pytest.raises(ShapeError, match="three numbers"):
+        vectors.update(0, (1.0, 2.0), None)
+
+
+@names
+def test_machine_code_and_plain_python_agree(name):
+    series = lively(8.0)
+    plain, machine = DETECTORS[name](compiled=False), DETECTORS[name](compiled=True)
+    assert plain.run(series) == machine.run(series)
+    assert plain.state == machine.state
+    assert plain.finish() == machine.finish()
+    assert plain.state == machine.state
+
+
 @pytest.mark.parametrize("kind", [FreeFallDetector, FallDetector, ImpactDetector, ClippingDetector])
 def test_a_lively_recording_has_events_of_every_kind_and_plain_python_finds_the_same(kind, stream):
     series = lively()

@@ -26,7 +26,7 @@ def in_a_row(recordings):
 
 def share_with_a_fall(kind, seeds, params=None):
     series, starts = in_a_row([kind(seed) for seed in range(seeds)])
-    detector = FallDetector(params)
+    detector = FallDetector(params, compiled=True)
     events = detector.run(series).filter("fall")
     assert detector.report.restarts == seeds - 1
     hit = np.zeros(seeds, bool)

@@ -38,7 +38,7 @@ def test_every_drop_of_10_cm_and_more_is_found_and_measured(rate_hz, spin_rad_s,
     for height_m in (0.1, 0.2, 0.5, 1.0, 2.0):
         for seed in range(10):
             series, falls_s = drop(height_m, rate_hz, seed=seed, spin_rad_s=spin_rad_s)
-            (event,) = FreeFallDetector(params).run(series)
+            (event,) = FreeFallDetector(params, compiled=True).run(series)
             assert "impact" in event.flags
             # Between samples nobody sees: each end is known to half an interval.
             coarse = (1.0 + 1.0 / (rate_hz * falls_s)) ** 2 - 1.0

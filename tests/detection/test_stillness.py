@@ -16,7 +16,7 @@ from strapdown.detection.stillness import (
     StillnessParams,
     quiet_noise,
 )
-from strapdown.detection.stillness import _kernels as kernels
+from strapdown.detection.stillness.statistic import chi_square
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
@@ -130,7 +130,7 @@ def test_false_alarms_at_rest_are_as_rare_as_the_law_says(kind, window):
 def test_the_law_is_the_chi_square_distribution():
     for freedom in (3.0, 13.0, 28.0, 600.0):
         expected = chi2.isf(1e-3, freedom)
-        assert kernels.chi_square(freedom, 3.0902) == pytest.approx(expected, rel=0.02)
+        assert chi_square(freedom, 3.0902) == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("kind", ["shoe", "are", "mv"])

@@ -36,7 +36,7 @@ def hold(series, columns, first, count):
 
 
 def found_in(series, params=None):
-    detector = StuckDetector(params)
+    detector = StuckDetector(params, compiled=True)
     events = list(detector.run(series))
     last = detector.finish()
     return events if last is None else [*events, last]

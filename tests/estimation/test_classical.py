@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation import FILTERS, ImuSample, MadgwickParams, MahonyParams
-from strapdown.estimation.classical import _kernels as kernels
+from strapdown.estimation import FILTERS, ImuSample, MadgwickParams, MahonyParams, classical
 from strapdown.evaluation import evaluate_orientation
 from strapdown.series import ImuSeries
 
@@ -29,8 +28,8 @@ NUDGES = Rotation.from_rotvec(STEP * np.vstack([np.eye(3), -np.eye(3)])).as_matr
 
 def errors(R, a, m):
     """Return what the kernels take for the errors of both directions, in body axes."""
-    tilt = np.array([*kernels.tilt_error(*R @ a), 0.0])
-    north = np.array(kernels.field_error(*R @ m)[:3])
+    tilt = np.array([*classical.tilt_error(R @ a), 0.0])
+    north = np.array(classical.field_error(R @ m)[:3])
     return tilt @ R, north @ R
 
 

@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation.error_state import _kernels as kernels
+from strapdown.estimation.error_state.model import (
+    OWN_ERRORS,
+    Window,
+    carry,
+    corrected_turn,
+    extend_window,
+    finish_window,
+    multiply_rows,
+    predict_covariance,
+)
+from strapdown.estimation.error_state.update import joseph, project, shrink
+from strapdown.units import STANDARD_GRAVITY
 
-GRAVITY = 9.80665
 SAMPLES, DT = 400, 2.5e-4
-ERRORS = kernels.OTHERS + 2
-Q, BIAS, MATRIX, V, WINDOW = 0, 4, 7, 16, 19
-P = WINDOW + kernels.WINDOW
+ERRORS = OWN_ERRORS + 2
 
 
 def moved(state, readings):
@@ -23,7 +31,7 @@ def moved(state, readings):
     q, v, bias, accel_bias, matrix = state
     for rate, force in zip(*readings, strict=True):
         half = Rotation.from_rotvec(0.5 * DT * (rate + matrix @ rate - bias))
-        v = v + ((q * half).apply(force - accel_bias) - [0.0, 0.0, GRAVITY]) * DT
+        v = v + ((q * half).apply(force - accel_bias) - [0.0, 0.0, STANDARD_GRAVITY]) * DT
         q = q * half * half
     return q, v
 
@@ -67,56 +75,61 @@ def numeric_transition(state, readings):
 
 
 def preintegrated(state, readings):
-    """Return the vector of the kernels after a finished window."""
+    """Return attitude, velocity and window of the kernels after a finished window."""
     q, v, bias, accel_bias, matrix = state
-    x = np.zeros(P + ERRORS**2)
-    x[Q : Q + 4], x[V : V + 3] = q.as_quat(), v
-    x[BIAS : BIAS + 3], x[MATRIX : MATRIX + 9] = bias, matrix.ravel()
+    window, orientation, velocity = Window(), q.as_quat().tolist(), v.tolist()
     for rate, force in zip(*readings, strict=True):
-        reading = tuple(rate * DT)
-        turn = kernels.corrected_turn(x, BIAS, MATRIX, *reading, DT)
-        kernels.extend_window(x, WINDOW, Q, turn, reading, tuple(force - accel_bias), DT)
-    kernels.finish_window(x, WINDOW, V, GRAVITY)
-    return x
+        reading = (rate * DT).tolist()
+        turn = corrected_turn(bias.tolist(), matrix.tolist(), reading, DT)
+        own_force = (force - accel_bias).tolist()
+        extend_window(window, orientation, turn, reading, own_force, DT)
+    finish_window(window, velocity)
+    return orientation, velocity, window
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_window_moves_attitude_and_velocity_as_the_model_does(seed):
     state, readings = nominal(seed)
-    x = preintegrated(state, readings)
+    orientation, velocity, window = preintegrated(state, readings)
     q, v = moved(state, readings)
-    assert (Rotation.from_quat(x[Q : Q + 4]) * q.inv()).magnitude() < 1e-12
-    np.testing.assert_allclose(x[V : V + 3], v, atol=1e-12)
-    assert x[WINDOW + kernels.SPAN] == pytest.approx(SAMPLES * DT)
+    assert (Rotation.from_quat(orientation) * q.inv()).magnitude() < 1e-12
+    np.testing.assert_allclose(velocity, v, atol=1e-12)
+    assert window.span == pytest.approx(SAMPLES * DT)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_transition_over_a_window_is_the_numeric_derivative(seed):
     state, readings = nominal(seed)
-    x = preintegrated(state, readings)
+    _, _, window = preintegrated(state, readings)
     numeric = numeric_transition(state, readings)
     for i in range(21):  # where only error i is uncertain, F P F^T shows column i of F
-        x[P:] = 0.0
-        x[P + i * (ERRORS + 1)] = 1.0
-        kernels.predict_covariance(x, P, ERRORS, WINDOW, GRAVITY)
+        p = np.zeros((ERRORS, ERRORS)).tolist()
+        p[i][i] = 1.0
+        predict_covariance(p, window)
         column = (np.arange(ERRORS) == i) * 1.0
         column[:6] = numeric[:, i]
         size = np.abs(column).max()
-        np.testing.assert_allclose(
-            x[P:].reshape(ERRORS, -1), np.outer(column, column), atol=1e-6 * size**2
-        )
+        np.testing.assert_allclose(p, np.outer(column, column), atol=1e-6 * size**2)
 
 
 def test_prediction_is_f_p_ft_for_any_covariance():
     state, readings = nominal(3)
-    x = preintegrated(state, readings)
+    _, _, window = preintegrated(state, readings)
     f = np.eye(ERRORS)
     f[:6, :21] = numeric_transition(state, readings)
     root = np.random.default_rng(1).normal(size=(ERRORS, ERRORS))
-    x[P:] = (root @ root.T).ravel()
-    kernels.predict_covariance(x, P, ERRORS, WINDOW, GRAVITY)
-    expected = f @ root @ root.T @ f.T
-    np.testing.assert_allclose(x[P:].reshape(ERRORS, -1), expected, rtol=1e-5, atol=1e-4)
+    p = (root @ root.T).tolist()
+    predict_covariance(p, window)
+    np.testing.assert_allclose(p, f @ root @ root.T @ f.T, rtol=1e-5, atol=1e-4)
+
+
+def test_a_vector_of_errors_is_carried_as_a_matrix_of_one_column():
+    _, _, window = preintegrated(*nominal(3))
+    error = np.random.default_rng(5).normal(size=ERRORS).tolist()
+    column = [[element] for element in error]
+    carry(error, window)
+    multiply_rows(column, window)
+    np.testing.assert_allclose(error, [element for (element,) in column], rtol=1e-12)
 
 
 def test_an_update_is_that_of_a_kalman_filter_and_a_considered_state_stays():
@@ -127,18 +140,29 @@ def test_an_update_is_that_of_a_kalman_filter_and_a_considered_state_stays():
     h = np.zeros(n)
     h[[0, 2, 7]] = 0.5, -1.0, 2.0
     for considered in ([], [2, 12, 13]):
-        x = np.zeros(n * n + 3 * n)
-        x[: n * n] = p.ravel()
-        e, c, k = n * n, n * n + n, n * n + 2 * n
+        covariance, error, column = p.tolist(), [0.0] * n, [0.0] * n
         for i in (0, 2, 7):
-            kernels.project(x, 0, n, c, i, h[i])
-        s = h @ x[c : c + n] + 3.0
+            project(covariance, column, i, h[i])
+        s = h @ column + 3.0
         gain = p @ h / s
         gain[considered] = 0.0
-        x[k : k + n] = gain
-        kernels.update(x, 0, n, e, c, k, 0.7, s)
-        joseph = np.eye(n) - np.outer(gain, h)
-        expected = joseph @ p @ joseph.T + 3.0 * np.outer(gain, gain)
-        np.testing.assert_allclose(x[: n * n].reshape(n, n), expected, atol=1e-10)
-        np.testing.assert_allclose(x[e : e + n], 0.7 * gain)
-        assert not x[e : e + n][considered].any()
+        joseph(covariance, error, column, gain.tolist(), 0.7, s)
+        left = np.eye(n) - np.outer(gain, h)
+        expected = left @ p @ left.T + 3.0 * np.outer(gain, gain)
+        np.testing.assert_allclose(covariance, expected, atol=1e-10)
+        np.testing.assert_allclose(error, 0.7 * gain)
+        assert not np.array(error)[considered].any()
+
+
+def test_shrinking_is_josephs_form_for_the_optimal_gain_and_stays_symmetric():
+    random = np.random.default_rng(6)
+    root = random.normal(size=(ERRORS, ERRORS))
+    p, h = root @ root.T, random.normal(size=ERRORS)
+    p = 0.5 * (p + p.T)
+    s = h @ p @ h + 3.0
+    column = p @ h
+    expected, covariance = p.tolist(), p.tolist()
+    joseph(expected, [0.0] * ERRORS, column.tolist(), (column / s).tolist(), 0.0, s)
+    shrink(covariance, (column / np.sqrt(s)).tolist())
+    np.testing.assert_allclose(covariance, expected, atol=1e-12 * np.abs(p).max())
+    np.testing.assert_array_equal(covariance, np.transpose(covariance))

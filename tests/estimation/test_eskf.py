@@ -10,16 +10,21 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.eskf import ErrorStateFilter, ErrorStateParams, layout
-from strapdown.estimation.eskf.field import _kernels as field_kernels
+from strapdown.estimation.error_state.field import AGE, NORTH, measure_field
+from strapdown.estimation.error_state.filter import (
+    ErrorStateFilter,
+    ErrorStateMemory,
+    ErrorStateParams,
+)
+from strapdown.estimation.error_state.model import MATRIX_ERROR, OWN_ERRORS
 from strapdown.evaluation import orientation_error
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 
 DEG = np.pi / 180.0
 REACTION = np.array([0.0, 0.0, 9.80665])  # what an accelerometer at rest reads
-NORTH, UP = 18e-6, -41e-6  # T
-FIELD = np.array([0.0, NORTH, UP])
+LEVEL, UP = 18e-6, -41e-6  # T
+FIELD = np.array([0.0, LEVEL, UP])
 DEFAULTS = ErrorStateParams()
 
 
@@ -93,33 +98,32 @@ def errors(result, truth):
 
 def learnt_matrix(filter_):
     """Return the gyro's matrix and the standard deviations of its elements."""
-    values = np.array(filter_.state.values)
-    p = values[layout.P :].reshape(layout.ERRORS, layout.ERRORS)
-    m = values[layout.GYRO_MATRIX : layout.GYRO_MATRIX + 9].reshape(3, 3)
-    return m, np.sqrt(np.diag(p)[12:21]).reshape(3, 3)
+    memory = filter_._memory
+    sigma = np.sqrt(np.diag(memory.error_covariance)[MATRIX_ERROR:OWN_ERRORS])
+    return np.array(memory.gyro_matrix), sigma.reshape(3, 3)
 
 
 def test_the_jacobian_of_the_heading_is_the_numeric_derivative():
     random = np.random.default_rng(4)
     for _ in range(20):
-        values = np.array(layout.FRESH)
+        memory = ErrorStateMemory(has_tilt=True, has_heading=True)
         m = random.normal(0.0, 1.0, 3)
         swing = np.cross(random.normal(0.0, 1.0, 3), m)
-        values[layout.ALIGNED] = 2.0
-        values[layout.P :: layout.ERRORS + 1] = 1.0  # so P H^T is H
-        values[layout.FIELD : layout.FIELD + 3] = m
-        values[layout.SWING : layout.SWING + 2] = swing[:2]
-        values[layout.FIELD_COUNT] = 1.0
+        for i, row in enumerate(memory.error_covariance):
+            row[i] = 1.0  # so P H^T is H
+        memory.field.total[:] = m.tolist()
+        memory.field.swing[:] = swing[:2].tolist()
+        memory.field.count = 1
 
         def heading(error, m=m, swing=swing):
             x, y, _ = Rotation.from_rotvec(error[:3]).apply(m - error[4] * swing)
             return np.arctan2(x, y) - error[3]
 
-        field_kernels.measure_field(values, DEFAULTS.settings(), 0.1)
-        h = values[layout.COLUMN : layout.COLUMN + layout.ERRORS]
+        measure_field(memory, DEFAULTS.settings(), 0.1)
+        h = np.array(memory.correction.column)
         step = 1e-6 * np.eye(5)
         numeric = [(heading(-e) - heading(e)) / 2e-6 for e in step]  # of the residual, 0 at truth
-        places = [0, 1, 2, layout.NORTH, layout.AGE]
+        places = [0, 1, 2, NORTH, AGE]
         np.testing.assert_allclose(h[places], numeric, atol=1e-6 * max(1.0, np.abs(numeric).max()))
         assert not np.delete(h, places).any()
 
@@ -203,7 +207,7 @@ def test_a_late_magnetometer_is_found_out():
     field[:late] = field[late]
     orientation = ErrorStateFilter()
     _, heading = errors(orientation.run(series.replace(magnetic_field=field)), truth)
-    assert orientation.state.values[layout.DELAY] == pytest.approx(0.02, abs=0.006)
+    assert orientation._memory.field.delay == pytest.approx(0.02, abs=0.006)
     assert np.abs(heading[-2000:]).max() < 1.5
 
 
@@ -298,13 +302,13 @@ def believed(seed):
     ride.velocity = markov(random, (count, 3), dt / p.speed_time, p.speed_sigma)
     deviation = markov(random, (count, 1), dt / p.field_time, p.field_sigma)
     deviation += markov(random, (count, 1), dt / 100.0, p.north_sigma)
-    field = np.hstack([NORTH * np.sin(deviation), NORTH * np.cos(deviation), UP + 0 * deviation])
+    field = np.hstack([LEVEL * np.sin(deviation), LEVEL * np.cos(deviation), UP + 0 * deviation])
     rate2 = (ride.rates**2).sum(axis=1, keepdims=True)
     noise = np.sqrt((p.gyro_noise**2 + p.gyro_scale_noise**2 * rate2) / dt)
     bias = random.normal(0.0, p.gyro_bias_sigma, 3) + random.normal(0.0, 1.0, (count, 3)) * noise
     matrix = random.normal(0.0, p.gyro_matrix_sigma, (3, 3))
     series, truth = ride.read(field=field, gyro_bias=bias, matrix=matrix, noise=0.0)
-    scale = np.hypot(NORTH, UP)
+    scale = np.hypot(LEVEL, UP)
     return series.replace(
         specific_force=series.specific_force
         + random.normal(0.0, p.accel_bias_sigma, 3)
@@ -335,7 +339,7 @@ def test_the_covariance_stays_positive_over_a_million_updates():
     forces = np.repeat(random.normal(0.0, 3.0, (count // 10, 3)), 10, axis=0) + REACTION
     orientation = ErrorStateFilter()
     orientation.run(ImuSeries(t_ns, rates, forces, magnetic_field=forces * 5e-6))
-    p = np.array(orientation.state.values)[layout.P :].reshape(layout.ERRORS, layout.ERRORS)
+    p = np.array(orientation._memory.error_covariance)
     np.testing.assert_allclose(p, p.T)
     scale = 1.0 / np.sqrt(np.diag(p))
     assert np.linalg.eigvalsh(p * scale * scale[:, None]).min() > 1e-12
@@ -361,12 +365,12 @@ def test_parameters_out_of_range_are_refused():
 
 def test_the_source_runs_as_python_to_the_same_result():
     series, _ = Ride(12, 4.0).read()
-    fast, slow = ErrorStateFilter(), ErrorStateFilter(compiled=False)
+    fast, slow = ErrorStateFilter(compiled=True), ErrorStateFilter(compiled=False)
     for k in range(len(series)):
         row = series[k : k + 1]
         fast.run(row)
         slow.update(sample_of(row))
-    np.testing.assert_allclose(fast.state.values, slow.state.values, rtol=1e-9, atol=1e-12)
+    assert fast.state == slow.state
 
 
 def sample_of(row):

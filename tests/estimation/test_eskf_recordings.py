@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown.estimation.eskf import ErrorStateFilter
+from strapdown.estimation.error_state import ErrorStateFilter
 from strapdown.evaluation import evaluate_orientation
 from strapdown.evaluation.faults import surviving, with_faults
 from strapdown.series import ImuSeries, Trajectory

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from strapdown._compile import compiled
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import ImuSample
-from strapdown.estimation.filtering import as_inputs
+from strapdown.estimation.filter import as_columns
 from strapdown.estimation.foot import FootNavigator, FootParams, FootState
-from strapdown.estimation.foot import _kernels as kernels
-from strapdown.estimation.foot.smoothing import _kernels as smoothing
-from strapdown.estimation.navigation import _kernels as errors
+from strapdown.estimation.foot import navigator as foot
+from strapdown.estimation.foot.filter import FootRow, Passage
+from strapdown.estimation.foot.smoothing import Adjoint
+from strapdown.estimation.navigation.errors import SIZE, Correction
+from strapdown.samples.execution import SharedExecution
 from strapdown.series import ImuSeries
 from strapdown.units import STANDARD_GRAVITY
 
@@ -175,30 +176,28 @@ def test_plain_python_gives_the_same():
     np.testing.assert_allclose(plain.covariance, fast.covariance, rtol=1e-6, atol=1e-15)
 
 
-def dense_smoother(states, tapes, params):
+def dense_smoother(passages, params):
     """Return the smoothed errors by the recursion of Rauch, Tung and Striebel, with inverses."""
-    n = errors.SIZE
-    found = np.zeros((len(states), n))
+    n = SIZE
+    found = np.zeros((len(passages), n))
     noises = np.repeat(
         [0.0, params.accel_noise, params.gyro_noise, params.accel_walk, params.gyro_walk], 3
     )
-    for k in range(len(states) - 2, -1, -1):
-        tape = tapes[k + 1]
-        h = tape[kernels.STEP_S]
-        rotation = tape[kernels.ROTATION : kernels.ROTATION + 9].reshape(3, 3)
-        x, y, z = tape[kernels.PUSH : kernels.PUSH + 3]
+    for k in range(len(passages) - 2, -1, -1):
+        tape = passages["tape"][k + 1]
+        h = tape["h"]
+        rotation = tape["rotation"].reshape(3, 3)
+        x, y, z = tape["force"]
         rates = np.zeros((n, n))
         rates[0:3, 3:6] = np.eye(3)
         rates[3:6, 6:9] = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         rates[3:6, 9:12] = rates[6:9, 12:15] = -rotation
         step = np.eye(n) + h * rates + 0.5 * (h * rates) @ (h * rates)
-        after = states[k, errors.SPREAD : errors.NAVIGATOR].reshape(n, n)
+        after = passages["known"]["error_covariance"][k]
         predicted = step @ after @ step.T + np.diag(noises**2) * h
-        moved = np.zeros(n)
-        for number in range(kernels.MOST):
-            entry = tape[kernels.ENTRY * number : kernels.ENTRY * (number + 1)]
-            if entry[2 * n] > 0.0:
-                moved += entry[n : 2 * n] * entry[2 * n + 1] / entry[2 * n]
+        taken = tape["variances"] > 0.0
+        told = tape["innovations"][taken] / tape["variances"][taken]
+        moved = tape["columns"][taken].T @ told
         gain = np.linalg.lstsq(predicted, step @ after, rcond=1e-14)[0].T
         found[k] = gain @ (found[k + 1] + moved)
     return found
@@ -208,20 +207,20 @@ def test_going_back_is_the_smoother_of_rauch_tung_and_striebel():
     series, _ = walk(1, seed=5)
     series = series[300:620]
     navigator = FootNavigator(FootParams(stair_height=0.0))
-    columns = as_inputs(series, use_magnetic_field=False)
-    t_ns, rate, force, _, clipped = columns
-    out = np.empty((len(series), kernels.FOOT_ROW))
-    states = np.empty((len(series), len(kernels.FRESH)))
-    tapes = np.empty((len(series), kernels.TAPE))
-    navigator._run((t_ns, rate, force, clipped), navigator._parts(), out, states, tapes)
-    forward = out.copy()
-    expected = dense_smoother(states[60:], tapes[60:], navigator.params)
-    adjoint = np.zeros(smoothing.ADJOINT)
-    compiled(smoothing.back)(adjoint, states, tapes, out, np.zeros(len(out)))
-    got = (out - forward)[60:]
-    np.testing.assert_allclose(got[:, 4:7], expected[:, 3:6], atol=2e-5)  # velocity
-    np.testing.assert_allclose(got[:, 7:10], expected[:, 0:3], atol=2e-5)  # position
-    np.testing.assert_allclose(got[:, 13:16], expected[:, 9:12], atol=2e-5)  # bias
+    samples = as_columns(series, use_magnetic_field=False).block(0, len(series))
+    passages = np.zeros(len(series), Passage.dtype())
+    navigator._execution.run(foot._RECORD, samples, passages)
+    forward = passages["known"].copy()
+    expected = dense_smoother(passages[60:].copy(), navigator.params)
+    rows = np.zeros(len(series), FootRow.dtype())
+    SharedExecution(Adjoint(), Correction()).run(foot._BACK, passages, rows)
+    for name, errors in (
+        ("velocity", slice(3, 6)),
+        ("position", slice(0, 3)),
+        ("accel_bias", slice(9, 12)),
+    ):
+        got = (rows[name] - forward[name])[60:]
+        np.testing.assert_allclose(got, expected[:, errors], atol=2e-5)
     assert np.abs(expected[:, 3:6]).max() > 1e-3
 
 

@@ -1,161 +1,172 @@
 """The fifteen errors of a navigator against matrices and against numerical derivatives."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation.navigation import Aiding
-from strapdown.estimation.navigation import _kernels as kernels
-from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.estimation.navigation import Aiding, NavigatorParams
+from strapdown.estimation.navigation import errors as kernels
+from strapdown.estimation.navigation.errors import Correction
+from strapdown.estimation.navigation.memory import NavigatorMemory
 from strapdown.integration.navigation import Place
-from strapdown.integration.navigation._kernels import Motion, advance
+from strapdown.integration.navigation.mechanisation import Motion, advance
 
-SPREAD = slice(kernels.SPREAD, kernels.NAVIGATOR)
 PLACE = Place()
+NOISELESS = NavigatorParams(gyro_noise=0.0, accel_noise=0.0, gyro_walk=0.0, accel_walk=0.0)
 
 
 def skew(v):
     return np.cross(np.eye(3), v)
 
 
-def a_state(rng, spread=None):
-    state = np.array(memory.FRESH)
-    state[:4] = Rotation.random(rng=rng).as_quat()
-    state[kernels.BIAS : kernels.BIAS + 3] = rng.normal(size=3) * 0.01
-    state[kernels.VELOCITY : kernels.VELOCITY + 9] = rng.normal(size=9)
-    state[kernels.ACCEL_BIAS : kernels.ACCEL_BIAS + 3] = rng.normal(size=3) * 0.1
-    state[memory.RATE : memory.RATE + 3] = rng.normal(size=3)
-    state[memory.FORCE : memory.FORCE + 3] = rng.normal(size=3) * 5.0
-    if spread is None:
+def a_memory(rng, covariance=None):
+    if covariance is None:
         root = rng.normal(size=(15, 15))
-        spread = root @ root.T
-    state[SPREAD] = np.ravel(spread)
-    return state
+        covariance = root @ root.T
+    return NavigatorMemory(
+        orientation=Rotation.random(rng=rng).as_quat().tolist(),
+        gyro_bias=(rng.normal(size=3) * 0.01).tolist(),
+        velocity=rng.normal(size=3).tolist(),
+        position=rng.normal(size=3).tolist(),
+        accel_bias=(rng.normal(size=3) * 0.1).tolist(),
+        last_rate=rng.normal(size=3).tolist(),
+        last_force=(rng.normal(size=3) * 5.0).tolist(),
+        error_covariance=np.array(covariance).tolist(),
+    )
 
 
-def spread_of(state):
-    return state[SPREAD].reshape(15, 15)
+def covariance_of(memory):
+    return np.array(memory.error_covariance)
 
 
-def moved(state, error):
-    """The state whose error ``error`` is."""
-    true = state.copy()
-    true[kernels.ERROR : kernels.SPREAD] = error
-    kernels.inject(true)
+def moved(memory, error):
+    """What a navigator knows whose error ``error`` was."""
+    true = deepcopy(memory)
+    kernels.inject(true, Correction(error=np.array(error).tolist()))
     return true
 
 
-def error_between(true, state):
-    ours, theirs = (Rotation.from_quat(each[:4]) for each in (state, true))
-    parts = [slice(at, at + 3) for at in (kernels.POSITION, kernels.VELOCITY)]
-    biases = [slice(at, at + 3) for at in (kernels.ACCEL_BIAS, kernels.BIAS)]
+def error_between(true, memory):
+    ours, theirs = (Rotation.from_quat(each.orientation) for each in (memory, true))
+    parts = {
+        name: np.subtract(getattr(true, name), getattr(memory, name))
+        for name in ("position", "velocity", "accel_bias", "gyro_bias")
+    }
     return np.concatenate(
         [
-            *(true[part] - state[part] for part in parts),
+            parts["position"],
+            parts["velocity"],
             (theirs * ours.inv()).as_rotvec(),
-            *(true[part] - state[part] for part in biases),
+            parts["accel_bias"],
+            parts["gyro_bias"],
         ]
     )
 
 
-def told(state, row, residual, variance):
-    state[kernels.ROW : kernels.ROW + 15] = row
-    return kernels.correct(state, residual, variance)
+def told(memory, correction, row, residual, variance):
+    correction.slopes[:] = list(row)
+    return kernels.correct(memory, correction, residual, variance)
 
 
 def test_the_covariance_grows_as_the_matrix_exponential_says():
     rng = np.random.default_rng(1)
-    state = a_state(rng)
-    before = spread_of(state).copy()
+    memory = a_memory(rng)
+    before = covariance_of(memory)
     R, f, dt = Rotation.random(rng=rng).as_matrix(), np.array([1.0, 2.0, 9.0]), 0.002
     F, noise = np.zeros((15, 15)), np.zeros(15)
     F[0:3, 3:6], F[3:6, 6:9], F[3:6, 9:12], F[6:9, 12:15] = np.eye(3), -skew(f), -R, -R
     noise[3:6], noise[6:9], noise[9:12], noise[12:15] = 0.01, 0.04, 0.09, 0.16
-    kernels.propagate(state, dt, tuple(R.ravel()), *f, 0.1, 0.2, 0.3, 0.4)
+    params = NavigatorParams(accel_noise=0.1, gyro_noise=0.2, accel_walk=0.3, gyro_walk=0.4)
+    kernels.propagate(memory.error_covariance, dt, tuple(R.ravel()), tuple(f), params)
     step = expm(F * dt)
     expected = step @ before @ step.T + np.diag(noise * dt)
     # third order: |F|^3 dt^3 / 6
-    np.testing.assert_allclose(spread_of(state), expected, rtol=0, atol=2e-6)
-    np.testing.assert_allclose(spread_of(state), spread_of(state).T, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(covariance_of(memory), expected, rtol=0, atol=2e-6)
+    np.testing.assert_allclose(covariance_of(memory), covariance_of(memory).T, rtol=0, atol=1e-14)
 
 
 def test_errors_move_as_differences_of_the_whole_model_do():
     rng = np.random.default_rng(2)
-    turn, push, h = (0.002, -0.004, 0.006), (0.01, 0.02, 0.05), 0.005
+    turn, push, h = np.array([0.002, -0.004, 0.006]), np.array([0.01, 0.02, 0.05]), 0.005
 
-    def step(state):
-        biases = [state[at : at + 3] for at in (kernels.BIAS, kernels.ACCEL_BIAS)]
-        here = Motion(*(tuple(state[at : at + n]) for at, n in ((0, 4), (29, 3), (32, 3))))
+    def step(memory):
+        here = Motion(tuple(memory.orientation), tuple(memory.velocity), tuple(memory.position))
         there = advance(
             here,
-            *(tuple(total - bias * h) for total, bias in zip((turn, push), biases, strict=True)),
+            tuple(turn - h * np.array(memory.gyro_bias)),
+            tuple(push - h * np.array(memory.accel_bias)),
             (0.0, 0.0, 0.0),
             h,
             PLACE.for_kernels(),
         )
-        after = state.copy()
-        after[:4], after[29:32], after[32:35] = there
+        after = deepcopy(memory)
+        after.orientation, after.velocity, after.position = map(list, there)
         return after
 
     for place in range(15):
         error = np.zeros(15)
         error[place] = 1e-5
-        state = a_state(rng, np.outer(error, error))
-        expected = error_between(step(moved(state, error)), step(state))
-        bias = state[kernels.BIAS : kernels.BIAS + 3]
-        half = Rotation.from_rotvec(0.5 * (np.array(turn) - bias * h))
-        R = (Rotation.from_quat(state[:4]) * half).as_matrix()
-        f = R @ (np.array(push) / h - state[kernels.ACCEL_BIAS : kernels.ACCEL_BIAS + 3])
-        kernels.propagate(state, h, tuple(R.ravel()), *f, 0.0, 0.0, 0.0, 0.0)
-        found = spread_of(state)[place] / error[place]
+        memory = a_memory(rng, np.outer(error, error))
+        expected = error_between(step(moved(memory, error)), step(memory))
+        half = Rotation.from_rotvec(0.5 * (turn - h * np.array(memory.gyro_bias)))
+        R = (Rotation.from_quat(memory.orientation) * half).as_matrix()
+        f = R @ (push / h - memory.accel_bias)
+        kernels.propagate(memory.error_covariance, h, tuple(R.ravel()), tuple(f), NOISELESS)
+        found = covariance_of(memory)[place] / error[place]
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-9)
 
 
 def test_a_correction_is_the_kalman_filter_of_textbooks():
     rng = np.random.default_rng(3)
-    state = a_state(rng)
-    before = spread_of(state).copy()
+    memory, correction = a_memory(rng), Correction()
+    before = covariance_of(memory)
     H, y, R = rng.normal(size=(3, 15)), rng.normal(size=3), np.diag([0.5, 1.0, 2.0])
     S = H @ before @ H.T + R
     K = before @ H.T @ np.linalg.inv(S)
-    nis = sum(told(state, H[k], y[k], R[k, k]) for k in range(3))
+    nis = sum(told(memory, correction, H[k], y[k], R[k, k]) for k in range(3))
     assert nis == pytest.approx(y @ np.linalg.solve(S, y), rel=1e-12)
-    np.testing.assert_allclose(state[kernels.ERROR : kernels.SPREAD], K @ y, atol=1e-12)
-    np.testing.assert_allclose(spread_of(state), before - K @ S @ K.T, atol=1e-11)
+    np.testing.assert_allclose(correction.error, K @ y, atol=1e-12)
+    np.testing.assert_allclose(covariance_of(memory), before - K @ S @ K.T, atol=1e-11)
 
 
 def test_the_covariance_stays_positive_through_many_sharp_measurements():
     rng = np.random.default_rng(5)
-    state = a_state(rng)
+    memory, correction = a_memory(rng), Correction()
     row = np.zeros(15)
+    params = NavigatorParams(accel_noise=1e-3, gyro_noise=1e-4, accel_walk=1e-5, gyro_walk=1e-6)
     for k in range(600):
         R = tuple(Rotation.random(rng=rng).as_matrix().ravel())
-        kernels.propagate(state, 0.01, R, *rng.normal(size=3) * 9.8, 1e-3, 1e-4, 1e-5, 1e-6)
+        f = tuple(rng.normal(size=3) * 9.8)
+        kernels.propagate(memory.error_covariance, 0.01, R, f, params)
         row[:] = 0.0
         row[k % 6] = 1.0
-        told(state, row, 1e-3, 1e-8)
-        kernels.inject(state)
-    least = np.linalg.eigvalsh(spread_of(state) / np.trace(spread_of(state)))[0]
-    assert least > 0.0
-    np.testing.assert_array_equal(spread_of(state), spread_of(state).T)
+        told(memory, correction, row, 1e-3, 1e-8)
+        kernels.inject(memory, correction)
+    covariance = covariance_of(memory)
+    assert np.linalg.eigvalsh(covariance / np.trace(covariance))[0] > 0.0
+    np.testing.assert_array_equal(covariance, covariance.T)
 
 
 def test_an_error_of_orientation_turns_about_the_axes_of_the_world():
-    state = a_state(np.random.default_rng(6))
-    phi = np.array([0.1, -0.2, 0.3])
-    true = moved(state, np.r_[np.zeros(6), phi, np.zeros(6)])
-    turned = Rotation.from_rotvec(phi) * Rotation.from_quat(state[:4])
-    assert (Rotation.from_quat(true[:4]) * turned.inv()).magnitude() < 1e-14
-    assert not true[kernels.ERROR : kernels.SPREAD].any()
+    memory = a_memory(np.random.default_rng(6))
+    phi, correction = np.array([0.1, -0.2, 0.3]), Correction()
+    correction.error[6:9] = phi.tolist()
+    true = deepcopy(memory)
+    kernels.inject(true, correction)
+    turned = Rotation.from_rotvec(phi) * Rotation.from_quat(memory.orientation)
+    assert (Rotation.from_quat(true.orientation) * turned.inv()).magnitude() < 1e-14
+    assert not any(correction.error)
 
 
-def test_the_head_of_the_state_tells_what_all_filters_tell():
-    state = a_state(np.random.default_rng(7))
-    kernels.publish(state)
-    spread = spread_of(state)
-    np.testing.assert_allclose(state[7:10], np.sqrt(np.diag(spread)[12:]))
-    np.testing.assert_allclose(state[10:16], spread[6:9, 6:9][np.triu_indices(3)])
+def test_the_navigator_tells_what_all_filters_tell():
+    memory = a_memory(np.random.default_rng(7))
+    kernels.publish(memory)
+    covariance = covariance_of(memory)
+    np.testing.assert_allclose(memory.gyro_bias_sigma, np.sqrt(np.diag(covariance)[12:]))
+    np.testing.assert_allclose(memory.covariance, covariance[6:9, 6:9])
 
 
 @pytest.mark.parametrize(
@@ -184,13 +195,13 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
     rng = np.random.default_rng(8)
     earth = place.for_kernels()
     for _ in range(5):
-        state = a_state(rng)
-        rows, *_ = aiding.rows(state, earth)
+        memory = a_memory(rng)
+        rows, *_ = aiding.rows(memory, earth)
         slopes = np.empty_like(rows)
         for k in range(15):
             step = np.zeros(15)
             step[k] = 1e-6
-            ahead, behind = (aiding.rows(moved(state, s * step), earth)[1] for s in (1, -1))
+            ahead, behind = (aiding.rows(moved(memory, s * step), earth)[1] for s in (1, -1))
             slopes[:, k] = -(ahead - behind) / 2e-6  # what is measured stays
         # how gravity changes with height, 3e-6 a metre, is not told
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
@@ -200,14 +211,15 @@ def test_correlated_errors_are_told_apart_before_they_are_told():
     rng = np.random.default_rng(9)
     root = rng.normal(size=(3, 3))
     covariance = root @ root.T + np.eye(3)
-    state = a_state(rng)
-    before = spread_of(state).copy()
+    memory, correction = a_memory(rng), Correction()
+    before = covariance_of(memory)
     aiding = Aiding.position(0, [1.0, 2.0, 3.0], covariance)
-    y = np.array([1.0, 2.0, 3.0]) - state[kernels.POSITION : kernels.POSITION + 3]
+    y = np.array([1.0, 2.0, 3.0]) - memory.position
     S = before[:3, :3] + covariance
-    rows, residuals, variances = aiding.rows(state, PLACE.for_kernels())
-    nis = sum(told(state, *each) for each in zip(rows, residuals, variances, strict=True))
+    rows, residuals, variances = aiding.rows(memory, PLACE.for_kernels())
+    numbers = zip(rows, residuals, variances, strict=True)
+    nis = sum(told(memory, correction, *number) for number in numbers)
     assert nis == pytest.approx(y @ np.linalg.solve(S, y), rel=1e-10)
     np.testing.assert_allclose(
-        spread_of(state), before - before[:, :3] @ np.linalg.solve(S, before[:3]), atol=1e-10
+        covariance_of(memory), before - before[:, :3] @ np.linalg.solve(S, before[:3]), atol=1e-10
     )

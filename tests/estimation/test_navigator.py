@@ -109,7 +109,8 @@ def test_aided_navigation_knows_its_errors_and_so_do_its_innovations():
         rng = np.random.default_rng(seed)
         error = rng.normal(size=15) * SIGMAS
         data, b_g, b_a = disturbed(exact, rng, error=error)
-        navigator = StrapdownNavigator(NOISY, start=start_with(truth, error, np.diag(SIGMAS**2)))
+        start = start_with(truth, error, np.diag(SIGMAS**2))
+        navigator = StrapdownNavigator(NOISY, start=start, compiled=True)
         told = [
             Aiding.position(int(data.t_ns[k]), p + rng.normal(size=3) * 0.05, 0.05**2)
             for k, p in enumerate(truth.position_world)
@@ -149,7 +150,8 @@ def test_after_an_alignment_at_rest_free_navigation_knows_its_errors():
     nees = []
     for seed in range(40):
         run = simulate(Static(attitude), spec, 5.0, seed=seed)
-        result = StrapdownNavigator(params).run(run.samples.series(stamps="true"))
+        navigator = StrapdownNavigator(params, compiled=True)
+        result = navigator.run(run.samples.series(stamps="true"))
         off = errors(result, run.truth)
         off[:, :3] -= off[0, :3]
         for k in (110, 300, 499):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -409,3 +411,30 @@ def test_a_foreign_or_damaged_state_is_refused():
     for damaged in ({}, state.to_dict() | {"values": ["1.0"]}, state.to_dict() | {"t_ns": 0.5}):
         with pytest.raises(ValueRangeError, match="filter state"):
             FilterState.from_dict(damaged)
+
+
+def test_threads_that_share_a_filter_take_turns(monkeypatch):
+    shared, inside, met = FILTERS["mahony"](), threading.Semaphore(1), []
+    take = shared._execution.update
+
+    def slow_update(*sample):
+        alone = inside.acquire(blocking=False)
+        met.append(alone)
+        time.sleep(0.001)
+        if alone:
+            inside.release()
+        return take(*sample)
+
+    monkeypatch.setattr(shared._execution, "update", slow_update)
+
+    def feed():
+        for i in range(20):
+            shared.update(i * 10 * MS, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
+
+    threads = [threading.Thread(target=feed) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == [True] * 80
+    assert shared.report.samples == 80

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from strapdown.errors import FrameError, StrapdownError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, ImuSample, SmootherParams
-from strapdown.estimation import smoother as smoother_module
-from strapdown.estimation.error_state import _kernels as model
-from strapdown.estimation.smoother import _kernels as kernels
+from strapdown.estimation.error_state import smoother as smoother_module
+from strapdown.estimation.error_state.model import Window, carry
+from strapdown.estimation.error_state.smoothing import ERRORS, carry_place, retreat
 from strapdown.series import ImuSeries
 
 GRAVITY = 9.81
@@ -362,16 +362,12 @@ def test_a_calibration_refuses_an_unknown_frame_and_becomes_plain_numbers():
 
 def test_the_way_back_is_the_transpose_of_the_way_there():
     rng = np.random.default_rng(14)
-    n = kernels.MAGNETIC_ERRORS
-    x = np.zeros(model.WINDOW + n)
-    x[: model.WINDOW] = rng.normal(size=model.WINDOW)
-    half, tilt = 0.5 * x[model.SPAN], kernels.GRAVITY * x[model.SPAN]
-    there, back = rng.normal(size=(2, n))
-    x[model.WINDOW :] = there
-    kernels.carry_rows(x, model.WINDOW, 1, half)
-    model.multiply_rows(x, model.WINDOW, 1, 0, tilt)
-    kernels.carry_rows(x, model.WINDOW, 1, half)
-    forth = x[model.WINDOW :] @ back
-    x[model.WINDOW :] = back
-    kernels.retreat_rows(x, model.WINDOW, 1)
-    assert x[model.WINDOW :] @ there == pytest.approx(forth, rel=1e-12)
+    window = Window.of_values(rng.normal(size=77))
+    there, back = rng.normal(size=(2, ERRORS))
+    moved = there.tolist()
+    carry_place(moved, 0.5 * window.span)
+    carry(moved, window)
+    carry_place(moved, 0.5 * window.span)
+    gradient = back.tolist()
+    retreat(gradient, window)
+    assert gradient @ there == pytest.approx(moved @ back, rel=1e-12)

@@ -130,12 +130,13 @@ def mutant(data: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.filterwarnings("default::UserWarning:numpy")
 @pytest.mark.parametrize("kind", READERS)
-def test_only_format_errors_leave_a_reader(kind, originals, tmp_path):
+def test_only_format_errors_leave_a_reader(kind, originals, stride, tmp_path):
     chance = random.Random(kind)  # noqa: S311 (damage, not secrets)
     path, read = tmp_path / "mutant", READERS[kind]
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     survived = salvaged = 0
-    for _ in range(MUTANTS):
+    mutants = MUTANTS // stride
+    for _ in range(mutants):
         path.write_bytes(mutant(originals[kind], chance))
         start = time.process_time()
         strict = attempt(read, path, salvage=False)
@@ -144,8 +145,8 @@ def test_only_format_errors_leave_a_reader(kind, originals, tmp_path):
         assert strict is None or (strict.report.lossless and lenient == strict)
         survived += strict is not None
         salvaged += lenient is not None
-    assert 0 < survived <= salvaged <= MUTANTS
-    assert survived < MUTANTS
+    assert survived <= salvaged <= mutants
+    assert 0 < survived < mutants or stride > 1  # a few may all be harmless, or none
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < MOST_MEMORY_KB
 
 

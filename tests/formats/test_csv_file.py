@@ -307,11 +307,11 @@ def test_rows_that_are_all_damaged_are_an_error_even_when_salvaging(ours):
         csv_file.read(ours, salvage=True)
 
 
-def test_a_file_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(ours):
+def test_a_file_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(ours, stride):
     whole = csv_file.read(ours, salvage=False).imu["imu"]
     text = OURS.encode()
     first_row = text.index(b"1700")
-    for cut in range(1, len(text)):
+    for cut in range(1, len(text), stride):
         ours.write_bytes(text[:cut])
         rows = text[:cut].count(b"\n1700") - (text[:cut].rpartition(b"\n")[2][:4] == b"1700")
         if text[cut - 1 : cut] == b"\n" and cut >= first_row:

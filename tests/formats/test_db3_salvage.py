@@ -118,6 +118,7 @@ def test_a_cut_database_gives_the_messages_of_its_whole_pages(folder, places, im
     assert caught.value.offset == last * PAGE
 
 
+@pytest.mark.slow
 def test_whatever_the_cut_messages_of_whole_pages_are_read_and_none_is_invented(
     folder, places, imu_numbers
 ):

@@ -102,13 +102,13 @@ def test_an_error_names_line_and_column_and_salvage_counts(tmp_path):
         tum.read(path, salvage=False)
 
 
-def test_a_file_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(tmp_path):
+def test_a_file_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(stride, tmp_path):
     path = tmp_path / "a.tum"
     trajectory = track(4)
     tum.write(path, trajectory)
     text = path.read_bytes()
     start = text.index(b"170000")
-    for cut in range(start, len(text)):
+    for cut in range(start, len(text), stride):
         path.write_bytes(text[:cut])
         rows = text[start:cut].count(b"\n")
         if text[cut - 1 : cut] == b"\n":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal, localcontext
 
@@ -53,9 +54,16 @@ def pi_half():
     return 2 * arctan(Decimal(1))
 
 
-@pytest.mark.parametrize("degrees", [0.0, 1e-6, 30.0, 44.9, 45.1, 60.0, 89.999999, 90.0])
-@pytest.mark.parametrize("radius", [1.0e6, 3e6, 6.35e6, 6.37e6, 6.4e6, 7e6, 4.2e7, 4e8])
-def test_latitude_and_height_agree_with_fifty_digits(degrees, radius):
+def test_latitude_and_height_agree_with_fifty_digits(subtests):
+    for degrees, radius in itertools.product(
+        [0.0, 1e-6, 30.0, 44.9, 45.1, 60.0, 89.999999, 90.0],
+        [1.0e6, 3e6, 6.35e6, 6.37e6, 6.4e6, 7e6, 4.2e7, 4e8],
+    ):
+        with subtests.test(degrees=degrees, radius=radius):
+            check_against_decimals(degrees, radius)
+
+
+def check_against_decimals(degrees, radius):
     from_axis, z = (
         radius * math.cos(math.radians(degrees)),
         radius * math.sin(math.radians(degrees)),
@@ -123,9 +131,13 @@ def test_radii_at_equator_and_pole_are_those_of_the_ellipse():
     np.testing.assert_allclose(wgs84.radii(math.pi / 2), (A**2 / B, A**2 / B), rtol=1e-14)
 
 
-@pytest.mark.parametrize("latitude", LATITUDES)
-@pytest.mark.parametrize("longitude", [-3.0, 0.0, 0.4, math.pi])
-def test_east_north_up_is_two_turns_from_the_axes_of_the_earth(latitude, longitude):
+def test_east_north_up_is_two_turns_from_the_axes_of_the_earth(subtests):
+    for latitude, longitude in itertools.product(LATITUDES, [-3.0, 0.0, 0.4, math.pi]):
+        with subtests.test(latitude=latitude, longitude=longitude):
+            check_east_north_up(latitude, longitude)
+
+
+def check_east_north_up(latitude, longitude):
     axes = Rotation.from_quat(wgs84.q_ecef_from_enu(latitude, longitude)).as_matrix()
     lon, lat = longitude, latitude
     north = [-math.sin(lat) * math.cos(lon), -math.sin(lat) * math.sin(lon), math.cos(lat)]

@@ -8,7 +8,7 @@ from strapdown.errors import ShapeError, TimeOrderError, UnknownNameError, Value
 from strapdown.geometry.frames import BodyFrame
 from strapdown.integration import WindowRule, integrate
 from strapdown.integration.navigation import NavigationStart, Place, mechanise
-from strapdown.integration.navigation import _kernels as kernels
+from strapdown.integration.navigation import mechanisation as kernels
 from strapdown.motion import (
     Circle,
     Coning,

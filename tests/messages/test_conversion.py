@@ -171,12 +171,13 @@ def without_ros_losses(series) -> ImuSeries:
 
 
 class TestRosAndHorusMessages:
-    @pytest.mark.parametrize("statuses", MESSAGE_STATUSES)
-    def test_there_and_back_keeps_numbers_and_statuses(self, statuses):
-        message = message_of(statuses, np.random.default_rng(1))
-        imu = conversion.imu_from_ros(message)
-        assert tuple(status(getattr(imu, field)) for field in BLOCK_FIELDS) == statuses
-        assert conversion.ros_from_imu(imu, frame_id="imu", seq=4) == message
+    def test_there_and_back_keeps_numbers_and_statuses(self, subtests):
+        for statuses in MESSAGE_STATUSES:
+            with subtests.test(statuses=statuses):
+                message = message_of(statuses, np.random.default_rng(1))
+                imu = conversion.imu_from_ros(message)
+                assert tuple(status(getattr(imu, field)) for field in BLOCK_FIELDS) == statuses
+                assert conversion.ros_from_imu(imu, frame_id="imu", seq=4) == message
 
     def test_absent_orientation_takes_the_form_of_each_dialect(self):
         message = message_of((CovarianceStatus.ABSENT,) * 3, np.random.default_rng(1))
@@ -234,19 +235,23 @@ class TestSeriesAndImuMessages:
         )
         assert refused(conversion.imu_from_series, series) == named
 
-    @pytest.mark.parametrize("statuses", MESSAGE_STATUSES)
-    def test_statuses_survive_a_series(self, statuses):
-        rng = np.random.default_rng(5)
-        messages = [message_of(statuses, rng), message_of((CovarianceStatus.KNOWN,) * 3, rng)]
-        for sequence in (messages, messages[:1]):
-            batch = conversion.ros_from_series(conversion.series_from_ros(sequence))
-            back = RosImu.from_stamped(batch[0])
-            assert tuple(status(getattr(back, field)) for field in BLOCK_FIELDS) == statuses
-            assert np.array_equal(back.block[13:], messages[0].block[13:])
-            if statuses[0] is CovarianceStatus.ABSENT:
-                assert back.orientation.tolist() == [0.0, 0.0, 0.0, 1.0]
-            else:
-                assert np.array_equal(back.orientation, messages[0].orientation)
+    def test_statuses_survive_a_series(self, subtests):
+        for statuses in MESSAGE_STATUSES:
+            with subtests.test(statuses=statuses):
+                rng = np.random.default_rng(5)
+                messages = [
+                    message_of(statuses, rng),
+                    message_of((CovarianceStatus.KNOWN,) * 3, rng),
+                ]
+                for sequence in (messages, messages[:1]):
+                    batch = conversion.ros_from_series(conversion.series_from_ros(sequence))
+                    back = RosImu.from_stamped(batch[0])
+                    assert tuple(status(getattr(back, field)) for field in BLOCK_FIELDS) == statuses
+                    assert np.array_equal(back.block[13:], messages[0].block[13:])
+                    if statuses[0] is CovarianceStatus.ABSENT:
+                        assert back.orientation.tolist() == [0.0, 0.0, 0.0, 1.0]
+                    else:
+                        assert np.array_equal(back.orientation, messages[0].orientation)
 
     def test_an_orientation_that_no_message_has_is_no_column(self):
         series = conversion.series_from_imu([Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, 5)])

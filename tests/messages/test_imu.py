@@ -7,6 +7,7 @@ import ctypes
 import doctest
 import gc
 import inspect
+import itertools
 import math
 import pickle
 import struct
@@ -126,11 +127,13 @@ def test_six_values_are_required(values):
         Imu(*values)
 
 
-@pytest.mark.parametrize("wrong", ["1.0", None, 1j, [1.0]])
-@pytest.mark.parametrize("place", range(6))
-def test_a_value_that_is_no_number_is_a_type_error(wrong, place):
-    with pytest.raises(TypeError, match="six numbers, got"):
-        Imu(*[wrong if i == place else 0.0 for i in range(6)])
+def test_a_value_that_is_no_number_is_a_type_error(subtests):
+    for wrong, place in itertools.product(["1.0", None, 1j, [1.0]], range(6)):
+        with (
+            subtests.test(wrong=wrong, place=place),
+            pytest.raises(TypeError, match="six numbers, got"),
+        ):
+            Imu(*[wrong if i == place else 0.0 for i in range(6)])
 
 
 @pytest.mark.parametrize("wrong", [1.0, "1", None, np.float64(1.0)])
@@ -230,9 +233,15 @@ def test_a_covariance_takes_a_matrix_by_rows(imu, name):
     assert getattr(imu, name).tolist() == list(range(9))
 
 
-@pytest.mark.parametrize(("name", "place"), FIELDS.items())
-@pytest.mark.parametrize("shape", [(), (0,), (2,), (8,), (10,), (2, 2), (1, 3), (9, 1), (1, 3, 3)])
-def test_another_length_is_refused_with_the_field_and_the_length(imu, name, place, shape):
+def test_another_length_is_refused_with_the_field_and_the_length(imu, subtests):
+    for (name, place), shape in itertools.product(
+        FIELDS.items(), [(), (0,), (2,), (8,), (10,), (2, 2), (1, 3), (9, 1), (1, 3, 3)]
+    ):
+        with subtests.test(name=name, place=place, shape=shape):
+            check_length(imu, name, place, shape)
+
+
+def check_length(imu, name, place, shape):
     before = bytes(imu)
     size = math.prod(shape)
     with pytest.raises(ShapeError, match=f"{name} as {place[1]} numbers.*, got {size} in shape"):
@@ -379,14 +388,15 @@ def test_nan_equals_nan_and_minus_zero_equals_zero():
     assert Imu(math.nan, -0.0, 1.0, 2.0, 3.0, 4.0) == Imu(-math.nan, 0.0, 1.0, 2.0, 3.0, 4.0)
 
 
-@pytest.mark.parametrize("place", range(38))
-def test_every_field_counts(imu, place):
-    values = DISTINCT.copy()
-    values[place] += 1
-    assert Imu.from_bytes(struct.pack(LAYOUT, *values)) != imu
-    if place < 37:
-        values[place] = math.nan
-        assert Imu.from_bytes(struct.pack(LAYOUT, *values)) != imu
+def test_every_field_counts(imu, subtests):
+    for place in range(38):
+        with subtests.test(place=place):
+            values = DISTINCT.copy()
+            values[place] += 1
+            assert Imu.from_bytes(struct.pack(LAYOUT, *values)) != imu
+            if place < 37:
+                values[place] = math.nan
+                assert Imu.from_bytes(struct.pack(LAYOUT, *values)) != imu
 
 
 def test_stamps_that_differ_by_one_nanosecond_differ():

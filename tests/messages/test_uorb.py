@@ -324,9 +324,10 @@ def test_ros_definitions_carry_the_constants_of_the_messages():
         assert {name: int(value) for name, value in stated} == constants
 
 
-@pytest.mark.parametrize(("topic", "body"), FORMATS.items())
-def test_the_format_string_of_every_topic(topic, body):
-    assert MESSAGES[topic].ulog_format(topic) == f"{topic}:{body}"
+def test_the_format_string_of_every_topic(subtests):
+    for topic, body in FORMATS.items():
+        with subtests.test(topic):
+            assert MESSAGES[topic].ulog_format(topic) == f"{topic}:{body}"
 
 
 def test_every_message_is_found_by_its_topic():

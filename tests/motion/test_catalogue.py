@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
 from strapdown.motion.catalogue import DESCRIPTIONS, MOTIONS
-from strapdown.motion.mount import Mounted
+from strapdown.motion.earth import FlatEarth
+from strapdown.motion.mount import Mount, Mounted
 
 # Central difference of eighth order (Fornberg, Mathematics of Computation 51, 1988).
 OFFSETS = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
@@ -115,3 +116,50 @@ def test_multi_sine_stays_below_3_hz_and_clear_of_the_gimbal():
     assert motion.position.angular_frequency.max() <= 6.0 * math.pi
     pitch = motion.roll_pitch_yaw.derivatives(np.arange(0.0, 60.0, 0.01))[0][:, 1]
     assert np.abs(pitch).max() < math.radians(60.0)
+
+
+# -- by machine code --------------------------------------------------------------------------
+
+ONE_OF_EACH_LAW = [name for name in MOTIONS if name not in {"helix", "multi_sine", "lissajous"}]
+WHOLE, PARTS = 20_000, 8  # instants that machine code evaluates, and parts that arrays do
+
+
+def assert_whole_is_parts(ask, t):
+    for whole, *parts in zip(ask(t), *(ask(part) for part in np.split(t, PARTS)), strict=True):
+        assert np.array_equal(whole, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH_LAW)
+def test_machine_code_gives_what_a_sensor_feels_to_the_bit(name):
+    t = np.linspace(0.0, min(MOTIONS[name].end_s, 1000.0), WHOLE)
+    assert_whole_is_parts(Mounted(MOTIONS[name]).inputs, t)
+    tilted = Mount([[0.1, 0.0, 0.2], [0.0, -0.1, 0.0], [0.0, 0.0, 0.0]], [1, 2, 3, 4], [4, 3, 2, 1])
+    assert_whole_is_parts(Mounted(MOTIONS[name], tilted).inputs, t)
+
+
+@pytest.mark.parametrize("name", ["wander", "circle"])
+def test_machine_code_gives_the_truth_to_the_bit(name):
+    t = np.linspace(0.0, 1000.0, WHOLE)
+    source = Mounted(MOTIONS[name], Mount([0.1, -0.2, 0.3], q_body_from_accel=[4, 3, 2, 1]))
+
+    def poses(part):
+        truth = source.truth(part)
+        return truth.q_world_from_body, truth.position_world, truth.velocity_world
+
+    assert_whole_is_parts(poses, t)
+
+
+@pytest.mark.parametrize("name", ["wander", "six_position"])
+def test_machine_code_gives_the_state_to_the_bit(name):
+    t = np.linspace(0.0, min(MOTIONS[name].end_s, 1000.0), WHOLE)
+    assert_whole_is_parts(lambda part: vars(MOTIONS[name].at(part)).values(), t)
+
+
+@pytest.mark.parametrize("name", MOTIONS)
+def test_a_sensor_feels_the_state_of_the_body(name):
+    t = np.linspace(0.0, min(MOTIONS[name].end_s, 60.0), 50)
+    state = MOTIONS[name].at(t)
+    rate, force = Mounted(MOTIONS[name]).inputs(t)
+    assert np.array_equal(rate, state.angular_velocity)
+    expected = state.specific_force(FlatEarth().gravity_world(np.zeros(3)))
+    np.testing.assert_allclose(force, expected, rtol=0.0, atol=1e-13)

@@ -7,7 +7,7 @@ import pytest
 
 from strapdown._compile import compiled
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.px4 import _kernels as kernels
+from strapdown.px4 import float32 as kernels
 from strapdown.px4.increments import dt_max_s, integrate_float32, px4_increments
 from strapdown.series import ImuSeries
 

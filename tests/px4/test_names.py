@@ -11,10 +11,11 @@ import pytest
 from strapdown import px4
 
 
-@pytest.mark.parametrize("name", px4.__all__)
-def test_every_name_is_there(name):
-    assert getattr(px4, name) is not None
-    assert name in dir(px4)
+def test_every_name_is_there(subtests):
+    for name in px4.__all__:
+        with subtests.test(name=name):
+            assert getattr(px4, name) is not None
+            assert name in dir(px4)
 
 
 def test_no_name_is_that_of_a_module():

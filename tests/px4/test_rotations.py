@@ -35,12 +35,15 @@ def test_the_angles_are_those_of_the_autopilot():
     assert ["/".join(map(str, angles)) for angles in ROTATIONS] == ANGLES.split()
 
 
-@pytest.mark.parametrize("rotation", EVERY)
-def test_a_rotation_is_roll_pitch_yaw_in_the_sequence_3_2_1(rotation):
-    roll, pitch, yaw = ROTATIONS[rotation]
-    expected = Rotation.from_euler("ZYX", [yaw, pitch, roll], degrees=True).as_matrix()
-    np.testing.assert_allclose(rotation_matrix(rotation), expected, rtol=0.0, atol=1e-15)
-    np.testing.assert_allclose(matrix_float32((roll, pitch, yaw)), expected, rtol=0.0, atol=5e-7)
+def test_a_rotation_is_roll_pitch_yaw_in_the_sequence_3_2_1(subtests):
+    for rotation in EVERY:
+        with subtests.test(rotation=rotation):
+            roll, pitch, yaw = ROTATIONS[rotation]
+            expected = Rotation.from_euler("ZYX", [yaw, pitch, roll], degrees=True).as_matrix()
+            np.testing.assert_allclose(rotation_matrix(rotation), expected, rtol=0.0, atol=1e-15)
+            np.testing.assert_allclose(
+                matrix_float32((roll, pitch, yaw)), expected, rtol=0.0, atol=5e-7
+            )
 
 
 @pytest.mark.parametrize(
@@ -63,15 +66,18 @@ def test_rotations_turn_one_two_three_as_known(rotation, expected):
     np.testing.assert_allclose(rotate(rotation, [1.0, 2.0, 3.0]), expected, rtol=0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("rotation", EVERY)
-def test_turning_and_the_matrix_agree(rotation):
-    v = np.array([1.0, 2.0, 3.0])
-    single = rotate(rotation, v.astype(np.float32))
-    assert single.dtype == np.float32
-    np.testing.assert_allclose(single, rotation_matrix(rotation) @ v, rtol=0.0, atol=1e-5)
-    np.testing.assert_allclose(rotate(rotation, v), rotation_matrix(rotation) @ v, atol=1e-12)
-    whole = matrix_product(matrix_float32(ROTATIONS[rotation]), v)
-    np.testing.assert_allclose(whole, single, rtol=0.0, atol=1e-5)
+def test_turning_and_the_matrix_agree(subtests):
+    for rotation in EVERY:
+        with subtests.test(rotation=rotation):
+            v = np.array([1.0, 2.0, 3.0])
+            single = rotate(rotation, v.astype(np.float32))
+            assert single.dtype == np.float32
+            np.testing.assert_allclose(single, rotation_matrix(rotation) @ v, rtol=0.0, atol=1e-5)
+            np.testing.assert_allclose(
+                rotate(rotation, v), rotation_matrix(rotation) @ v, atol=1e-12
+            )
+            whole = matrix_product(matrix_float32(ROTATIONS[rotation]), v)
+            np.testing.assert_allclose(whole, single, rtol=0.0, atol=1e-5)
 
 
 def test_the_only_duplicates_are_26_and_27():
@@ -84,13 +90,14 @@ def test_the_only_duplicates_are_26_and_27():
     assert pairs == {(26, 14), (27, 10)}
 
 
-@pytest.mark.parametrize("rotation", QUARTER_TURNS)
-def test_quarter_turns_are_exact_permutations(rotation):
-    matrix = rotation_matrix(rotation)
-    assert set(np.unique(matrix)) <= {-1.0, 0.0, 1.0}
-    np.testing.assert_array_equal(matrix @ matrix.T, np.eye(3))
-    odd = np.array([0.1, 0.2, 0.3], np.float32)
-    assert set(np.abs(rotate(rotation, odd))) == set(odd)
+def test_quarter_turns_are_exact_permutations(subtests):
+    for rotation in QUARTER_TURNS:
+        with subtests.test(rotation=rotation):
+            matrix = rotation_matrix(rotation)
+            assert set(np.unique(matrix)) <= {-1.0, 0.0, 1.0}
+            np.testing.assert_array_equal(matrix @ matrix.T, np.eye(3))
+            odd = np.array([0.1, 0.2, 0.3], np.float32)
+            assert set(np.abs(rotate(rotation, odd))) == set(odd)
 
 
 def test_a_saturated_count_stays_saturated_when_its_axis_turns_round():

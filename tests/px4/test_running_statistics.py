@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown.px4 import _kernels as kernels
+from strapdown.px4 import float32 as kernels
 
 F = np.float32
 

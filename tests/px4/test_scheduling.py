@@ -7,8 +7,8 @@ import pytest
 
 from strapdown._compile import compiled
 from strapdown.messages.px4 import SensorAccel, SensorGyro
-from strapdown.px4.channels import _kernels as kernels
-from strapdown.px4.scheduling import _kernels as scheduling
+from strapdown.px4 import channels as kernels
+from strapdown.px4 import scheduling
 from strapdown.px4.vehicle_imu import PipelineSettings, ScheduledVehicleImu
 
 F = np.float32

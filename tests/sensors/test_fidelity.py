@@ -69,6 +69,7 @@ def test_a_carried_rest_falls_with_time_as_the_rounding_of_an_angle_does():
     np.testing.assert_allclose(allan_deviation(error, rate_hz, tau_s), expected, rtol=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("distribution", "law"),
     [("normal", stats.norm(0.0, 0.3)), ("uniform", stats.uniform(-0.3, 0.6))],

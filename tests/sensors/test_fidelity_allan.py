@@ -130,6 +130,7 @@ def test_the_weights_of_flicker_add_up_to_the_floor():
     assert np.abs(floor / FLOOR - 1.0).max() < 0.00131
 
 
+@pytest.mark.slow
 def test_the_floor_of_256_axes_is_flat():
     spec = both(TriadSpec(bias_instability=1e-3), rate_hz=10)
     tau_s = [1.0, 3.0, 10.0, 30.0, 100.0]
@@ -150,6 +151,7 @@ def test_white_noise_random_walk_and_flicker_of_256_axes_follow_the_curve_of_the
     assert (np.abs(found / expected - 1.0) < 4.0 * sigma + 5e-4).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_at", ["output", "element"])
 def test_the_deviation_does_not_depend_on_the_rate(noise_at):
     triad = TriadSpec(

@@ -13,7 +13,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.formats import Recording
-from strapdown.motion import MOTIONS, Circle, Mount, Mounted, PoseSpline
+from strapdown.motion import MOTIONS, Circle, Mount, Mounted, PoseSpline, _laws
 from strapdown.sensors import (
     Clock,
     ImuSimulator,
@@ -69,9 +69,43 @@ def test_an_ideal_sensor_on_the_circle_reads_the_closed_form():
     assert run.truth.position_world == pytest.approx(path, abs=1e-12)
 
 
+def test_the_truth_is_evaluated_when_it_is_asked_for():
+    asked = []
+
+    class Curious(Mounted):
+        def truth(self, t_s, **options):
+            asked.append(len(t_s))
+            return super().truth(t_s, **options)
+
+    run = simulate(Curious(MOTIONS["circle"]), "ideal", 3.0)
+    assert asked == []
+    assert run.truth is run.truth
+    assert asked == [600]
+
+
+def test_a_short_run_does_not_wait_for_its_motion_to_be_compiled(monkeypatch):
+    monkeypatch.setattr(_laws, "compiled", None)
+    run = simulate("wander", "ideal", 60.0, rate_hz=100)
+    assert len(run.truth) == len(run.samples) == 6000
+
+
+@pytest.mark.parametrize("name", ["wander", "six_position"])
+@pytest.mark.parametrize("sampling", ["point", "integral"])
+def test_a_long_run_has_the_samples_of_short_ones(name, sampling):
+    spec = replace(NOISY, rate_hz=500, sampling=sampling, clock=Clock(rate_error_ppm=200.0))
+    source, count = Mounted(MOTIONS[name]), 34_000
+    whole = ImuSimulator(spec, source, seed=3).run(count)  # by machine code
+    device = ImuSimulator(spec, source, seed=3)  # on arrays
+    parts = [device.run(min(999, count - k)) for k in range(0, count, 999)]
+    for column, value in vars(whole).items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, np.concatenate([vars(part)[column] for part in parts]))
+
+
 def test_the_truth_has_a_row_for_each_sample_at_its_true_instant():
     fast = replace(NOISY, clock=Clock(rate_error_ppm=1000.0, jitter_s=1e-5))
-    samples, truth, _ = simulate("wander", fast, 2.0)
+    run = simulate("wander", fast, 2.0)
+    samples, truth = run.samples, run.truth
     assert np.array_equal(truth.t_ns, samples.t_ns)
     assert not np.array_equal(samples.t_ns, samples.t_sensor_ns)
     expected = Mounted(MOTIONS["wander"]).truth(np.maximum(samples.t_true_s, -1.0))
@@ -129,7 +163,8 @@ def test_stamps_begin_with_those_of_the_motion_or_as_asked(tmp_path):
 
 @pytest.mark.parametrize("sampling", ["average", "integral", "preintegrated"])
 def test_an_interval_before_the_motion_is_not_given_and_the_last_is(sampling):
-    samples, truth, _ = simulate("chirp", find_sensor("ideal", sampling=sampling))
+    run = simulate("chirp", find_sensor("ideal", sampling=sampling))
+    samples, truth = run.samples, run.truth
     assert (samples.seq[0], len(samples)) == (1, 12_000)
     assert samples.t_true_s[[0, -1]] == pytest.approx([0.005, 60.0])
     assert np.array_equal(truth.t_ns, samples.t_ns)

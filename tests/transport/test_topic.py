@@ -120,6 +120,31 @@ def test_a_lapped_reader_goes_on_at_the_oldest_message_and_counts_the_lost_exact
         assert sender.stats() == TopicStats(sent=3000, publishers=1, subscribers=2)
 
 
+@pytest.mark.parametrize("has_gil", [True, False])
+def test_a_reader_gets_what_is_retained_in_order_however_far_it_is_behind(has_gil, monkeypatch):
+    monkeypatch.setattr(slots, "HAS_GIL", has_gil)
+    steps = np.random.default_rng(1).integers(12, size=(2000, 2)).tolist()
+    with Topic(Imu, 8) as sender, Topic(Imu, 8) as reader:
+        assert reader.recv() is None
+        sent = position = lost = 0
+        for sends, receives in steps:
+            for _ in range(sends):
+                sender.send(imu(sent))
+                sent += 1
+            for _ in range(receives):
+                oldest = max(position, sent - 8)
+                lost, position = lost + oldest - position, oldest
+                message = reader.recv()
+                if position == sent:
+                    assert message is None
+                else:
+                    assert message.timestamp_ns == position
+                    position += 1
+        waiting = max(0, sent - 8 - position)
+        assert reader.stats().received == position - lost
+        assert reader.missed_count() == lost + waiting
+
+
 def test_a_reader_that_is_lapped_again_sees_its_losses_before_it_receives():
     with Topic(Imu, 4) as sender, Topic(Imu, 4) as reader:
         reader.recv()

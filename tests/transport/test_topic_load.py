@@ -207,6 +207,41 @@ def test_threads_that_share_one_handle_send_and_receive_each_message_once(
 
 
 @pytest.mark.usefixtures("hasty")
+def test_threads_that_share_a_handle_which_is_lapped_receive_no_message_twice(topic_name):
+    count = 20_000
+    done = threading.Event()
+    taken: list[list[int]] = [[], [], []]
+    with (
+        Topic(Imu, 32, name=topic_name, backend="local") as sender,
+        Topic(Imu, name=topic_name, backend="local") as reader,
+    ):
+        reader.recv()
+
+        def take(into: list[int], *, at_once: bool) -> None:
+            while not done.is_set() or reader.pending_count():
+                messages = reader.recv_all(3) if at_once else iter(reader.recv, None)
+                into.extend(message.timestamp_ns for message in messages)
+
+        threads = [
+            threading.Thread(target=take, args=[into], kwargs={"at_once": number == 2})
+            for number, into in enumerate(taken)
+        ]
+        for thread in threads:
+            thread.start()
+        message = imu(0)
+        for number in range(count):
+            message.timestamp_ns = number
+            sender.send(message)
+        done.set()
+        for thread in threads:
+            thread.join()
+        stats = reader.stats()
+    stamps = list(itertools.chain(*taken))
+    assert len(set(stamps)) == len(stamps) == stats.received
+    assert stats.received + stats.lost_overwritten == count
+
+
+@pytest.mark.usefixtures("hasty")
 def test_what_is_retained_can_be_asked_for_while_another_thread_sends(topic_name):
     done = threading.Event()
     with Topic(Imu, 64, name=topic_name, backend="local") as topic:

@@ -544,7 +544,9 @@ def hub(request, endpoint, name, run_router):
             yield endpoint
 
 
-@pytest.mark.parametrize("reliability", ["sensor", "reliable"])
+@pytest.mark.parametrize(
+    "reliability", [pytest.param("sensor", marks=pytest.mark.slow), "reliable"]
+)
 def test_two_that_only_connect_hear_each_other_through_what_listens(hub, name, child, reliability):
     sender = SENDER.format(reliability=reliability, count=5000, end="topic.close()")
     with Topic(Imu, name=name, backend=Zenoh(connect=(hub,)), reliability=reliability) as topic:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
-import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.webots import DIFFERENCES, PROFILES, Robot
@@ -260,10 +260,10 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("topic", ROWS)
-def test_a_profile_does_what_its_column_says(topic, profile, capsys):
-    ROWS[topic](profile, lambda: capsys.readouterr().err)
+def test_a_profile_does_what_its_column_says(capsys, subtests):
+    for profile, (topic, check) in itertools.product(PROFILES, ROWS.items()):
+        with subtests.test(profile=profile, topic=topic):
+            check(profile, lambda: capsys.readouterr().err)
 
 
 def test_the_table_has_these_rows_and_a_column_for_each_profile():

@@ -317,21 +317,25 @@ RELEASES = ["R2025a", "R2023b", "R2021a", "R2020a"]
 DIGITS = 1.5708, 0.7854
 
 
-@pytest.mark.parametrize("profile", ["documented", *RELEASES])
-@pytest.mark.parametrize("noise", [5e-6, 0.0])
-@pytest.mark.parametrize(
-    ("axis", "angle", "expected"),
-    [
-        (Y, 0.0, (0, 0, 0)),
-        (Y, -1.5708, (0, 0, -1.5708)),
-        (Y, 1.5708, (0, 0, 1.5708)),
-        (X, 1.5708, (1.5708, 0, 0)),
-        (X, -1.5708, (-1.5708, 0, 0)),
-        (Z, 0.7854, (0, 0.7854, 0)),
-        (Z, -0.7854, (0, -0.7854, 0)),
-    ],
-)
-def test_a_unit_on_a_turned_robot_reads_the_turn(profile, noise, axis, angle, expected):
+def test_a_unit_on_a_turned_robot_reads_the_turn(subtests):
+    for profile, noise, (axis, angle, expected) in itertools.product(
+        ["documented", *RELEASES],
+        [5e-6, 0.0],
+        [
+            (Y, 0.0, (0, 0, 0)),
+            (Y, -1.5708, (0, 0, -1.5708)),
+            (Y, 1.5708, (0, 0, 1.5708)),
+            (X, 1.5708, (1.5708, 0, 0)),
+            (X, -1.5708, (-1.5708, 0, 0)),
+            (Z, 0.7854, (0, 0.7854, 0)),
+            (Z, -0.7854, (0, -0.7854, 0)),
+        ],
+    ):
+        with subtests.test(profile=profile, noise=noise, axis=axis, angle=angle, expected=expected):
+            check_turn(profile, noise, axis, angle, expected)
+
+
+def check_turn(profile, noise, axis, angle, expected):
     got = angles_of(profile, about(axis, angle), gaussian=MarsagliaStream(0).gaussian, noise=noise)
     sign = -1 if profile == "documented" else 1
     expected = (expected[0], expected[1], sign * expected[2])
@@ -518,9 +522,13 @@ FRAMES = [(X, Y), (Z, Y), ((0.0, 0.0, -1.0), Y), ((-1.0, 0.0, 0.0), Y), (Y, Z)]
 SYSTEMS = {0: "NUE", 1: "EUN", 4: "ENU"}  # frames that R2021a can have
 
 
-@pytest.mark.parametrize("attitude", WRONG_SIDE)
-@pytest.mark.parametrize("number", range(5))
-def test_the_frame_on_the_wrong_side_mixes_the_angles(attitude, number):
+def test_the_frame_on_the_wrong_side_mixes_the_angles(subtests):
+    for attitude, number in itertools.product(WRONG_SIDE, range(5)):
+        with subtests.test(attitude=attitude, number=number):
+            check_wrong_side(attitude, number)
+
+
+def check_wrong_side(attitude, number):
     turn, expected = WRONG_SIDE[attitude]
     north, up = FRAMES[number]
     conventions = make_conventions("NUE", north=north, up=up)
@@ -570,20 +578,24 @@ def test_r2020a_mixes_up_which_angles_are_rounded(off, expected):
 # Batches.
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"noise": 0.02},
-        {"noise": 0.02, "lookupTable": [(-4, -8, 0.1), (4, 8, 0.1)]},
-        {"lookupTable": [(-4, -8, 0.1), (0, 0, 0), (4, 8, 0.1)], "resolution": 0.01},
-        {"yAxis": False, "resolution": 0.01},
-        {"xAxis": False, "noise": 0.02, "resolution": 0.25},
-        {"xAxis": False, "yAxis": False, "zAxis": False},
-    ],
-)
-def test_a_batch_is_its_refreshes_one_after_another(profile, fields):
+def test_a_batch_is_its_refreshes_one_after_another(subtests):
+    for profile, fields in itertools.product(
+        PROFILES,
+        [
+            {},
+            {"noise": 0.02},
+            {"noise": 0.02, "lookupTable": [(-4, -8, 0.1), (4, 8, 0.1)]},
+            {"lookupTable": [(-4, -8, 0.1), (0, 0, 0), (4, 8, 0.1)], "resolution": 0.01},
+            {"yAxis": False, "resolution": 0.01},
+            {"xAxis": False, "noise": 0.02, "resolution": 0.25},
+            {"xAxis": False, "yAxis": False, "zAxis": False},
+        ],
+    ):
+        with subtests.test(profile=profile, fields=fields):
+            check_batch(profile, fields)
+
+
+def check_batch(profile, fields):
     rng = np.random.default_rng(7)
     rotations = [
         *Rotation.random(20, rng),

@@ -84,10 +84,11 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize("pair", NUMBERS.split(", "))
-def test_devices_have_the_numbers_of_the_controller_interface(pair):
-    name, number = pair.split()
-    assert NODE_TYPES[name] == int(number)
+def test_devices_have_the_numbers_of_the_controller_interface(subtests):
+    for pair in NUMBERS.split(", "):
+        with subtests.test(pair=pair):
+            name, number = pair.split()
+            assert NODE_TYPES[name] == int(number)
 
 
 def test_no_two_types_share_a_number():

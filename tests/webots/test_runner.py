@@ -140,9 +140,9 @@ def test_a_controller_that_hangs_is_ended_when_it_is_late(runs):
 
 def test_waiting_for_a_slow_robot_is_not_hanging(runs):
     report, _, _ = runs(
-        BEGIN + "robot.step(32)\ntime.sleep(0.6)\nrobot.step(32)\ntime.sleep(0.6)\n",
+        BEGIN + "robot.step(32)\ntime.sleep(0.7)\n" * 3,
         BEGIN + "robot.step(32)\nrobot.step(320)\n",
-        timeout_s=1.0,
+        timeout_s=2.0,
     )
     assert [each.status for each in report.ended] == [0, 0]
 

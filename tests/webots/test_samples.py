@@ -146,6 +146,7 @@ def test_the_rate_of_a_shank_is_that_of_hip_and_knee(play):
     assert rows[125:, 1].min() == pytest.approx(-swing, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_drone_hovers_at_the_height_it_was_told(play):
     rows = numbers(play("drone", 12.0))
     assert rows[0, 1] == pytest.approx(0.1)

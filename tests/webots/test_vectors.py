@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -300,10 +301,15 @@ def test_a_compass_reads_north_in_its_own_axes(profile, system, expected):
 # Lookup table, axes, resolution.
 
 
-@pytest.mark.parametrize("kind", ["Accelerometer", "Gyro", "Compass"])
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("step", [0.01, 0.1, 0.3, 15.0])
-def test_a_resolution_rounds_every_value(kind, profile, step):
+def test_a_resolution_rounds_every_value(subtests):
+    for kind, profile, step in itertools.product(
+        ["Accelerometer", "Gyro", "Compass"], PROFILES, [0.01, 0.1, 0.3, 15.0]
+    ):
+        with subtests.test(kind=kind, profile=profile, step=step):
+            check_resolution(kind, profile, step)
+
+
+def check_resolution(kind, profile, step):
     R = Rotation.from_euler("YZX", [0.6, 0.3, 0.2]).as_matrix()
     states = states_of(1, R=R, angular_velocity=(7.0, -8.0, 9.0))
     (exact,) = refresh(make_device(Node(kind), profile), states)
@@ -362,19 +368,23 @@ def test_changed_fields_count_after_configure():
 # Batches.
 
 
-@pytest.mark.parametrize("kind", ["Accelerometer", "Gyro", "Compass"])
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"lookupTable": [(-10, -20, 0.1), (0, 0, 0), (10, 20, 0.1)], "xAxis": False},
-        {"resolution": 0.25, "zAxis": False},
-        {"xAxis": False, "yAxis": False, "zAxis": False, "lookupTable": [(0, 0, 1), (1, 1, 1)]},
-    ],
-)
-@pytest.mark.parametrize("known", [True, False, None])
-def test_a_batch_is_its_refreshes_one_after_another(kind, profile, fields, known):
+def test_a_batch_is_its_refreshes_one_after_another(subtests):
+    for kind, profile, fields, known in itertools.product(
+        ["Accelerometer", "Gyro", "Compass"],
+        PROFILES,
+        [
+            {},
+            {"lookupTable": [(-10, -20, 0.1), (0, 0, 0), (10, 20, 0.1)], "xAxis": False},
+            {"resolution": 0.25, "zAxis": False},
+            {"xAxis": False, "yAxis": False, "zAxis": False, "lookupTable": [(0, 0, 1), (1, 1, 1)]},
+        ],
+        [True, False, None],
+    ):
+        with subtests.test(kind=kind, profile=profile, fields=fields, known=known):
+            check_batch(kind, profile, fields, known)
+
+
+def check_batch(kind, profile, fields, known):
     states = rotor(STEP * np.arange(1, 20), (0.1, 0.2, 0.3))
     if known is None:  # now and then
         states.acceleration[::3] = NAN

@@ -40,6 +40,7 @@ VERBS = {
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
+    "warm": "Compile for this machine beforehand what long recordings would wait for.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
     "run": "Run a pipeline: device, log or topic, sensor, filter, topics, recorder, as one.",
     "cat": "Print messages, of a file or live.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from strapdown._compile import announce_compiling
 from strapdown._words import printable, wording
 from strapdown.errors import StrapdownError
 
@@ -74,6 +75,10 @@ def say(line: str) -> None:
             _tell(line)
 
 
+def _say_compiling(name: str) -> None:
+    say(f"compiling {name} for this machine, once (strapdown warm does it beforehand)")
+
+
 def is_watched() -> bool:
     """Whether a terminal is there to show progress on, and it is wanted."""
     return not (_manner.quiet or _manner.json) and sys.stderr.isatty()
@@ -92,7 +97,8 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
     """Run a verb, print its outcome or its error, and return the exit code."""
     _manner.quiet, _manner.json = quiet, json
     try:
-        outcome = verb()
+        with announce_compiling(_say_compiling):
+            outcome = verb()
         code = outcome.code
         if outcome.lost and not code:
             code = EXIT_FAILED if strict else EXIT_LOSSY

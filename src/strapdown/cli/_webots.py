@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from strapdown import webots
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import StrapdownError
 from strapdown.motion import SplineMode
-from strapdown.webots.recording import record
 from strapdown.webots.samples import sample_worlds
 from strapdown.webots.staging import Dynamics
 
@@ -83,7 +83,7 @@ def recording(
 ) -> Iterator[RecordingReport | None]:
     """Record a world, if there is an output; where the world breaks, the file is whole as well."""
     failure: StrapdownError | None = None
-    with nullcontext() if output is None else record(world, output, force=force) as written:
+    with nullcontext() if output is None else webots.record(world, output, force=force) as written:
         try:
             yield written
         except StrapdownError as error:

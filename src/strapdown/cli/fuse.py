@@ -31,7 +31,6 @@ from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
-from strapdown.webots.runner import ended_by_signals
 
 if TYPE_CHECKING:
     from strapdown.estimation import OrientationResult
@@ -213,6 +212,7 @@ def _live(
 ) -> Outcome:
     """Follow a sender until the time is over or a signal comes."""
     from strapdown.bridges.mavlink import MavlinkLink, fuse_link  # noqa: PLC0415 (an extra)
+    from strapdown.webots.runner import ended_by_signals  # noqa: PLC0415 (only live)
 
     stop, heard = Event(), Recording()
     until = math.inf if duration is None else time.monotonic() + duration

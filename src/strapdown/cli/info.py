@@ -15,11 +15,11 @@ from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._rows import recorded_series
-from strapdown.formats.px4_health import ImuHealth, imu_health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from strapdown.formats.px4_health import ImuHealth
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
@@ -60,9 +60,12 @@ def info(file: Input) -> Outcome:
     if topics:
         view += [_table(topics), GAP]
     view += [line for topic in topics for line in _remarks(topic)]
-    if recording.log is not None and (imus := imu_health(recording.log)):
-        data["imus"] = [_health_data(imu) for imu in imus]
-        view.append(_health_table(imus))
+    if recording.log is not None:
+        from strapdown.formats.px4_health import imu_health  # noqa: PLC0415 (only PX4 logs)
+
+        if imus := imu_health(recording.log):
+            data["imus"] = [_health_data(imu) for imu in imus]
+            view.append(_health_table(imus))
     notes = list(report.notes)
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())

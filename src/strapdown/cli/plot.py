@@ -12,7 +12,6 @@ from strapdown import plots
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import UnknownNameError
-from strapdown.formats.px4_health import vibration_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,6 +82,8 @@ def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
 
 def _vibration(recording: Recording, topic: str | None) -> Figure:
     """Draw the metric of one IMU or of all, from their first sample on."""
+    from strapdown.formats.px4_health import vibration_of  # noqa: PLC0415 (only this preset)
+
     metrics, names = vibration_of(recording), [*recording.imu, *recording.increments]
     if metrics and topic is not None:
         by_topic = {name: metric for metric in metrics for name in _topics(metric)}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from strapdown.bridges.ros1_devices import Ros1Devices
+from strapdown import simulation, webots
 from strapdown.cli._common import Force
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
@@ -22,13 +22,10 @@ from strapdown.cli._webots import (
     outcome,
     recording,
 )
-from strapdown.simulation import find_motion
-from strapdown.webots.modelled import fit_sensor
 from strapdown.webots.profiles import PROFILES
 from strapdown.webots.runner import ended_by_signals
 from strapdown.webots.samples import find_world
 from strapdown.webots.staging import Dynamics
-from strapdown.webots.world import World
 
 
 def serve(
@@ -87,18 +84,22 @@ def serve(
 
     strapdown ros1 serve --world imu_robot --synchronize --record run.bag
     """
+    from strapdown.bridges.ros1_devices import Ros1Devices  # noqa: PLC0415 (loads all of a robot)
+
     path = find_world(world)
-    simulated = World(
+    simulated = webots.World(
         path,
         profile=profile,
         seed=seed,
-        motion=None if motion is None else find_motion(motion, duration_s=duration, poses=poses),
+        motion=None
+        if motion is None
+        else simulation.find_motion(motion, duration_s=duration, poses=poses),
         dynamics=dynamics,
         duration_s=duration,
         proto_dirs=proto_dir or (),
     )
     if sensor is not None:
-        fit_sensor(simulated, sensor)
+        webots.fit_sensor(simulated, sensor)
     robots = robot or list(simulated.robots)
     with (
         recording(simulated, output, force=force) as written,

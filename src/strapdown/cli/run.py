@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from strapdown._words import printable
-from strapdown.bridges.pipeline import Pipeline
 from strapdown.cli._common import Force, working
 from strapdown.cli._live import exit_code, positive
 from strapdown.cli._outcome import EXIT_FAILED, Outcome, is_watched, say
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from strapdown.bridges.pipeline import PipelineReport
+    from strapdown.bridges.pipeline import Pipeline, PipelineReport
 
 WATCH_S = 1.0
 """How often the table is renewed on a terminal."""
@@ -61,6 +60,8 @@ def run(
 
     strapdown run attitude.toml --duration 10 --json
     """
+    from strapdown.bridges.pipeline import Pipeline  # noqa: PLC0415 (loads what any part may need)
+
     limit_s = positive(duration, "'--duration'")
     with working(f"preparing {pipeline}"):
         running = Pipeline.from_file(pipeline, force=force)

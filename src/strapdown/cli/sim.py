@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strapdown import plots
+from strapdown import messages, plots, simulation
 from strapdown.cli._common import Force, progress_bar, working
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, refuse
-from strapdown.messages.conversion import series_from_increments
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
 from strapdown.sensors import ImuSpec, Sampling, SpecWarning, TriadSpec
 from strapdown.sensors.units import Limit
-from strapdown.simulation import find_motion, find_sensor, record, rest_deviation, simulate
-from strapdown.simulation.recorder import ENDINGS, TRUTH_ENDINGS
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -123,6 +120,8 @@ def sim(
 
     strapdown sim --motion robot.xml --site imu --sensor BMI270 --rate 400 --duration 5 --output robot.csv --json
     """  # noqa: E501 (a command line stays whole)
+    from strapdown.simulation.recorder import ENDINGS, TRUTH_ENDINGS  # noqa: PLC0415 (slow)
+
     picture = picture or output.with_suffix(".png")
     places = {output: ENDINGS, picture: PICTURES} | ({truth: TRUTH_ENDINGS} if truth else {})
     for place, endings in places.items():  # a world may take its time: say it before
@@ -131,7 +130,7 @@ def sim(
     with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
         for kind in (SpecWarning, SplineWarning):
             warnings.simplefilter("always", kind)
-        spec = find_sensor(
+        spec = simulation.find_sensor(
             sensor,
             rate_hz=rate,
             sampling=sampling,
@@ -139,7 +138,7 @@ def sim(
             accel_range=accel_range and accel_range * STANDARD_GRAVITY,
             unstated_limits=unstated_limits,
         )
-        ride = find_motion(
+        ride = simulation.find_motion(
             motion,
             duration_s=duration,
             earth=_earth(wgs84),
@@ -150,7 +149,7 @@ def sim(
             knots_per_s=knots_per_s,
         )
     with progress_bar("simulating") as progress:
-        report = record(
+        report = simulation.record(
             output,
             ride,
             spec,
@@ -191,11 +190,15 @@ def _draw(
     """Draw the first sensor; say how much of a long run is drawn."""
     most_s = DRAWN_SAMPLES / float(spec.rate_hz)
     seed, name = report.seed, report.sensors[0]
-    samples, truth, _ = simulate(ride, spec, min(ride.duration_s, most_s), seed=seed, name=name)
-    rates = samples.delta_angle is None
-    series = samples.series() if rates else series_from_increments(samples.increments())
-    rest = rest_deviation(spec, seed=seed, name=name)
-    figure = plots.plot_simulation(series, truth, spec, rest)
+    run = simulation.simulate(ride, spec, min(ride.duration_s, most_s), seed=seed, name=name)
+    samples, rates = run.samples, run.samples.delta_angle is None
+    series = (
+        samples.series()
+        if rates
+        else messages.conversion.series_from_increments(samples.increments())
+    )
+    rest = simulation.rest_deviation(spec, seed=seed, name=name)
+    figure = plots.plot_simulation(series, run.truth, spec, rest)
     plots.save(figure, picture, force=force)
     return "" if ride.duration_s <= most_s else f" of the first {most_s:g} s"
 

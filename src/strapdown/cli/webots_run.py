@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from strapdown import simulation, webots
 from strapdown.cli._common import Force, progress_bar
 from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
@@ -25,14 +26,11 @@ from strapdown.cli._webots import (
     outcome,
     recording,
 )
-from strapdown.simulation import find_motion
-from strapdown.webots.modelled import fit_sensor
 from strapdown.webots.profiles import PROFILES
 from strapdown.webots.programs import find_programs
 from strapdown.webots.runner import GRACE_S, run_controllers
 from strapdown.webots.samples import find_world
 from strapdown.webots.staging import Dynamics
-from strapdown.webots.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,8 +104,10 @@ def run(
     strapdown webots run --world imu_robot --motion wander --sensor mpu6050 --duration 20 --record run.mcap
     """  # noqa: E501 (a command line stays whole)
     path = find_world(world)
-    moved = None if motion is None else find_motion(motion, duration_s=duration, poses=poses)
-    simulated = World(
+    moved = (
+        None if motion is None else simulation.find_motion(motion, duration_s=duration, poses=poses)
+    )
+    simulated = webots.World(
         path,
         profile=profile,
         seed=seed,
@@ -118,7 +118,7 @@ def run(
         axes=axes,
     )
     if sensor is not None:
-        fit_sensor(simulated, sensor)
+        webots.fit_sensor(simulated, sensor)
     programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
     for line in idle:
         say(line)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from strapdown import simulation, webots
 from strapdown.bridges.webots_server import Server
 from strapdown.cli._common import Force
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
@@ -25,14 +26,11 @@ from strapdown.cli._webots import (
     recording,
 )
 from strapdown.errors import ValueRangeError
-from strapdown.simulation import find_motion
 from strapdown.webots.lockstep import Lockstep
-from strapdown.webots.modelled import fit_sensor
 from strapdown.webots.profiles import PROFILES, find_profile
 from strapdown.webots.runner import ended_by_signals
 from strapdown.webots.samples import find_world
 from strapdown.webots.staging import Dynamics
-from strapdown.webots.world import World
 
 LOOPBACK = "127.0.0.1"
 EXTERN = "<extern>"
@@ -97,19 +95,19 @@ def serve(
     address = None if tcp is None else _address(tcp)
     with Server(address=address, realtime=realtime) as server:
         with server.loading():
-            simulated = World(
+            simulated = webots.World(
                 path,
                 profile=profile,
                 seed=seed,
                 motion=None
                 if motion is None
-                else find_motion(motion, duration_s=duration, poses=poses),
+                else simulation.find_motion(motion, duration_s=duration, poses=poses),
                 dynamics=dynamics,
                 duration_s=duration,
                 proto_dirs=proto_dir or (),
             )
             if sensor is not None:
-                fit_sensor(simulated, sensor)
+                webots.fit_sensor(simulated, sensor)
             robots = _served(simulated)
             server.open(robots)
         for robot in robots:
@@ -133,7 +131,7 @@ def serve(
     return outcome(data, view, written, code=128 + signals[0] if signals else EXIT_OK)
 
 
-def _served(world: World) -> list[str]:
+def _served(world: webots.World) -> list[str]:
     """Return the robots that controllers may have."""
     extern = [
         name for name, robot in world.robots.items() if robot.node.get("controller") == EXTERN

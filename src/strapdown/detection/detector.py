@@ -1,41 +1,41 @@
-"""What every detector is: ``update`` for a stream, ``run`` for a series, a state as a value."""
+"""The one shape of detectors: named memory, one step, and a loop of it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 import numpy as np
 
-from strapdown._compile import compiled as compile_kernel
-from strapdown.detection import _kernels as shared
+from strapdown._compile import bind, kernel
+from strapdown._records import record_like, values_of
 from strapdown.detection.events import Event, Events
+from strapdown.detection.intake import DetectorCounts, DetectorEvent, DetectorMemory
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
-from strapdown.intake import clipping_codes, sample_values
+from strapdown.samples.execution import Execution, Program
+from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import ModuleType
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from dataclasses import Field
 
-    from strapdown._typing import FloatArray, IntArray
-    from strapdown.intake._kernels import Floats, Ints
-    from strapdown.samples import ImuSample
+    from strapdown._records import Record, RecordArray
+    from strapdown._typing import Three
     from strapdown.series import ImuSeries
 
-__all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState"]
+    step: Callable[..., bool]  # the detector's own
 
-_ROWS: Final = 256  # of events that a compiled run fills before they are collected
+__all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState", "detect"]
 
 
 @dataclass(frozen=True)
 class DetectorParams:
     """Base of the parameters: numbers, each with its unit in its name.
 
-    A field is a float, a tuple of floats, or None (unknown); the kernels get them in their
-    order, None as NaN.
+    A field is a float, a tuple of three floats, a flag, or None (unknown), with a default.
 
     Raises
     ------
@@ -43,6 +43,8 @@ class DetectorParams:
         A number is not positive, or not finite. A field declared with the metadata ``zero`` may
         be zero, one with ``infinite`` may be infinite, one with ``signed`` negative.
     """
+
+    BESIDE: ClassVar[Mapping[str, Any]] = {}  # what else kernels are told, as by default
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -58,13 +60,30 @@ class DetectorParams:
                         f"got {value}"
                     )
 
-    def settings(self) -> tuple[float, ...]:
-        """Return the numbers as the kernels take them."""
-        numbers: list[float] = []
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            numbers += value if isinstance(value, tuple) else (value,)
-        return tuple(math.nan if number is None else float(number) for number in numbers)
+    @classmethod
+    @cache
+    def record(cls) -> type[Record]:
+        """Return the record type by which kernels know the parameters, under the same names."""
+        default = cls()
+        known = {entry.name: _setting(entry, default) for entry in fields(cls)}
+        return record_like(cls.__name__, known | dict(cls.BESIDE))
+
+    def settings(self, **beside: object) -> Record:
+        """Return the parameters as kernels take them: NaN for None; and what else they are told."""
+        known = {entry.name: _setting(entry, self) for entry in fields(self)}
+        return self.record()(**known, **beside)
+
+
+def _setting(entry: Field[Any], params: DetectorParams) -> object:
+    """Return a parameter as kernels take it."""
+    value = getattr(params, entry.name)
+    if isinstance(value, DetectorParams):
+        return value.settings()
+    if isinstance(value, bool):
+        return value
+    if "tuple" in str(entry.type):
+        return [math.nan] * 3 if value is None else [float(number) for number in value]
+    return math.nan if value is None else float(value)
 
 
 Params = TypeVar("Params", bound=DetectorParams)
@@ -116,15 +135,15 @@ class DetectorState:
     ----------
     detector : str
         Name of the detector that it belongs to.
-    values : tuple of float
-        The state; its layout belongs to the detector.
+    values : tuple of float or int
+        What it remembers, number by number; stamps are whole.
     account : tuple of int
-        Stamps and counts.
+        The last stamp, and counts.
 
     Raises
     ------
     ValueRangeError
-        A value is not finite, or a number does not fit in 64 bits.
+        A value is not finite, or a whole number does not fit in 64 bits.
     """
 
     detector: str
@@ -132,7 +151,8 @@ class DetectorState:
     account: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        fits = all(-(2**63) <= number < 2**63 for number in self.account)
+        numbers = (*self.values, *self.account)
+        fits = all(-(2**63) <= n < 2**63 for n in numbers if isinstance(n, int))
         if not (fits and all(map(math.isfinite, self.values))):
             raise ValueRangeError(f"expected finite values of a detector state, got {self!r:.200}")
 
@@ -155,71 +175,86 @@ class DetectorState:
         """
         match data:
             case {"detector": str(name), "values": [*values], "account": [*account]}:
-                floats = tuple(float(value) for value in values if isinstance(value, int | float))
+                numbers = tuple(value for value in values if isinstance(value, int | float))
                 whole = tuple(number for number in account if isinstance(number, int))
-                if len(floats) == len(values) and len(whole) == len(account):
-                    return cls(name, floats, whole)
+                if len(numbers) == len(values) and len(whole) == len(account):
+                    return cls(name, numbers, whole)
         raise ValueRangeError(
             f"expected a detector state with detector, values and account, got {data!r:.200}"
         )
 
 
+@kernel
+def detect(
+    state: Sequence[DetectorMemory],
+    counts: Sequence[DetectorCounts],
+    params: Sequence[DetectorParams],
+    samples: Sequence[Sample],
+    events: Sequence[DetectorEvent],
+) -> None:
+    """Step through samples, and write what has been found with each."""
+    for i in range(len(samples)):
+        event = events[i]
+        event.complete = step(state[0], counts[0], params[0], samples[i], event)  # noqa: F821 (bound by each detector)
+
+
 class Detector(Generic[Params]):
-    """Base of the detectors.
+    """Base of the detectors: all but the parameters and what a sample does.
 
     Time steps come from the stamps, memory is bounded, and no value of a sample does harm:
     what cannot be used is left out and counted in :attr:`report`.
 
-    A subclass names itself (``NAME``), its parameters (``PARAMS``), the kinds of its events, the
-    figures and flags that they carry (``KINDS``, ``VALUES``, ``FLAGS``) and its ``KERNELS``: a
-    module with ``step``, ``close``, ``FRESH`` and ``FRESH_ACCOUNT`` as
-    :mod:`strapdown.detection._kernels` describes them.
+    A detector names itself (``NAME``), its parameters (``PARAMS``), the kinds and flags of its
+    events (``KINDS``, ``FLAGS``), and gives its ``MEMORY`` as it is before any sample, its
+    ``EVENT``, of which every float is a figure (``VALUES``), and two kernels, which say whether
+    they have written an event: ``STEP(memory, counts, params, sample, event)`` and, at the end
+    of the data, ``CLOSE(memory, counts, params, event)``.
 
     Parameters
     ----------
     params : DetectorParams, optional
         Those of the detector; by default its defaults.
     compiled : bool, optional
-        False steps in plain Python, more slowly and to the same results.
+        True steps by machine code from the first sample, and waits until it is compiled; False
+        in plain Python. By default a detector starts in plain Python at once, and changes over
+        when machine code is there. The numbers are the same.
     """
 
     NAME: ClassVar[str]
     PARAMS: ClassVar[type[DetectorParams]]
     KINDS: ClassVar[tuple[str, ...]]
-    VALUES: ClassVar[tuple[str, ...]]
     FLAGS: ClassVar[tuple[str, ...]] = ()
-    KERNELS: ClassVar[ModuleType]
+    VALUES: ClassVar[tuple[str, ...]]
+    MEMORY: ClassVar[type[DetectorMemory]]
+    EVENT: ClassVar[type[DetectorEvent]]
+    STEP: ClassVar[Callable[..., bool]]
+    CLOSE: ClassVar[Callable[..., bool]]
 
     params: Params
 
-    def __init__(self, params: Params | None = None, *, compiled: bool = True) -> None:
+    def __init_subclass__(cls) -> None:
+        figures = (name for name, value in cls.EVENT.fresh().items() if isinstance(value, float))
+        cls.VALUES = tuple(figures)
+
+    def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
         self.params = params or cast("Params", self.PARAMS())
         self._compiled = compiled
-        self._settings: Floats = self._as_vector(self._make_settings())
-        self._event: Ints = self._as_whole((0,) * shared.EVENT_SIZE)
-        self._values: Floats = self._as_vector((math.nan,) * len(self.VALUES))
-        self.reset()
+        self._execution = self._fresh_execution()
 
-    @cached_property
-    def _step(self) -> Callable[..., bool]:
-        step: Callable[..., bool] = self.KERNELS.step
-        return compile_kernel(step) if self._compiled else step
+    @classmethod
+    @cache
+    def program(cls) -> Program:
+        """Return what the detector runs."""
+        memory = cls.MEMORY, DetectorCounts, cls.PARAMS.record()
+        return Program(cls.NAME, bind(detect, step=cls.STEP), memory, cls.EVENT)
 
-    def _make_settings(self) -> tuple[float, ...]:
-        """Return the numbers that the kernels take."""
+    def _fresh_execution(self) -> Execution:
+        memory = self.MEMORY(), DetectorCounts(), self._settings()
+        return Execution(self.program(), *memory, compiled=self._compiled)
+
+    def _settings(self) -> Record:
+        """Return what the kernels are told."""
         return self.params.settings()
-
-    def _fresh(self) -> DetectorState:
-        """Return the state before any sample."""
-        return DetectorState(self.NAME, self.KERNELS.FRESH, self.KERNELS.FRESH_ACCOUNT)
-
-    def _as_vector(self, values: Sequence[float] | FloatArray) -> Floats:
-        vector = np.array(values, np.float64)
-        return vector if self._compiled else vector.tolist()
-
-    def _as_whole(self, values: Sequence[int] | IntArray) -> Ints:
-        whole = np.array(values, np.int64)
-        return whole if self._compiled else whole.tolist()
 
     def reset(self, state: DetectorState | None = None) -> None:
         """Go back to a saved state, or to the beginning.
@@ -229,50 +264,99 @@ class Detector(Generic[Params]):
         UnknownNameError
             The state belongs to another detector.
         ShapeError
-            The state has not the size of this detector's: its parameters were others.
+            The state has not the size of this detector's.
         """
-        fresh = self._fresh()
-        state = state or fresh
-        if state.detector != self.NAME:
-            raise UnknownNameError("state of this detector", state.detector, [self.NAME])
-        expected = len(fresh.values), len(fresh.account)
-        got = len(state.values), len(state.account)
-        if expected != got:
-            raise ShapeError(f"expected a {self.NAME} state of {expected} numbers, got {got}")
-        self._state = self._as_vector(state.values)
-        self._account = self._as_whole(state.account)
+        memory, counts = self.MEMORY(), DetectorCounts()
+        if state is not None:
+            if state.detector != self.NAME:
+                raise UnknownNameError("state of this detector", state.detector, [self.NAME])
+            expected = len(values_of(memory)), len(values_of(counts))
+            got = len(state.values), len(state.account)
+            if expected != got:
+                raise ShapeError(f"expected a {self.NAME} state of {expected} numbers, got {got}")
+            memory = self.MEMORY.of_values(state.values)
+            counts = DetectorCounts.of_values(state.account)
+        with self._execution.lock:
+            self._execution.replace(memory, counts, self._settings())
+
+    @property
+    def _memory(self) -> Any:  # noqa: ANN401 (of its MEMORY)
+        with self._execution.lock:
+            return self._execution.memory(0)
+
+    def _number(self, name: str) -> Any:  # noqa: ANN401 (a field of its MEMORY)
+        with self._execution.lock:
+            return self._execution.number(0, name)
+
+    @property
+    def _counts(self) -> DetectorCounts:
+        with self._execution.lock:
+            counts: DetectorCounts = self._execution.memory(1)
+            return counts
 
     @property
     def state(self) -> DetectorState:
         """All that the future depends on, except ``params``."""
-        values, account = np.asarray(self._state).tolist(), np.asarray(self._account).tolist()
-        return DetectorState(self.NAME, tuple(values), tuple(account))
+        with self._execution.lock:
+            account = self._counts.astuple()
+            return DetectorState(self.NAME, tuple(values_of(self._memory)), account)
 
     @property
     def report(self) -> DetectorReport:
         """An account of the samples since the beginning."""
-        counts = self._account[shared.SAMPLES : shared.OWN_ACCOUNT]
-        return DetectorReport(*(int(count) for count in counts))
+        counts = vars(self._counts)
+        return DetectorReport(**{name: n for name, n in counts.items() if name != "last_ns"})
 
-    def update(self, sample: ImuSample) -> Event | None:
+    @overload
+    def update(self, sample: ImuSample, /) -> Event | None: ...
+
+    @overload
+    def update(
+        self,
+        t_ns: int,
+        angular_velocity: Iterable[float] | None,
+        specific_force: Iterable[float] | None,
+        magnetic_field: Iterable[float] | None = None,
+        /,
+    ) -> Event | None: ...
+
+    def update(
+        self,
+        sample: ImuSample | int,
+        angular_velocity: Iterable[float] | None = None,
+        specific_force: Iterable[float] | None = None,
+        magnetic_field: Iterable[float] | None = None,
+        /,
+    ) -> Event | None:
         """Take one sample, and return the event that it completes.
 
         Parameters
         ----------
         sample : ImuSample
-            In FLU body axes.
+            In FLU body axes. Or its stamp [ns], followed by its vectors (None: not measured).
 
         Raises
         ------
         ValueRangeError
             The stamp does not fit in 64 bits.
+        ShapeError
+            A vector is not three numbers.
         """
-        t_ns, (wx, wy, wz), (ax, ay, az), _, clipped = sample_values(sample)
-        found = self._step(
-            self._state, self._account, self._settings, self._event, self._values,
-            t_ns, wx, wy, wz, ax, ay, az, clipped,
-        )  # fmt: skip
-        return self._take_event() if found else None
+        if isinstance(sample, ImuSample):
+            return self._take(sample.t_ns, *sample.vectors(), sample.clipping())
+        w = as_three(angular_velocity, "angular_velocity")
+        f = as_three(specific_force, "specific_force")
+        m = as_three(magnetic_field, "magnetic_field")
+        return self._take(sample, w, f, m, 0)
+
+    def _take(
+        self, t_ns: int, rate: Three, force: Three, field: Three, clipping: int
+    ) -> Event | None:
+        t_ns, execution = checked_stamp(t_ns), self._execution
+        with execution.lock:
+            if execution.update(t_ns, rate, force, field, clipping, "complete"):
+                return self._as_events(execution.row())[0]
+        return None
 
     def run(self, series: ImuSeries) -> Events:
         """Go on through a whole series; the same as a loop of :meth:`update`.
@@ -291,48 +375,45 @@ class Detector(Generic[Params]):
         Events
             In the order in which they were complete; vectors among their values are FLU.
         """
-        inside = series.in_frames(body=BodyFrame.FLU)
-        clipped = clipping_codes(inside.gyro_clipping, inside.accel_clipping, len(inside))
-        state, account = np.array(self._state), np.array(self._account, np.int64)
-        loop = compile_kernel(shared.run, step=self.KERNELS.step)
-        rows = [np.zeros((0, shared.EVENT_SIZE), np.int64)]
-        figures = [np.zeros((0, len(self.VALUES)))]
-        at = 0
-        while at < len(inside):
-            events = np.zeros((_ROWS, shared.EVENT_SIZE), np.int64)
-            values = np.full((_ROWS, len(self.VALUES)), math.nan)
-            at, found = loop(
-                state, account, np.array(self._settings), inside.t_ns, inside.angular_velocity,
-                inside.specific_force, clipped, at, events, values,
-            )  # fmt: skip
-            rows.append(events[:found])
-            figures.append(values[:found])
-        self._state, self._account = self._as_vector(state), self._as_whole(account)
-        return self._as_events(np.concatenate(rows), np.concatenate(figures))
+        blocks = rows_of(self._execution, series)
+        found = [rows[rows["complete"]] for rows in blocks]
+        return self._as_events(np.concatenate([np.zeros(0, self.EVENT.dtype()), *found]))
 
     def finish(self) -> Event | None:
         """End the data: return the event that is still open, as far as it is known.
 
         The detector then waits for a new event; its account stays.
         """
-        found = self.KERNELS.close(
-            self._state, self._account, self._settings, self._event, self._values
-        )
-        return self._take_event() if found else None
+        execution, event = self._execution, self.EVENT()
+        with execution.lock:
+            memory = [execution.memory(part) for part in range(3)]
+            found = type(self).CLOSE(*memory, event)
+            execution.replace(*memory)
+        return self._as_events(event.packed())[0] if found else None
 
-    def _as_events(self, rows: IntArray, figures: FloatArray) -> Events:
+    def _as_events(self, rows: RecordArray) -> Events:
         """Return the events that kernels wrote."""
-        bits = rows[:, shared.FLAGS]
         return Events(
-            np.array(self.KINDS)[rows[:, shared.KIND]],
-            rows[:, shared.START],
-            rows[:, shared.END],
-            rows[:, shared.DECIDED],
-            {name: figures[:, column] for column, name in enumerate(self.VALUES)},
-            {name: bits >> bit & 1 != 0 for bit, name in enumerate(self.FLAGS)},
+            np.array(self.KINDS)[rows["kind"]],
+            rows["start_ns"],
+            rows["end_ns"],
+            rows["decided_ns"],
+            {name: rows[name] for name in self.VALUES},
+            {name: rows["flags"] >> bit & 1 != 0 for bit, name in enumerate(self.FLAGS)},
         )
 
-    def _take_event(self) -> Event:
-        """Return the event that a kernel wrote."""
-        row, figures = np.array([self._event], np.int64), np.array([self._values])
-        return self._as_events(row, figures)[0]
+
+def rows_of(execution: Execution, series: ImuSeries) -> Iterable[RecordArray]:
+    """Go on through a series; yield what is written at each sample, block by block."""
+    inside = series.in_frames(body=BodyFrame.FLU)
+    samples = SampleColumns(
+        inside.t_ns,
+        inside.angular_velocity,
+        inside.specific_force,
+        None,
+        inside.gyro_clipping,
+        inside.accel_clipping,
+    )
+    with execution.lock:
+        for _, rows in execution.through(samples):
+            yield rows

@@ -6,40 +6,52 @@
 * :func:`nees`, :func:`nis`, :func:`consistency`: whether covariances are honest.
 * :func:`with_faults`: recordings with lost samples, gaps and NaN.
 * :func:`compare`: algorithms beside each other.
+
+The names below load on first use.
 """
 
-from strapdown.evaluation.comparison import Comparison, compare
-from strapdown.evaluation.consistency import (
-    Consistency,
-    consistency,
-    nees,
-    nis,
-    orientation_nees,
-)
-from strapdown.evaluation.drift import StrapdownDrift, drift_errors, strapdown_drift, true_states
-from strapdown.evaluation.faults import (
-    Fault,
-    blank_samples,
-    cut_gaps,
-    drop_samples,
-    surviving,
-    with_faults,
-)
-from strapdown.evaluation.orientation import (
-    Alignment,
-    OrientationError,
-    OrientationEvaluation,
-    evaluate_orientation,
-    orientation_error,
-)
-from strapdown.evaluation.positions import (
-    PositionAlignment,
-    PositionEvaluation,
-    RelativePoseError,
-    closing_error,
-    evaluate_position,
-    relative_pose_error,
-)
+from typing import TYPE_CHECKING
+
+from strapdown._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from strapdown.evaluation.comparison import Comparison, compare
+    from strapdown.evaluation.covariances import (
+        Consistency,
+        consistency,
+        nees,
+        nis,
+        orientation_nees,
+    )
+    from strapdown.evaluation.drift import (
+        StrapdownDrift,
+        drift_errors,
+        strapdown_drift,
+        true_states,
+    )
+    from strapdown.evaluation.faults import (
+        Fault,
+        blank_samples,
+        cut_gaps,
+        drop_samples,
+        surviving,
+        with_faults,
+    )
+    from strapdown.evaluation.orientation import (
+        Alignment,
+        OrientationError,
+        OrientationEvaluation,
+        evaluate_orientation,
+        orientation_error,
+    )
+    from strapdown.evaluation.positions import (
+        PositionAlignment,
+        PositionEvaluation,
+        RelativePoseError,
+        closing_error,
+        evaluate_position,
+        relative_pose_error,
+    )
 
 __all__ = [
     "Alignment",
@@ -71,3 +83,37 @@ __all__ = [
     "true_states",
     "with_faults",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Alignment": "orientation",
+        "Comparison": "comparison",
+        "Consistency": "covariances",
+        "Fault": "faults",
+        "OrientationError": "orientation",
+        "OrientationEvaluation": "orientation",
+        "PositionAlignment": "positions",
+        "PositionEvaluation": "positions",
+        "RelativePoseError": "positions",
+        "StrapdownDrift": "drift",
+        "blank_samples": "faults",
+        "closing_error": "positions",
+        "compare": "comparison",
+        "consistency": "covariances",
+        "cut_gaps": "faults",
+        "drift_errors": "drift",
+        "drop_samples": "faults",
+        "evaluate_orientation": "orientation",
+        "evaluate_position": "positions",
+        "nees": "covariances",
+        "nis": "covariances",
+        "orientation_error": "orientation",
+        "orientation_nees": "covariances",
+        "relative_pose_error": "positions",
+        "strapdown_drift": "drift",
+        "surviving": "faults",
+        "true_states": "drift",
+        "with_faults": "faults",
+    },
+)

@@ -14,7 +14,7 @@ TUM trajectory          eight numbers in the first row           ``.tum``
 CSV                     a header line                            ``.csv``
 ======================  =======================================  =========================
 
-A file is recognised by what it holds, never by its name.
+A file is recognised by what it holds, never by its name. The names below load on first use.
 """
 
 from __future__ import annotations
@@ -25,33 +25,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from strapdown._checks import as_member
+from strapdown._lazy import LazyMapping, lazy_names
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats import (
-    bag_writer,
-    csv_file,
-    euroc,
-    mcap_reader,
-    mcap_writer,
-    npz,
-    parquet,
-    ros2_bag_writer,
-    rosbag,
-    tum,
-    ulog,
-    ulog_recording,
-)
 from strapdown.formats._output import refuse
-from strapdown.formats._single import write_csv, write_tum
 from strapdown.formats.block_reader import BlockReader, WholeFile
-from strapdown.formats.blocks import BlockWriter, block_writer
-from strapdown.formats.mcap_writer import McapWriter
-from strapdown.formats.recording import ReadReport, Recording, WriteReport, as_recording
-from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
+    from strapdown.formats.blocks import BlockWriter, block_writer
+    from strapdown.formats.mcap_writer import McapWriter
+    from strapdown.formats.recording import ReadReport, Recording, WriteReport
+    from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = [
@@ -80,26 +66,39 @@ class _Reader(Protocol):
     def read(self, path: Path, *, salvage: bool) -> Recording: ...
 
 
-_READERS: Final[tuple[_Reader, ...]] = (
-    mcap_reader,
-    rosbag,
-    ulog,
-    npz,
-    parquet,
-    euroc,
-    tum,
-    csv_file,
+class _Write(Protocol):
+    """What writes a format."""
+
+    def __call__(self, path: Path, recording: Recording, /, *, force: bool) -> WriteReport: ...
+
+
+# Files are shown to them in this order, and those after the one that knows a file stay unloaded.
+_READERS: Final[Mapping[str, _Reader]] = LazyMapping(
+    __name__,
+    {
+        "mcap": "mcap_reader",
+        "ulog": "ulog",
+        "npz": "npz",
+        "parquet": "parquet",
+        "bag": "rosbag",
+        "euroc": "euroc",
+        "tum": "tum",
+        "csv": "csv_file",
+    },
 )
-_WRITERS: Final = {
-    ".mcap": mcap_writer.write,
-    ".bag": bag_writer.write,
-    "": ros2_bag_writer.write,
-    ".ulg": ulog_recording.write,
-    ".csv": write_csv,
-    ".tum": write_tum,
-    ".npz": npz.write,
-    ".parquet": parquet.write,
-}
+_WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
+    __name__,
+    {
+        ".mcap": "mcap_writer.write",
+        ".bag": "bag_writer.write",
+        "": "ros2_bag_writer.write",
+        ".ulg": "ulog_recording.write",
+        ".csv": "_single.write_csv",
+        ".tum": "_single.write_tum",
+        ".npz": "npz.write",
+        ".parquet": "parquet.write",
+    },
+)
 _HEAD: Final = 2**16
 
 
@@ -147,8 +146,10 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     path = Path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
+        from strapdown.formats import csv_file  # noqa: PLC0415 (only this reader takes columns)
+
         return csv_file.read(path, salvage=salvage, columns=columns)
-    return _reader_of(path).read(path, salvage=salvage)
+    return _READERS[_format_of(path)].read(path, salvage=salvage)
 
 
 @contextmanager
@@ -186,22 +187,23 @@ def open_blocks(
     """
     path = Path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
-    reader = _reader_of(path)
-    if reader is ulog:
-        yield ulog.UlogBlocks(path, salvage=salvage)
+    if (name := _format_of(path)) == "ulog":
+        from strapdown.formats.ulog import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
+
+        yield UlogBlocks(path, salvage=salvage)
     else:
-        yield WholeFile(reader.read(path, salvage=salvage))
+        yield WholeFile(_READERS[name].read(path, salvage=salvage))
 
 
-def _reader_of(path: Path) -> _Reader:
-    """Return the module that reads a file, by what the file holds."""
+def _format_of(path: Path) -> str:
+    """Return the key of the reader of a file, by what the file holds."""
     head = b""
     if not path.is_dir():
         with path.open("rb") as file:
             head = file.read(_HEAD)
-    for reader in _READERS:
+    for name, reader in _READERS.items():
         if reader.sniff(head, path):
-            return reader
+            return name
     got = f"a file that begins with {head[:16]!r}" if head else "an empty file"
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"
@@ -250,6 +252,8 @@ def write(
     ValueRangeError
         A number does not fit the format, such as a negative stamp in a ROS message.
     """
+    from strapdown.formats.recording import as_recording  # noqa: PLC0415 (only writing needs it)
+
     path = check_output(path, force=force)
     return _WRITERS[path.suffix.lower()](path, as_recording(source), force=force)
 
@@ -281,3 +285,18 @@ def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
         raise UnknownNameError("writer for the ending", ending, _WRITERS)
     refuse(path, force=force)
     return path
+
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BlockWriter": "blocks",
+        "LoggedRows": "ulog_writer",
+        "McapWriter": "mcap_writer",
+        "ReadReport": "recording",
+        "Recording": "recording",
+        "UlogWriter": "ulog_writer",
+        "WriteReport": "recording",
+        "block_writer": "blocks",
+    },
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._compile import compiled
-from strapdown.formats._kernels import follow_rows
+from strapdown.formats._ulog_walk import follow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -170,11 +170,13 @@ def _raw(kind: type[Record]) -> McapForm:
 
 def _records() -> list[type[Record]]:
     """Return the types that no ROS type is used for."""
-    kinds = [kind for kind in vars(messages).values() if isinstance(kind, type)]
+    kinds = [getattr(messages, name) for name in messages.__all__]
     return [
         kind
         for kind in kinds
-        if issubclass(kind, Record) and not issubclass(kind, (UorbMessage, Pose3D))
+        if isinstance(kind, type)
+        and issubclass(kind, Record)
+        and not issubclass(kind, (UorbMessage, Pose3D))
     ]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.messages.conversion import series_from_increments
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
@@ -166,6 +165,8 @@ class Recording:
         name = _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
         if name in self.imu:
             return self.imu[name]
+        from strapdown.messages.conversion_px4 import series_from_increments  # noqa: PLC0415 (few need it)
+
         rates = series_from_increments(self.increments[name])
         return rates.replace(world=WorldFrame.NED) if rates.body == BodyFrame.FRD else rates
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.geometry._kernels import (
+from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     webots_enu_terms,
     webots_nue_terms,

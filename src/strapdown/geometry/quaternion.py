@@ -17,7 +17,7 @@ import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.geometry._kernels import (
+from strapdown.geometry.formulas import (
     quaternion_multiply,
     quaternion_rotate,
     quaternion_to_matrix,

@@ -26,7 +26,7 @@ SAME_CLOCK: Final = 0.005
 """Stamps of one clock differ by no more of the sampling interval than this."""
 
 
-def integrate_pair(  # noqa: PLR0913 (two series, and the options of integrate)
+def integrate_pair(
     gyro: ImuSeries,
     accel: ImuSeries,
     *,

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_member
-from strapdown._compile import compiled
+from strapdown._compile import quickest
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
-from strapdown.integration import _kernels as kernels
+from strapdown.integration import coning_sculling as kernels
 from strapdown.series import Increments
 from strapdown.units import NS_PER_MS
 
@@ -217,7 +217,7 @@ def integrate(
     unclipped = np.zeros(len(series), np.uint8)
     tally = np.zeros(kernels.EVENTS, np.int64)
     out = _room_for(most)
-    state, rows = compiled(kernels.integrate)(
+    state, rows = quickest(kernels.integrate, len(series))(
         FRESH,
         series.t_ns,
         angular_velocity,

@@ -20,8 +20,8 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
-from strapdown.geometry._kernels import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.integration._kernels import Vector, add
+from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
+from strapdown.integration.coning_sculling import Vector, add
 from strapdown.integration.increments import require_positive
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._checks import as_three
-from strapdown.integration import _kernels as kernels
+from strapdown.integration import coning_sculling as kernels
 from strapdown.integration.increments import (
     FRESH,
     SampleKind,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from strapdown.geometry._kernels import quaternion_from_half_angles_zyx
+from strapdown.geometry.formulas import quaternion_from_half_angles_zyx
 from strapdown.messages._record import Record, fixed
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ Covariance
     ``None``, a row without one is NaN, and a covariance that no row knows is ``None``.
     An absent orientation is written as the identity.
 Loss
-    What a target cannot hold is left out. :func:`~strapdown.messages.losses.losses` names it,
-    and ``strict=True`` raises :class:`~strapdown.errors.ConversionLossError` instead.
+    What a target cannot hold is left out. :func:`losses` names it, and ``strict=True`` raises
+    :class:`~strapdown.errors.ConversionLossError` instead.
 """
 
 from strapdown.messages.conversion_horus import (
@@ -35,6 +35,7 @@ from strapdown.messages.conversion_horus import (
     trajectory_from_odometry,
     trajectory_from_pose,
 )
+from strapdown.messages.conversion_losses import losses
 from strapdown.messages.conversion_px4 import (
     imu_from_vehicle_imu,
     increments_from_mean_rates,
@@ -71,7 +72,6 @@ from strapdown.messages.conversion_ros import (
     series_from_ros,
     trajectory_from_ros,
 )
-from strapdown.messages.losses import losses
 
 __all__ = [
     "fifo_delays_ns",

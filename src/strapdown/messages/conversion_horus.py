@@ -18,8 +18,8 @@ from strapdown.messages._by_column import (
     stamps_from_unsigned,
     unsigned_from_stamps,
 )
+from strapdown.messages.conversion_losses import refuse_losses
 from strapdown.messages.imu import Imu
-from strapdown.messages.losses import refuse_losses
 from strapdown.messages.pose import Odometry, Pose3D
 from strapdown.series import Trajectory
 

@@ -19,9 +19,9 @@ from strapdown.messages._by_column import (
     unsigned_from_stamps,
 )
 from strapdown.messages.conversion_horus import imu_from_series, series_from_imu
+from strapdown.messages.conversion_losses import refuse_losses
 from strapdown.messages.conversion_px4_rates import white_noise_covariance
 from strapdown.messages.imu import Imu
-from strapdown.messages.losses import refuse_losses
 from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu
 from strapdown.series import ImuSeries, Increments, SensorIdentity
 from strapdown.units import NS_PER_S, NS_PER_US

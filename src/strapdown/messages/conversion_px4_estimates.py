@@ -19,7 +19,7 @@ from strapdown.messages._by_column import (
     sampled_ns,
     stamped,
 )
-from strapdown.messages.losses import refuse_losses
+from strapdown.messages.conversion_losses import refuse_losses
 from strapdown.messages.px4 import VehicleAttitude, VehicleOdometry
 from strapdown.series import ImuSeries, Trajectory
 

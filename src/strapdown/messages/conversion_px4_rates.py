@@ -15,7 +15,7 @@ from strapdown.messages._by_column import (
     sampled_ns,
     stamps_from_unsigned,
 )
-from strapdown.messages.losses import refuse_losses
+from strapdown.messages.conversion_losses import refuse_losses
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorCombined,

@@ -18,8 +18,8 @@ from strapdown.messages._by_column import (
     normalise,
 )
 from strapdown.messages.cdr import Batch, behind_headers
+from strapdown.messages.conversion_losses import refuse_losses
 from strapdown.messages.imu import Imu
-from strapdown.messages.losses import refuse_losses
 from strapdown.messages.ros import RosImu
 from strapdown.messages.ros_types import IMU, POSE_STAMPED, QUATERNION_STAMPED
 from strapdown.series import ImuSeries, SensorIdentity, Trajectory

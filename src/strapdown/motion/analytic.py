@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError
-from strapdown.geometry._kernels import quaternion_from_half_angles_zyx
-from strapdown.motion.kinematics import (
-    Endless,
-    Kinematics,
-    columns,
-    instants,
-    sine_cosine,
-)
+from strapdown.motion import formulas
+from strapdown.motion._laws import Law
+from strapdown.motion.kinematics import Endless, Kinematics, columns, instants
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
@@ -66,26 +62,15 @@ class Sines:
 
     def derivatives(self, t_s: FloatArray) -> Derivatives:
         """Return the channels and their first two derivatives at ``t_s`` (N,), each (N, 3)."""
-        value, first, second = np.zeros((3, 3, len(t_s)))
-        for amplitude, rate, phase in zip(
-            *(array.T[..., None] for array in (self.amplitude, self.angular_frequency, self.phase)),
-            strict=True,
-        ):
-            # as in sine_cosine, with the amplitude in the numerator; each pass over memory counts
-            tangent = (0.5 * rate) * t_s
-            tangent += 0.5 * phase
-            np.tan(tangent, out=tangent)
-            raised = tangent * tangent
-            raised += 1.0
-            np.divide(2.0 * amplitude, raised, out=raised)  # amplitude (1 + cosine)
-            tangent *= raised  # amplitude sine
-            value += tangent
-            raised -= amplitude
-            raised *= rate
-            first += raised
-            tangent *= rate**2
-            second -= tangent
-        return value.T, first.T, second.T
+        rows = [[0.0] for _ in range(9)]
+        formulas.sum_sines([t_s], self.table, rows, 0, 3, 6)
+        value, first, second = np.split(columns(len(t_s), *(row[0] for row in rows)), 3, axis=1)
+        return value, first, second
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """Amplitudes, angular frequencies and phases as one array (3, 3, M)."""
+        return np.stack([self.amplitude, self.angular_frequency, self.phase])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +88,11 @@ class MultiSine(Endless):
     position: Sines
     roll_pitch_yaw: Sines
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(formulas.multi_sine, (self.position.table, self.roll_pitch_yaw.table))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s].
 
@@ -111,8 +101,7 @@ class MultiSine(Endless):
         ShapeError, ValueRangeError
             The instants are no finite one-dimensional array.
         """
-        t_s = instants(t_s, self)
-        return from_euler(t_s, self.position.derivatives(t_s), self.roll_pitch_yaw.derivatives(t_s))
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True)
@@ -145,6 +134,14 @@ class Coning(Endless):
     def __post_init__(self) -> None:
         as_finite([self.half_cone, self.rate], "half_cone, rate", (2,))
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        half_sine, half_cosine = math.sin(self.half_cone / 2.0), math.cos(self.half_cone / 2.0)
+        tilt_rate = self.rate * math.sin(self.half_cone)
+        spin = -2.0 * self.rate * half_sine**2
+        return Law(formulas.coning, (half_sine, half_cosine, float(self.rate), tilt_rate, spin))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s].
 
@@ -153,26 +150,11 @@ class Coning(Endless):
         ShapeError, ValueRangeError
             The instants are no finite one-dimensional array.
         """
-        t_s = instants(t_s, self)
-        sine, cosine = sine_cosine(self.rate * t_s)
-        half_sine, half_cosine = math.sin(self.half_cone / 2.0), math.cos(self.half_cone / 2.0)
-        tilt_rate = self.rate * math.sin(self.half_cone)
-        spin = -2.0 * self.rate * half_sine**2
-        turn, rows = -self.rate * tilt_rate, len(t_s)
-        return Kinematics(
-            t_s,
-            columns(rows, half_sine * cosine, half_sine * sine, 0.0, half_cosine),
-            columns(rows, -tilt_rate * sine, tilt_rate * cosine, spin),
-            columns(rows, turn * cosine, turn * sine, 0.0),
-            *np.zeros((3, rows, 3)),
-        )
+        return self.law.at(instants(t_s, self))
 
 
 def from_euler(t_s: FloatArray, position: Derivatives, roll_pitch_yaw: Derivatives) -> Kinematics:
     """Return the state of a body whose position and ZYX Euler angles are known.
-
-    The angular velocity is the standard kinematic equation of the sequence yaw, pitch, roll;
-    the angular acceleration is its time derivative term by term.
 
     Parameters
     ----------
@@ -184,28 +166,10 @@ def from_euler(t_s: FloatArray, position: Derivatives, roll_pitch_yaw: Derivativ
         Angles of the ZYX convention and their two derivatives [rad]; any angles, also beyond
         a quarter turn of pitch.
     """
-    half_sine, half_cosine = sine_cosine(0.5 * roll_pitch_yaw[0].T)
-    half_roll, half_pitch, half_yaw = zip(half_sine, half_cosine, strict=True)
-    sin_roll, sin_pitch, _ = 2.0 * half_sine * half_cosine
-    cos_roll, cos_pitch, _ = 2.0 * half_cosine**2 - 1.0
-    roll_1, pitch_1, yaw_1 = roll_pitch_yaw[1].T
-    roll_2, pitch_2, yaw_2 = roll_pitch_yaw[2].T
-    # the rate and acceleration of yaw about the axes that pitch has turned: -sine ahead, cosine up
-    ahead, up = -yaw_1 * sin_pitch, yaw_1 * cos_pitch
-    ahead_1 = -yaw_2 * sin_pitch - up * pitch_1
-    up_1 = yaw_2 * cos_pitch + ahead * pitch_1
-    left = pitch_1 * cos_roll + up * sin_roll
-    top = up * cos_roll - pitch_1 * sin_roll
-    rows = len(t_s)
-    return Kinematics(
-        t_s,
-        columns(rows, *quaternion_from_half_angles_zyx(*half_roll, *half_pitch, *half_yaw)),
-        columns(rows, roll_1 + ahead, left, top),
-        columns(
-            rows,
-            roll_2 + ahead_1,
-            pitch_2 * cos_roll + up_1 * sin_roll + top * roll_1,
-            up_1 * cos_roll - pitch_2 * sin_roll - left * roll_1,
-        ),
-        *position,
-    )
+    work: list[list[Any]] = [[row] for part in roll_pitch_yaw for row in part.T]
+    work += [[0.0] for _ in range(formulas.WORK - len(work))]
+    state: list[list[Any]] = [[0.0] for _ in range(formulas.POSITION)]
+    formulas.turn_by_angles([t_s], work, state)
+    turned = columns(len(t_s), *(row[0] for row in state))
+    q, rate, acceleration = np.split(turned, [formulas.RATE, formulas.TURN], axis=1)
+    return Kinematics(t_s, q, rate, acceleration, *position)

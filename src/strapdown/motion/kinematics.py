@@ -27,7 +27,7 @@ __all__ = [
     "ascending",
     "columns",
     "instants",
-    "sine_cosine",
+    "trajectory",
 ]
 
 
@@ -83,13 +83,8 @@ class Kinematics:
         name : str, optional
             What the trajectory is called.
         """
-        return Trajectory(
-            start_ns + np.rint(self.t_s * NS_PER_S).astype(np.int64),
-            self.q_world_from_body,
-            position_world=self.position_world,
-            velocity_world=self.velocity_world,
-            name=name,
-        )
+        states = self.q_world_from_body, self.position_world, self.velocity_world
+        return trajectory(self.t_s, *states, start_ns=start_ns, name=name)
 
 
 class Spanned(Protocol):
@@ -208,11 +203,20 @@ def columns(rows: int, *components: FloatArray | float) -> FloatArray:
     return planar.T
 
 
-def sine_cosine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return sine and cosine, each within 3e-16, by the tangent of half the angle.
-
-    NumPy vectorises the tangent, but neither sine nor cosine, in double precision.
-    """
-    tangent = np.tan(0.5 * angle)
-    twice_square = 2.0 / (1.0 + tangent * tangent)
-    return tangent * twice_square, twice_square - 1.0
+def trajectory(  # noqa: PLR0913 (three states, and what a trajectory has beside them)
+    t_s: FloatArray,
+    q_world_from_body: FloatArray,
+    position_world: FloatArray,
+    velocity_world: FloatArray,
+    *,
+    start_ns: int = 0,
+    name: str = "truth",
+) -> Trajectory:
+    """Return states at instants ``t_s`` [s] as a trajectory; ``start_ns`` is the stamp of 0."""
+    return Trajectory(
+        start_ns + np.rint(t_s * NS_PER_S).astype(np.int64),
+        q_world_from_body,
+        position_world=position_world,
+        velocity_world=velocity_world,
+        name=name,
+    )

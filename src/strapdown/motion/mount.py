@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -10,9 +11,16 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError
 from strapdown.geometry import quaternion
-from strapdown.geometry._kernels import quaternion_rotate
+from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.motion.earth import FlatEarth, Wgs84
-from strapdown.motion.kinematics import Kinematics, as_vector, ascending, columns
+from strapdown.motion.kinematics import (
+    Kinematics,
+    as_vector,
+    ascending,
+    columns,
+    instants,
+    trajectory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -113,6 +121,11 @@ class Mounted:
         return self.motion.end_s
 
     @property
+    def pointwise(self) -> bool:
+        """Whether the bits of :meth:`inputs` do not depend on which instants are asked together."""
+        return hasattr(self.motion, "law") and not self._turning
+
+    @property
     def has_acceleration(self) -> bool:
         """Whether the motion has accelerations; a joint whose velocity jumps has none."""
         return getattr(self.motion, "has_acceleration", True)
@@ -132,6 +145,10 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`Motion.at`.
         """
+        law = getattr(self.motion, "law", None)
+        if law is not None and not self._turning:
+            felt: tuple[FloatArray, FloatArray] = law.felt(instants(t_s, self), self._place)
+            return felt
         body = self.motion.at(t_s)
         rate = body.angular_velocity
         if self._turning:
@@ -239,8 +256,14 @@ class Mounted:
         ShapeError, ValueRangeError
             As :meth:`Motion.at`.
         """
+        arm = np.mean(self._lever_arms, axis=0)
+        law = getattr(self.motion, "law", None)
+        if law is not None:
+            t_s = instants(t_s, self)
+            states = law.carried(t_s, (arm, np.asarray(self.mount.q_body_from_accel)))
+            return trajectory(t_s, *states, start_ns=start_ns)
         body = self.motion.at(t_s)
-        point = _carried(body, np.mean(self._lever_arms, axis=0))
+        point = _carried(body, arm)
         return replace(point, q_world_from_body=self._q_world_from_accel(body)).trajectory(
             start_ns=start_ns
         )
@@ -248,6 +271,13 @@ class Mounted:
     @property
     def _turning(self) -> bool:
         return isinstance(self.earth, Wgs84)
+
+    @cached_property
+    def _place(self) -> tuple[FloatArray, ...]:
+        """Lever arms, attitudes of the triads and gravity, for a world that does not turn."""
+        attitudes = self.mount.q_body_from_gyro, self.mount.q_body_from_accel
+        gravity = self.earth.gravity_world(np.zeros(3))
+        return (self._lever_arms, *map(np.ascontiguousarray, (*attitudes, gravity)))
 
     @property
     def _lever_arms(self) -> FloatArray:

@@ -13,9 +13,11 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
+from strapdown.motion import formulas
+from strapdown.motion._laws import Law
 from strapdown.motion._pieces import Pieces
 from strapdown.motion.kinematics import Kinematics, instants
-from strapdown.motion.primitives import as_unit_vector, turned
+from strapdown.motion.primitives import as_unit_vector
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
@@ -205,11 +207,16 @@ class Turntable:
         """Instants [s] at which ramps begin and end."""
         return self.angle.breaks_s
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        level, axis = quaternion.IDENTITY[:, None], np.asarray(self.axis)[:, None]
+        pieces = self.angle.edges_s[:-1], self.angle.coefficients
+        return Law(formulas.turns, (*pieces, level, axis, len(self.angle.coefficients)))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        angular = turned(quaternion.IDENTITY, np.asarray(self.axis), self.angle.derivatives(t_s))
-        return Kinematics(t_s, *angular, *np.zeros((3, len(t_s), 3)))
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True)
@@ -251,16 +258,15 @@ class SixPosition:
         """Instants [s] at which turns begin and end."""
         return self._turns.breaks_s
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        pieces = self._turns.edges_s[:-1], self._turns.coefficients
+        return Law(formulas.turns, (*pieces, _RESTS.T, _TURN_AXES.T, 2))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        rest = np.searchsorted(self.breaks_s, t_s, side="right") // 2
-        angular = turned(
-            np.take(_RESTS.T, rest, axis=1),
-            np.take(_TURN_AXES.T, rest, axis=1),
-            self._turns.derivatives(t_s),
-        )
-        return Kinematics(t_s, *angular, *np.zeros((3, len(t_s), 3)))
+        return self.law.at(instants(t_s, self))
 
     @cached_property
     def _turns(self) -> PiecewisePolynomial:

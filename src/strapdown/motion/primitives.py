@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,20 +11,13 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
-from strapdown.geometry._kernels import quaternion_multiply
-from strapdown.motion.kinematics import (
-    Endless,
-    Kinematics,
-    as_vector,
-    columns,
-    instants,
-    sine_cosine,
-)
+from strapdown.motion import formulas
+from strapdown.motion._laws import Law
+from strapdown.motion.kinematics import Endless, Kinematics, as_vector, instants
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.motion.analytic import Derivatives
 
 __all__ = [
     "Circle",
@@ -32,7 +25,6 @@ __all__ = [
     "Spin",
     "Static",
     "as_unit_vector",
-    "turned",
 ]
 
 _ORIGIN: Final = (0.0, 0.0, 0.0)
@@ -60,12 +52,14 @@ class Static(Endless):
         q = as_vector(self.q_world_from_body, "q_world_from_body", 4)
         object.__setattr__(self, "q_world_from_body", quaternion.normalize(q))
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(formulas.static, (np.asarray(self.q_world_from_body),))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        rows = len(t_s)
-        q = columns(rows, *np.asarray(self.q_world_from_body))
-        return Kinematics(t_s, q, *np.zeros((5, rows, 3)))
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +86,16 @@ class FreeFall(Endless):
         for name in ("velocity_world", "gravity_world"):
             object.__setattr__(self, name, as_vector(getattr(self, name), name, 3))
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(
+            formulas.free_fall, (np.asarray(self.velocity_world), np.asarray(self.gravity_world))
+        )
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        rows = len(t_s)
-        start = np.asarray(self.velocity_world)[:, None]
-        gravity = np.asarray(self.gravity_world)[:, None]
-        zero = np.zeros((rows, 3))
-        return Kinematics(
-            t_s,
-            columns(rows, *quaternion.IDENTITY),
-            zero,
-            zero,
-            ((start + 0.5 * gravity * t_s) * t_s).T,
-            (start + gravity * t_s).T,
-            columns(rows, *gravity),
-        )
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +127,17 @@ class Spin(Endless):
         object.__setattr__(self, "q_world_from_body", quaternion.normalize(q))
         object.__setattr__(self, "axis", as_unit_vector(self.axis, "axis"))
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(
+            formulas.spin,
+            (np.asarray(self.q_world_from_body), np.asarray(self.axis), float(self.rate)),
+        )
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        zero = np.zeros_like(t_s)
-        turn = (self.rate * t_s, zero + self.rate, zero)
-        angular = turned(np.asarray(self.q_world_from_body), np.asarray(self.axis), turn)
-        return Kinematics(t_s, *angular, *np.zeros((3, len(t_s), 3)))
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True)
@@ -176,56 +168,17 @@ class Circle(Endless):
         if self.radius <= 0.0:
             raise ValueRangeError(f"expected radius above 0, got {self.radius}")
 
-    def at(self, t_s: ArrayLike) -> Kinematics:
-        """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        rate, rows = self.speed / self.radius, len(t_s)
-        sine, cosine = sine_cosine(rate * t_s)
-        half_sine, half_cosine = sine_cosine(0.5 * (rate * t_s) + math.pi / 4.0)
-        inward = -self.speed * rate
-        return Kinematics(
-            t_s,
-            columns(rows, 0.0, 0.0, half_sine, half_cosine),
-            columns(rows, 0.0, 0.0, rate),
-            np.zeros((rows, 3)),
-            columns(rows, self.radius * cosine, self.radius * sine, self.climb * t_s),
-            columns(rows, -self.speed * sine, self.speed * cosine, self.climb),
-            columns(rows, inward * cosine, inward * sine, 0.0),
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(
+            formulas.circle,
+            (float(self.radius), float(self.speed), float(self.climb), self.speed / self.radius),
         )
 
-
-def turned(
-    q_start: FloatArray, axis: FloatArray, turn: Derivatives
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return attitude, angular velocity and angular acceleration of turns about fixed axes.
-
-    Parameters
-    ----------
-    q_start : (4,) or (4, N)
-        Attitude where the angle is zero, x y z w.
-    axis : (3,) or (3, N)
-        Unit vectors [body].
-    turn : three of (N,)
-        The angle and its two derivatives [rad].
-
-    Returns
-    -------
-    (N, 4), (N, 3), (N, 3)
-        As :class:`Kinematics` has them.
-    """
-    angle, rate, acceleration = turn
-    sine, cosine = sine_cosine(0.5 * angle)
-    x, y, z = axis
-    q_start_x, q_start_y, q_start_z, q_start_w = q_start
-    q = quaternion_multiply(
-        q_start_x, q_start_y, q_start_z, q_start_w, x * sine, y * sine, z * sine, cosine
-    )
-    rows = len(angle)
-    return (
-        columns(rows, *q),
-        columns(rows, x * rate, y * rate, z * rate),
-        columns(rows, x * acceleration, y * acceleration, z * acceleration),
-    )
+    def at(self, t_s: ArrayLike) -> Kinematics:
+        """Return the state at the instants ``t_s`` (N,) [s]."""
+        return self.law.at(instants(t_s, self))
 
 
 def as_unit_vector(value: ArrayLike, name: str) -> FloatArray:

@@ -11,27 +11,18 @@ import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import ValueRangeError
-from strapdown.geometry import quaternion
-from strapdown.motion.analytic import MultiSine, Sines, from_euler
-from strapdown.motion.kinematics import (
-    NO_BREAKS,
-    Endless,
-    Kinematics,
-    as_vector,
-    instants,
-    sine_cosine,
-)
-from strapdown.motion.primitives import turned
+from strapdown.motion import formulas
+from strapdown.motion._laws import Law
+from strapdown.motion.analytic import MultiSine, Sines
+from strapdown.motion.kinematics import NO_BREAKS, Endless, Kinematics, as_vector, instants
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.motion.analytic import Derivatives
 
 __all__ = ["Chirp", "Sculling", "lissajous"]
 
-_LEVEL: Final = (0.0, 0.0, 0.0, 1.0)
 _ORIGIN: Final = (0.0, 0.0, 0.0)
 _SAMPLES: Final = 64  # of one turn, for the harmonics of sculling
 _ROUNDING: Final = 1e-15
@@ -107,15 +98,16 @@ class Chirp:
         """Last instant [s]."""
         return self.duration_s
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        growth = 2.0 * math.pi * (self.end_hz - self.start_hz) / self.duration_s
+        amplitudes = np.asarray(self.displacement), np.asarray(self.tilt)
+        return Law(formulas.chirp, (*amplitudes, 2.0 * math.pi * self.start_hz, growth))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        growth = 2.0 * math.pi * (self.end_hz - self.start_hz) / self.duration_s
-        start = 2.0 * math.pi * self.start_hz
-        sine, cosine = sine_cosine((start + 0.5 * growth * t_s) * t_s)
-        rate = start + growth * t_s
-        wave = (sine, rate * cosine, growth * cosine - rate**2 * sine)
-        return from_euler(t_s, *(_scaled(wave, size) for size in (self.displacement, self.tilt)))
+        return self.law.at(instants(t_s, self))
 
 
 @dataclass(frozen=True)
@@ -160,18 +152,16 @@ class Sculling(Endless):
                 f" rad and {self.rate} rad/s"
             )
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        about_x = np.array([1.0, 0.0, 0.0])
+        numbers = float(self.swing), float(self.rate), self._mean
+        return Law(formulas.sculling, (self._shake.table, about_x, *numbers))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s]."""
-        t_s = instants(t_s, self)
-        rise = self._mean
-        position, velocity, acceleration = self._shake.derivatives(t_s)
-        position[:, 2] += 0.5 * rise * t_s**2
-        velocity[:, 2] += rise * t_s
-        acceleration[:, 2] += rise
-        sine, cosine = sine_cosine(self.rate * t_s)
-        roll = self.swing * sine, self.swing * self.rate * cosine, -self.swing * self.rate**2 * sine
-        angular = turned(quaternion.IDENTITY, np.array([1.0, 0.0, 0.0]), roll)
-        return Kinematics(t_s, *angular, position, velocity, acceleration)
+        return self.law.at(instants(t_s, self))
 
     @cached_property
     def _mean(self) -> float:
@@ -204,10 +194,3 @@ class Sculling(Endless):
             rate,
             np.array([zero, zero, zero + math.pi / 2.0]),
         )
-
-
-def _scaled(wave: Derivatives, amplitude: ArrayLike) -> Derivatives:
-    """Return one wave on three channels of different amplitudes."""
-    factor = np.asarray(amplitude)[:, None]
-    value, first, second = ((factor * part).T for part in wave)
-    return value, first, second

@@ -12,16 +12,16 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown import timebase
 from strapdown._checks import as_finite, as_member
-from strapdown._compile import compiled
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
 from strapdown.geometry import BodyFrame, WorldFrame, quaternion
-from strapdown.motion import _kernels
+from strapdown.motion import formulas
 from strapdown.motion._fitting import (
     DEGREE,
     Smoothing,
@@ -29,6 +29,7 @@ from strapdown.motion._fitting import (
     fit_with_noise,
     interpolate,
 )
+from strapdown.motion._laws import Law
 from strapdown.motion.kinematics import Kinematics, instants
 from strapdown.units import NS_PER_S
 
@@ -235,6 +236,11 @@ class PoseSpline:
         """Time of the last pose [s]."""
         return float(self.breaks_s[-1])
 
+    @cached_property
+    def law(self) -> Law:
+        """How the body moves."""
+        return Law(formulas.pose_spline, (self.breaks_s, self.coefficients))
+
     def at(self, t_s: ArrayLike) -> Kinematics:
         """Return the state at the instants ``t_s`` (N,) [s], in any order.
 
@@ -245,12 +251,7 @@ class PoseSpline:
         ValueRangeError
             An instant is not finite, or outside ``start_s`` ... ``end_s``.
         """
-        t_s = instants(t_s, self)
-        piece = np.searchsorted(self.breaks_s[1:-1], t_s, side="right")
-        q, vectors = np.empty((len(t_s), 4)), np.empty((5, len(t_s), 3))
-        states = compiled(_kernels.pose_spline_states)
-        states(t_s - self.breaks_s[piece], piece, self.coefficients, q, *vectors)
-        return Kinematics(t_s, q, *vectors)
+        return self.law.at(instants(t_s, self))
 
 
 def _check_options(mode: SplineMode, options: Mapping[str, float | None]) -> None:

@@ -32,8 +32,9 @@ A batch of messages is an array of their ``dtype`` everywhere. The names of ``__
 first use.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from strapdown._lazy import lazy_names
 
 if TYPE_CHECKING:
     from strapdown.px4.calibration import (
@@ -173,14 +174,4 @@ __all__ = [
     "vibration_report",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

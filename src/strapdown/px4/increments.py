@@ -9,7 +9,7 @@ import numpy as np
 from strapdown._compile import compiled
 from strapdown.errors import ShapeError
 from strapdown.integration.increments import require_positive
-from strapdown.px4 import _kernels as kernels
+from strapdown.px4 import float32 as kernels
 from strapdown.px4._rounding import nearest_us
 from strapdown.series import Increments
 from strapdown.units import NS_PER_US

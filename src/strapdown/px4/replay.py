@@ -8,10 +8,10 @@ import numpy as np
 
 from strapdown.messages.cdr import rows_by_key
 from strapdown.messages.px4 import VehicleImu
-from strapdown.px4._kernels import MICRO_F, ONE_F
 from strapdown.px4._packets import usable
 from strapdown.px4.calibration import apply
 from strapdown.px4.driver import messages_from_fifo
+from strapdown.px4.float32 import MICRO_F, ONE_F
 from strapdown.px4.increments import integrate_float32
 
 if TYPE_CHECKING:

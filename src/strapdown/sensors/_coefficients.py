@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from strapdown.sensors._kernels import HALF_EVEN, code_of
 from strapdown.sensors.filters import dc_gain, power_gain, sections_of
+from strapdown.sensors.measuring import HALF_EVEN, code_of
 from strapdown.sensors.noise import Process, normals, uniforms
 from strapdown.sensors.triad import BandwidthKind, Distribution, NoiseAt
 

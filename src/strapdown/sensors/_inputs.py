@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["IdealInputs", "takes_mean"]
 
 _BLOCK = 4096  # internal samples, about
+_MOST = 2**15  # internal samples that a source is asked for at once
 
 
 def takes_mean(spec: ImuSpec, triad: TriadSpec) -> bool:
@@ -34,8 +36,9 @@ class IdealInputs:
     """A source, asked in blocks that begin at whole multiples of their size.
 
     The source answers the same questions whoever asks in whichever chunks, so its answers are
-    the same bits. Instants before its start, which only a filter's first window and jitter can
-    reach, take the value at the start.
+    the same bits. One that is ``pointwise`` gives the same bits to any question, and is asked for
+    much at once in a long run. Instants before its start, which only a filter's first window and
+    jitter can reach, take the value at the start.
 
     Parameters
     ----------
@@ -66,7 +69,10 @@ class IdealInputs:
         self._window = clock.oversampling
         self._nominal_s = 1.0 / float(clock.rate_hz * clock.oversampling)
         self.block = max(1, _BLOCK // self._window)
+        pointwise = getattr(source, "pointwise", False)  # of its inputs; states may not be
+        self._pointwise = pointwise and vibration is None and not self._sampling.needs_pose
         self._at, self._start, self._inputs = -1, 0, np.empty((0, 0))
+        self._room = np.empty(0)  # for many inputs at once, the same memory again and again
         _require_known(source, spec, magnetic=field_world is not None)
         if not source.start_s <= clock.start_s <= source.end_s:
             raise ValueRangeError(
@@ -94,13 +100,21 @@ class IdealInputs:
             )
 
     def columns(self, sample: int, stop: int) -> FloatArray:
-        """Return inputs from ``sample`` to ``stop`` or the end of its block, whichever is first.
+        """Return inputs from ``sample`` to ``stop``, or to an end of a block before.
 
         Returns
         -------
         (6 or 9, N M)
             Gyro, accelerometer, magnetometer; one column an internal sample.
         """
+        if self._pointwise and stop - sample >= self.block:
+            most = max(1, _MOST // self._window)
+            whole = stop if stop - sample < 2 * most else sample + most
+            shape = (6 if self._field_world is None else 9, (whole - sample) * self._window)
+            if self._room.size < math.prod(shape):
+                self._room = np.empty(math.prod(shape))
+            room = self._room[: math.prod(shape)].reshape(shape)
+            return np.concatenate(self._evaluated(sample, whole - sample), out=room)
         if sample // self.block != self._at:
             self._fill(sample // self.block)
         first, last = ((k - self._start) * self._window for k in (sample, stop))
@@ -110,10 +124,11 @@ class IdealInputs:
         start = max(block * self.block, self.first)
         t_s = self._clock.instants(start, (block + 1) * self.block - start)
         count = int(np.searchsorted(t_s, self._source.end_s, side="right"))
-        self._at, self._start, self._inputs = block, start, self._evaluated(start, count)
+        self._at, self._start = block, start
+        self._inputs = np.concatenate(self._evaluated(start, count))
 
-    def _evaluated(self, start: int, count: int) -> FloatArray:
-        """Return the inputs of output samples ``start``, ``start + 1``, ..."""
+    def _evaluated(self, start: int, count: int) -> list[FloatArray]:
+        """Return the inputs of output samples ``start``, ..., (3, count M) of each triad."""
         source = self._source
         edges_s = self._clock.edges(start, count)
         t_s = np.maximum(edges_s[1:], source.start_s)
@@ -129,7 +144,7 @@ class IdealInputs:
         if self._field_world is not None:
             q_sensor_from_world = quaternion.conjugate(source.truth(t_s).q_world_from_body)
             rates.append(quaternion.rotate(q_sensor_from_world, self._field_world))
-        return np.ascontiguousarray(np.concatenate(rates, axis=1).T)
+        return [rate.T for rate in rates]
 
     def _rates(self, edges_s: FloatArray, t_s: FloatArray) -> list[FloatArray]:
         """Return values at instants, or means over the intervals before them, for each triad.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from strapdown.sensors import _kernels as kernels
+from strapdown.sensors import measuring as kernels
 from strapdown.sensors._coefficients import turn_on_variance
 from strapdown.sensors.noise import Recursions, bias_recursions, flicker_terms
 

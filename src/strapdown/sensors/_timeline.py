@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Moments", "Timeline"]
 
+_PIECE = 4096  # samples; columns of so many stay in the cache while they are worked on
+
 
 class Moments(NamedTuple):
     """Columns of :class:`~strapdown.sensors.samples.Samples`, (N,) each."""
@@ -72,6 +74,19 @@ class Timeline:
 
     def moments(self, start: int, count: int) -> Moments:
         """Return the columns of samples ``start``, ``start + 1``, ..."""
+        piece = self._moments(start, min(count, _PIECE))
+        if count <= _PIECE:
+            return piece
+        whole: list[Any] = [None if own is None else np.empty(count, own.dtype) for own in piece]
+        for first in range(0, count, _PIECE):
+            if first:
+                piece = self._moments(start + first, min(count - first, _PIECE))
+            for column, own in zip(whole, piece, strict=True):
+                if column is not None:
+                    column[first : first + _PIECE] = own
+        return Moments(*whole)
+
+    def _moments(self, start: int, count: int) -> Moments:
         seq = np.arange(start, start + count)
         t_s = self.clock.instants(start, count)
         host = self._host.stamp(start, count)

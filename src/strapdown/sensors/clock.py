@@ -180,6 +180,11 @@ class SampleClock:
 
     def _instants(self, first: int, count: int, step: int) -> FloatArray:
         """Return the instants of internal samples first, first + step, ...; first >= -1."""
+        if count > BLOCK:  # what is worked on in the cache is faster
+            parts = range(0, count, BLOCK)
+            return np.concatenate(
+                [self._instants(first + step * k, min(BLOCK, count - k), step) for k in parts]
+            )
         if count == 0:
             return np.empty(0)
         # internal sample i has the device time (i - (M - 1)) T / M

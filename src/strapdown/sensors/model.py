@@ -9,7 +9,7 @@ import numpy as np
 
 from strapdown._compile import compiled
 from strapdown.sensors import _coefficients as coefficients
-from strapdown.sensors import _kernels as kernels
+from strapdown.sensors import measuring as kernels
 from strapdown.sensors._nodes import SlowError, samples_between
 from strapdown.sensors.noise import GYRO, Process, normals
 

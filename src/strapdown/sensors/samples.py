@@ -211,4 +211,6 @@ def _stamps_of(samples: Samples, stamps: Stamps | str) -> IntArray:
 def _covariance(variance: FloatArray) -> FloatArray | None:
     if not variance.any():
         return None  # a covariance of zeros would say: unknown
+    if variance.strides[0] == 0:  # the same at every sample: one matrix for all
+        return np.broadcast_to(variance[0, :, None] * np.eye(3), (*variance.shape, 3))
     return variance[:, :, None] * np.eye(3)

@@ -61,6 +61,7 @@ def _with(source: InertialSource, **methods: Callable[..., Any]) -> InertialSour
         end_s=source.end_s,
         has_pose=source.has_pose,
         has_acceleration=source.has_acceleration,
+        pointwise=getattr(source, "pointwise", False),
         truth=source.truth,
         **methods,
     )

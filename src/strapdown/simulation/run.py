@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from strapdown.simulation.motions import Ride, find_motion
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from strapdown._typing import FloatArray
     from strapdown.motion import InertialSource, Motion
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Run", "Simulation", "find_sensor", "rest_deviation", "simulate"]
 
 
-class Simulation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Simulation:
     """What a sensor gave, and the truth behind it.
 
     Parameters
@@ -38,17 +40,22 @@ class Simulation(NamedTuple):
     samples : Samples
         Everything: stamps of all clocks, values, flags. ``samples.series()`` is the
         :class:`~strapdown.series.ImuSeries`, ``samples.increments()`` the increments.
-    truth : Trajectory or None
-        Pose and velocity of the sensor at the true instant of each sample; None where the motion
-        has no pose.
     metadata : dict
         Seed, parameters that are not known and so off, delays of filters; JSON-able, as
         :meth:`~strapdown.sensors.ImuSimulator.metadata` says.
     """
 
     samples: Samples
-    truth: Trajectory | None
     metadata: dict[str, Any]
+    _truth_at: Callable[[FloatArray], Trajectory | None] = field(repr=False)
+
+    @cached_property
+    def truth(self) -> Trajectory | None:
+        """Pose and velocity of the sensor at the true instant of each sample.
+
+        Evaluated when it is first asked for; None where the motion has no pose.
+        """
+        return self._truth_at(self.samples.t_true_s)
 
 
 def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
@@ -169,7 +176,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     run = Run(as_ride(motion, duration_s), spec, (name,), seed, start_ns, conditions)
     (simulator,) = run.simulators
     samples = simulator.run(run.count)
-    return Simulation(samples, run.truth(samples.t_true_s), simulator.metadata())
+    return Simulation(samples, simulator.metadata(), run.truth)
 
 
 def rest_deviation(

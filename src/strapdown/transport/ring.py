@@ -95,7 +95,7 @@ class Ring(Exchange):
         """Forget a handle, and wake whoever waits on it."""
         with self.lock:
             self.settle()
-            handle._ring, handle._segment = None, NOTHING
+            handle._ring, handle._segment, handle._trails = None, NOTHING, False
             self.handles.discard(handle)
             self.changed.notify_all()
             link = self.link if self.leading else None
@@ -265,27 +265,10 @@ class Ring(Exchange):
         ``settle()``, which appends that, and ends the rule; so does whoever polls the link.
         """
         end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
-        link = self.link or self.join()
-        leads = False
-        try:
-            with self.lock:
-                if self.direct is handle and len(self.owed) < MOST_OWED:
-                    arrival = link.take()
-                    if arrival is not None:
-                        self.owed.append(arrival)
-                        return arrival[0]
-                    if end and self.direct is handle and not self.leading:
-                        leads = self.leading = True
-            if leads:
-                slice_s = WAIT_SLICE_S
-                if timeout is not None and timeout < slice_s:
-                    slice_s = timeout
-                stored = self._lead(handle, link, slice_s)
-                if stored is not None:
-                    return stored
-        finally:
-            if leads:
-                self._follow()
+        if self.direct is handle:
+            stored = self._read_directly(handle, timeout)
+            if stored is not None:
+                return stored
         return self._read(handle, end, self._take, directly=True)
 
     def read_with_origin(self, handle: Handle, timeout: float | None) -> tuple[Any, Arrival] | None:
@@ -295,6 +278,29 @@ class Ring(Exchange):
             self.stamps = True  # from now on it is noted when messages are sent
             self._heed()
         return self._read(handle, end, self._take_with_origin)
+
+    def _read_directly(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
+        """Take a message from the link; wait there for one, if that is wanted and no one does."""
+        link = self.link or self.join()
+        leads = False
+        try:
+            with self.lock:
+                if self.direct is handle and len(self.owed) < MOST_OWED:
+                    arrival = link.take()
+                    if arrival is not None:
+                        self.owed.append(arrival)
+                        return arrival[0]
+                    if timeout != 0.0 and self.direct is handle and not self.leading:
+                        leads = self.leading = True
+            if not leads:
+                return None
+            slice_s = WAIT_SLICE_S
+            if timeout is not None and timeout < slice_s:
+                slice_s = timeout
+            return self._lead(handle, link, slice_s)
+        finally:
+            if leads:
+                self._follow()
 
     def _lead(self, handle: Handle, link: Link, seconds: float) -> Any:  # noqa: ANN401 (as write)
         """Wait in the link, and take in what comes; return what a direct handle takes from it."""
@@ -339,11 +345,19 @@ class Ring(Exchange):
         if handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
             try:
                 stored = handle._segment[handle._index]
-            except IndexError:
-                stored = None
-            if stored is not None:
-                handle._index += 1
-                return stored
+            except IndexError:  # the segment is over
+                pass
+            else:
+                if stored is not None:
+                    handle._index += 1
+                    return stored
+                if not self.owed:
+                    return None
+        elif handle._trails:  # no lock either: see slots.py
+            index = handle._cursor - self.before
+            if 0 <= index < self.capacity and self.segment[index] is None:
+                handle._cursor += 1
+                return self.previous[index]
         with self.lock:
             number = self.listen(handle)
             stored = None

@@ -12,8 +12,9 @@ are a single step. Two rules build on that:
   message takes the segment away from the sender, and only then
   looks whether there is one.
 * A handle that has caught up has the segment as its ``_segment``, and reads slot ``_index``. Every
-  other handle has an empty list there, and its ``_cursor`` is the number of its next message.
-
+  other handle has one empty slot there, and its ``_cursor`` is the number of its next message. A
+  handle that ``_trails`` reads that in the segment before: a message there has given way once the
+  same slot of the segment is filled.
 
 A CPython without its global lock has neither rule: every handle always takes the lock.
 """
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTHING", "Handle", "Slots", "closed_error"]
 
-NOTHING: Final[list[Any]] = []
+NOTHING: Final[list[Any]] = [None]
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -54,6 +55,7 @@ class Handle:
         "_ring",  # None once closed
         "_segment",
         "_sent",  # messages, without those since it is the sender
+        "_trails",  # whether it may read in the segment before without the lock
     )
     _ring: Ring | None
     _out: list[Any] | None
@@ -65,7 +67,7 @@ class Handle:
         self._segment, self._index, self._cursor = NOTHING, 0, cursor
         self._first, self._past = cursor, past
         self._sent = self._lost = 0
-        self._listens = False
+        self._listens = self._trails = False
 
 
 class Slots:
@@ -197,10 +199,13 @@ class Slots:
         old = self.segment
         for handle in self.handles:
             if handle._segment is old:
-                handle._cursor, handle._segment = self.base + handle._index, NOTHING
-        self.previous, self.segment = old, [None] * self.capacity
-        self.before, self.base = self.base, self.base + self.fill
+                self._fall_behind(handle)
+                handle._trails = True
+        spent = self.previous  # freed last: it may hold messages of a user's own, whose code runs
+        fresh, end = [None] * self.capacity, self.base + self.fill
+        self.previous, self.segment, self.before, self.base = old, fresh, self.base, end
         self.fill = 0
+        del spent
 
     # Who receives
 
@@ -231,17 +236,25 @@ class Slots:
             raise closed_error(self.name)
         if self.sender is None:
             self.settle()
-        handle._listens = True
+        handle._listens, handle._trails = True, False
         if handle._segment is not NOTHING:
-            handle._cursor, handle._segment = self.base + handle._index, NOTHING
-        elif handle._cursor < self.tail:
-            handle._lost += self.tail - handle._cursor
-            handle._cursor = self.tail
+            self._fall_behind(handle)
+        elif handle._cursor < self.base and handle._cursor < (tail := self.tail):
+            handle._lost += tail - handle._cursor
+            handle._cursor = tail
         return handle._cursor
 
+    def _fall_behind(self, handle: Handle) -> None:
+        """Let a handle read with the lock only."""
+        handle._cursor, handle._segment = self.base + handle._index, NOTHING  # one step
+        handle._index = 0  # of the empty slot: receiving costs no exception
+
     def catch_up(self, handle: Handle) -> None:
-        """Let a handle read without the lock if it has got to the last segment."""
-        if handle._cursor >= self.base and not self.keeps and HAS_GIL:
+        """Let a handle read without the lock from here on."""
+        if self.keeps or not HAS_GIL:
+            return
+        handle._trails = handle._cursor < self.base
+        if not handle._trails:
             handle._index, handle._segment = handle._cursor - self.base, self.segment
 
 

@@ -261,15 +261,18 @@ class Topic(Handle, Generic[Message]):
         """
         try:
             stored = self._segment[self._index]
-        except IndexError:  # this handle is behind, or the segment is over
+        except IndexError:  # the segment is over
             stored = None
         if stored is None:
             if not (timeout is None or timeout >= 0.0):
                 raise _timeout_error(timeout)
             stored = (self._ring or self._open()).read(self, timeout)
-            return None if stored is None else self._decode(stored)
-        self._index += 1  # one step since the look at _segment: see slots.py
-        return self._decode(stored)
+            if stored is None:
+                return None
+        else:
+            self._index += 1  # one step since the look at _segment: see slots.py
+        decode = self._decode  # CPython 3.11 calls a slot's value quicker through a local name
+        return decode(stored)
 
     def try_recv(self) -> Message | None:
         """Receive the next message if there is one: ``recv(0.0)``."""

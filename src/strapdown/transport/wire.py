@@ -22,7 +22,7 @@ Message = TypeVar("Message")
 
 MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
     name: kind
-    for name, kind in sorted(vars(messages).items())
+    for name, kind in ((name, getattr(messages, name)) for name in sorted(messages.__all__))
     if isinstance(kind, type) and (issubclass(kind, Record) or kind is RosImu)
 }
 """Types of messages that can leave the process, by name."""

@@ -15,8 +15,9 @@ A controller file of Webots runs as it is with ``strapdown webots run``.
 The names below load on first use.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from strapdown._lazy import lazy_names
 
 if TYPE_CHECKING:
     from strapdown.webots.api import (
@@ -149,14 +150,4 @@ __all__ = [
     "record",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME.get(name, 'api')}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "api") | _HOME)

@@ -13,7 +13,7 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown.errors import DeviceError, ShapeError
 from strapdown.geometry import quaternion
-from strapdown.geometry._kernels import quaternion_to_matrix
+from strapdown.geometry.formulas import quaternion_to_matrix
 from strapdown.geometry.frames import BodyFrame, WorldFrame, convert_quaternion, convert_vector
 from strapdown.motion.mount import Mounted
 from strapdown.motion.spline import PoseSpline

@@ -10,7 +10,7 @@ import numpy as np
 from strapdown._compile import compiled
 from strapdown.errors import UnknownNameError
 from strapdown.geometry.quaternion import from_matrix
-from strapdown.webots import _kernels as kernels
+from strapdown.webots import formulas as kernels
 from strapdown.webots.conventions import AXES as WORLD_AXES
 from strapdown.webots.output import (
     AXES,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from strapdown._compile import compiled
-from strapdown.webots import _kernels as kernels
+from strapdown.webots import formulas as kernels
 from strapdown.webots.profiles import Rounding
 
 if TYPE_CHECKING:

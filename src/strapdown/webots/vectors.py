@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.webots import _kernels as kernels
+from strapdown.webots import formulas as kernels
 from strapdown.webots.output import Columnar, Memoryless, rows_of
 from strapdown.webots.shapes import Frame
 from strapdown.webots.world_file import carrier_of, has_physics

@@ -21,7 +21,7 @@ from strapdown.sensors.noise import (
     GYRO,
     NoiseKey,
     Process,
-    _kernels,
+    generator,
     monte_carlo_seed,
     normals,
     philox4x32,
@@ -85,7 +85,7 @@ def test_any_range_has_the_bits_of_the_whole(long_stream, start, count, machine_
 def test_a_range_takes_no_more_lanes_than_it_has_numbers(start, count):
     done = start
     while done < start + count:
-        end = _kernels.piece_end(done, start + count)
+        end = generator.piece_end(done, start + count)
         assert done < end <= start + count
         assert done // 2048 == (end - 1) // 2048
         assert end - done >= 512 or done // 512 == (end - 1) // 512
@@ -115,8 +115,8 @@ def test_the_radius_is_right_for_every_input():
     worst, worst_at_one, largest, zeros = 0.0, 0.0, 0.0, 0
     for first in range(0, 2**24, 2**20):
         codes = np.arange(first, first + 2**20, dtype=np.uint32)
-        x, e = _kernels.split(codes << np.uint32(8))
-        radius = _kernels.radius(x, e, _kernels.log_series(x))
+        x, e = generator.split(codes << np.uint32(8))
+        radius = generator.radius(x, e, generator.log_series(x))
         assert np.isfinite(radius).all()
         error = np.abs(radius - np.sqrt(-2.0 * np.log((codes + 0.5) / 2**24)))
         at_one = codes >= 2**24 - 16
@@ -134,7 +134,7 @@ def test_the_direction_is_right_all_around():
     eighths = np.arange(8, dtype=np.uint64) << np.uint64(29)
     edges = (eighths[:, None] + np.arange(-3, 4).astype(np.uint64)).astype(np.uint32).ravel()
     words = np.append(edges, np.arange(0, 2**32, 4099, dtype=np.uint64).astype(np.uint32))
-    cosine, sine = _kernels.direction(words)
+    cosine, sine = generator.direction(words)
     angle = words * (math.pi / 2**31)
     assert np.abs(cosine - np.cos(angle)).max() <= 1.2e-7
     assert np.abs(sine - np.sin(angle)).max() <= 1.2e-7
@@ -143,7 +143,7 @@ def test_the_direction_is_right_all_around():
 def test_a_hundred_million_normals_have_the_moments_of_a_normal():
     count, chunk = 10**8, 10**6
     sums = np.zeros(4)
-    fill = compiled(_kernels.fill_normals)
+    fill = compiled(generator.fill_normals)
     part, powers = np.empty(chunk, np.float32), np.empty((4, chunk))
     for first in range(0, count, chunk):
         fill(1, 2, 3, 4, first, part)

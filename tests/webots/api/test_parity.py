@@ -251,36 +251,39 @@ def signature(function, *, bound):
     )
 
 
-@pytest.mark.parametrize("kind", METHODS)
-def test_methods_take_what_the_manual_says(kind):
-    owner = classes()[kind]
-    for name, parameters in CALL.findall(METHODS[kind]):
-        static = isinstance(inspect.getattr_static(owner, name), staticmethod)
-        found = signature(getattr(owner, name), bound=not static)
-        assert found == parameters.replace(" ", ""), f"{kind}.{name}"
+def test_methods_take_what_the_manual_says(subtests):
+    for kind, manual in METHODS.items():
+        with subtests.test(kind=kind):
+            owner = classes()[kind]
+            for name, parameters in CALL.findall(manual):
+                static = isinstance(inspect.getattr_static(owner, name), staticmethod)
+                found = signature(getattr(owner, name), bound=not static)
+                assert found == parameters.replace(" ", ""), f"{kind}.{name}"
 
 
 def test_every_class_of_the_module_is_in_the_table_of_methods():
     assert set(api.__all__) - set(METHODS) == {"AnsiCodes"}
 
 
-@pytest.mark.parametrize("kind", PROPERTIES)
-def test_properties_are_there(kind):
-    missing = set(PROPERTIES[kind].split()) - public(classes()[kind])
-    assert not missing
+def test_properties_are_there(subtests):
+    for kind, names in PROPERTIES.items():
+        with subtests.test(kind=kind):
+            missing = set(names.split()) - public(classes()[kind])
+            assert not missing
 
 
-@pytest.mark.parametrize("kind", METHODS)
-def test_there_are_no_public_methods_beyond_the_manual(kind):
-    methods = {name for name, _ in CALL.findall(METHODS[kind])}
-    owner = classes()[kind]
-    inherited = public(Robot) if kind == "Supervisor" else set()
-    extra = {
-        name
-        for name in public(owner) - inherited - methods
-        if inspect.isfunction(getattr(owner, name))
-    }
-    assert not extra
+def test_there_are_no_public_methods_beyond_the_manual(subtests):
+    for kind, manual in METHODS.items():
+        with subtests.test(kind=kind):
+            methods = {name for name, _ in CALL.findall(manual)}
+            owner = classes()[kind]
+            inherited = public(Robot) if kind == "Supervisor" else set()
+            extra = {
+                name
+                for name in public(owner) - inherited - methods
+                if inspect.isfunction(getattr(owner, name))
+            }
+            assert not extra
 
 
 VECTOR, NUMBER = [float, float, float], float

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from strapdown.bridges.pipeline.tables import Table
-    from strapdown.estimation.filtering import FilterParams, RecursiveFilter
+    from strapdown.estimation.filter import FilterParams, RecursiveFilter
 
 __all__ = ["FilterStage", "SensorStage"]
 

@@ -3,42 +3,58 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from struct import Struct
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown._compile import compiled
+from strapdown._compile import MachineCode
+from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
-from strapdown.detection.voting import _kernels as kernels
-from strapdown.detection.voting import layout
+from strapdown.detection.voting.cycle import run
+from strapdown.detection.voting.memory import (
+    BodyMemory,
+    CycleRow,
+    Imu,
+    ImuRow,
+    Sensor,
+    Voted,
+)
 from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
-from strapdown.intake import clipping_codes, sample_values
-from strapdown.intake._kernels import BACKWARD, DUPLICATES
 from strapdown.messages.px4 import SensorSelection
+from strapdown.samples.clock import Counts
+from strapdown.samples.execution import BLOCK, SAMPLE_LAYOUT, UPDATES_BEFORE_LOADING
+from strapdown.samples.sample import Sample, SampleColumns
 from strapdown.series import ImuSeries
 from strapdown.timebase import ordered, resample
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._records import Record, RecordArray
     from strapdown.samples import ImuSample
 
 __all__ = ["Voter"]
 
-_CHANGES: Final = 1 << 14  # that a batch logs before they are collected
 _KINDS: Final = (
-    "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree",
+    "", "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree",
 )  # fmt: skip
 _UNKNOWN: Final = 2e30  # stands for NaN in a saved state
-_NOTHING: Final = (*[math.nan] * 6, 0.0)  # the reading of a sensor that is missing
+_ABSENT: Final = (math.nan, math.nan, math.nan)
+_VOTE: Final = Struct("=q6dq")  # the first fields of a CycleRow
 _QUANTITIES: Final = ("gyro", "accel")
+_MEMORY: Final[tuple[type[Record], ...]] = (
+    Imu, Sensor, Sensor, BodyMemory, Counts, VoterParams.record(),
+)  # fmt: skip
+_MACHINE: Final = MachineCode(run, *_MEMORY, Sample, CycleRow, ImuRow, name="voter")
 
 
 class Voter:
@@ -110,15 +126,13 @@ class Voter:
             )
         self.params = params or VoterParams()
         self._profiles = tuple(profiles)
-        self._mounts = np.array([_pose(mount) for mount in mounts])
+        self._imus = [_imu(mount) for mount in mounts]
         sigmas = [(p.gyro_sigma_rad_s, p.accel_sigma_m_s2) for p in profiles]
-        self._noise = np.ascontiguousarray(as_finite(sigmas, "sigmas", (2,)).T)
-        if not np.all(self._noise > 0.0):
+        if not np.all(as_finite(sigmas, "sigmas", (2,)) > 0.0):
             raise ValueRangeError(f"expected sigmas of profiles above 0, got {sigmas}")
-        self._rank = np.array([p.priority for p in profiles], np.int64)
-        self._settings = np.array(self.params.settings())
         self._size = n
-        self._cycle = compiled(kernels.cycle)
+        self._updates = 0
+        self._code: Callable[..., Any] | None = None
         self.reset()
 
     def reset(self, state: DetectorState | None = None) -> None:
@@ -131,46 +145,62 @@ class Voter:
         ShapeError
             The state belongs to another number of sensors.
         """
-        n = self._size
-        self._rows = np.zeros((2 * n, layout.ROW))
-        self._shared = np.zeros(layout.SHARED_SIZE)
-        self._shared[layout.STEPS] = -1.0
-        for quantity in range(2):
-            at = quantity * layout.SHARED
-            self._shared[at + layout.SELECTED] = np.argmin(self._rank)
-            self._shared[at + layout.HOLD] = self.params.hold_s
-        self._account = np.zeros(layout.FIRST_STAMP + 3 * n, np.int64)
-        self._before = np.full((n, 6), math.nan)
-        self._readings = np.full((n, 7), math.nan)
-        self._stamps = np.zeros(n, np.int64)
-        self._here = np.zeros((n, layout.HERE))
-        self._output = np.full(6, math.nan)
-        self._log = np.zeros((4 * n + 8, layout.LOG), np.int64)
+        memory = self._fresh()
         if state is not None:
-            self._restore(state)
+            _restore(memory, state)
+        self._records = memory
+        self._arrays: list[RecordArray] = []  # instead, while machine code goes on
+        self._change_over(self._code)
+
+    def _fresh(self) -> list[list[Any]]:
+        """Return the memory as it is before any sample, part by part."""
+        profiles = self._profiles
+        first = min(range(self._size), key=lambda i: profiles[i].priority)
+        gyro = Voted(selected=first, held=self.params.hold_s)
+        accel = Voted(selected=first, held=self.params.hold_s)
+        return [
+            [Imu(**known) for known in self._imus],
+            [Sensor(sigma=float(p.gyro_sigma_rad_s), priority=p.priority) for p in profiles],
+            [Sensor(sigma=float(p.accel_sigma_m_s2), priority=p.priority) for p in profiles],
+            [BodyMemory(gyro=gyro, accel=accel)],
+            [Counts()],
+            [self.params.settings()],
+        ]
+
+    def _memory(self) -> list[list[Any]]:
+        """Return the memory as it is now, part by part."""
+        if not self._arrays:
+            return self._records
+        return [kind.unpack(part) for kind, part in zip(_MEMORY, self._arrays, strict=True)]
+
+    def _change_over(self, code: Callable[..., Any] | None) -> None:
+        """Go on by machine code, if there is any."""
+        if code is not None and not self._arrays:
+            self._code = code
+            parts = zip(_MEMORY, self._records, strict=True)
+            self._arrays = [kind.pack(part) for kind, part in parts]
+
+    def _go_on(self, samples: RecordArray) -> tuple[RecordArray, RecordArray]:
+        """Vote on the samples of some cycles; return a row for each, and one for each sample."""
+        rows = np.zeros(len(samples) // self._size, CycleRow.dtype())
+        imu_rows = np.zeros(len(samples), ImuRow.dtype())
+        if self._code is not None:
+            self._code(*self._arrays, samples, rows, imu_rows)
+            return rows, imu_rows
+        written, imus_written = CycleRow.unpack(rows), ImuRow.unpack(imu_rows)
+        imus, gyros, accels, body, counts, params = self._records
+        taken = Sample.unpack(samples)
+        run(imus, gyros, accels, body, counts, params, taken, written, imus_written)
+        return CycleRow.pack(written), ImuRow.pack(imus_written)
 
     @property
     def state(self) -> DetectorState:
         """All that the future depends on, except what the voter was made with."""
-        parts = (self._rows, self._shared, self._before, self._output)
-        values = np.concatenate([part.ravel() for part in parts])
-        known = np.nan_to_num(values, nan=_UNKNOWN, posinf=_UNKNOWN, neginf=_UNKNOWN)
-        return DetectorState("voter", tuple(known.tolist()), tuple(self._account.tolist()))
-
-    def _restore(self, state: DetectorState) -> None:
-        if state.detector != "voter":
-            raise UnknownNameError("state of a voter", state.detector, ["voter"])
-        parts = (self._rows, self._shared, self._before, self._output)
-        ends = np.cumsum([part.size for part in parts])
-        if (len(state.values), len(state.account)) != (ends[-1], len(self._account)):
-            raise ShapeError(
-                f"expected a voter state of {ends[-1]} numbers, got {len(state.values)}"
-            )
-        for part, values in zip(parts, np.split(np.array(state.values), ends[:-1]), strict=True):
-            part[...] = values.reshape(part.shape)
-        for part in (self._before, self._output):
-            part[part == _UNKNOWN] = math.nan
-        self._account[:] = state.account
+        memory = self._memory()
+        values = [v for record in _remembering(memory) for v in values_of(record.memory)]
+        values += values_of(memory[3][0])
+        known = (v if math.isfinite(v) else _UNKNOWN for v in values)
+        return DetectorState("voter", tuple(known), memory[4][0].astuple())
 
     @property
     def gyro_states(self) -> tuple[SensorState, ...]:
@@ -183,25 +213,24 @@ class Voter:
         return self._states(1)
 
     def _states(self, quantity: int) -> tuple[SensorState, ...]:
-        rows = self._rows[quantity * self._size : (quantity + 1) * self._size]
-        return tuple(SensorState(int(state)) for state in rows[:, layout.STATE])
+        sensors = self._memory()[1 + quantity]
+        return tuple(SensorState(sensor.memory.state) for sensor in sensors)
 
     @property
     def selected(self) -> tuple[int, int]:
         """Numbers of the gyro and the accelerometer that are selected."""
-        gyro, accel = self._shared[[layout.SELECTED, layout.SHARED + layout.SELECTED]]
-        return int(gyro), int(accel)
+        (body,) = self._memory()[3]
+        return body.gyro.selected, body.accel.selected
 
     @property
     def report(self) -> VoterReport:
         """An account of the cycles since the beginning."""
-        numbers, n = self._account.tolist(), self._size
-        gyro, accel = (layout.FIRST_STAMP + k * n for k in (1, 2))
+        _, gyros, accels, _, (counts,), _ = self._memory()
         return VoterReport(
-            numbers[DUPLICATES] + numbers[BACKWARD],
-            numbers[layout.RESTARTS],
-            tuple(numbers[gyro:accel]),
-            tuple(numbers[accel : accel + n]),
+            counts.duplicates + counts.backward,
+            counts.restarts,
+            tuple(sensor.memory.missing for sensor in gyros),
+            tuple(sensor.memory.missing for sensor in accels),
         )
 
     def update(self, samples: Sequence[ImuSample | None]) -> Vote:
@@ -222,26 +251,17 @@ class Voter:
         """
         if len(samples) != self._size:
             raise ShapeError(f"expected {self._size} samples, got {len(samples)}")
-        latest = max((s.t_ns for s in samples if s is not None), default=0)
-        for i, sample in enumerate(samples):
-            if sample is None:
-                self._readings[i] = _NOTHING
-                self._stamps[i] = latest
-                continue
-            t_ns, rate, force, _, clipped = sample_values(sample)
-            if not -(2**62) <= t_ns < 2**62:
-                raise ValueRangeError(f"expected t_ns in 63 bits of nanoseconds, got {t_ns}")
-            self._readings[i] = (*rate, *force, clipped)
-            self._stamps[i] = t_ns
-        found = self._cycle(
-            self._rows, self._shared, self._account, self._settings, self._noise, self._rank,
-            self._mounts, self._before, self._stamps, self._readings, self._here, self._output,
-            self._log,
-        )  # fmt: skip
-        wx, wy, wz, ax, ay, az = self._output.tolist()
-        rows = self._log[:found].tolist() if found else ()
-        events = tuple(_as_event(*row) for row in rows)
-        return Vote(int(self._account[layout.COMMON_NS]), (wx, wy, wz), (ax, ay, az), events)
+        latest = max((_stamp(each) for each in samples if each is not None), default=0)
+        missing = SAMPLE_LAYOUT.pack(latest, *_ABSENT, *_ABSENT, *_ABSENT, 0)
+        readings = b"".join(missing if each is None else _packed(each) for each in samples)
+        self._updates += 1
+        if self._updates == UPDATES_BEFORE_LOADING:
+            Thread(target=_MACHINE.load, name="strapdown load").start()
+        self._change_over(_MACHINE.loaded)
+        rows, imu_rows = self._go_on(np.frombuffer(bytearray(readings), Sample.dtype()))
+        t_ns, wx, wy, wz, fx, fy, fz, changes = _VOTE.unpack_from(rows.tobytes())
+        events = tuple(_events(rows, imu_rows.reshape(1, -1))) if changes else ()
+        return Vote(t_ns, (wx, wy, wz), (fx, fy, fz), events)
 
     def run(self, series: Sequence[ImuSeries]) -> VoteResult:
         """Vote on recordings; the same as a loop of :meth:`update` where their stamps are equal.
@@ -259,37 +279,29 @@ class Voter:
         """
         if len(series) != self._size:
             raise ShapeError(f"expected {self._size} series, got {len(series)}")
-        t_ns, readings = _brought_together(series)
-        rows, n = len(t_ns), self._size
-        stamps = np.ascontiguousarray(np.repeat(t_ns[:, None], n, axis=1))
-        outputs = np.full((rows, 6), math.nan)
-        outputs[:1] = self._output
-        states, selected = np.zeros((rows, 2 * n), np.int64), np.zeros((rows, 2), np.int64)
-        log = np.zeros((_CHANGES, layout.LOG), np.int64)
-        events: list[Event] = []
-        at = 0
-        while at < rows:
-            at, found = compiled(kernels.run)(
-                self._rows, self._shared, self._account, self._settings, self._noise, self._rank,
-                self._mounts, self._before, stamps, readings, self._here, outputs, states,
-                selected, log, at, len(self._log),
-            )  # fmt: skip
-            events += [_as_event(*row) for row in log[:found].tolist()]
-        if rows:
-            self._output = outputs[-1].copy()
+        alike = _brought_together(series)
+        t_ns = alike[0].t_ns
+        count, n = len(t_ns), self._size
+        self._change_over(_MACHINE.code_for(count * n))
+        rows, imu_rows = np.zeros(count, CycleRow.dtype()), np.zeros((count, n), ImuRow.dtype())
+        for first in range(0, count, BLOCK):
+            block = slice(first, min(first + BLOCK, count))
+            rows[block], each = self._go_on(_samples(alike, block))
+            imu_rows[block] = each.reshape(-1, n)
+        selected = rows["selected"].copy()
         changes = np.flatnonzero((np.diff(selected, axis=0, prepend=-1) != 0).any(axis=1))
         return VoteResult(
-            ImuSeries(t_ns, outputs[:, :3], outputs[:, 3:]),
-            states.reshape(rows, 2, n),
+            ImuSeries(t_ns, rows["angular_velocity"], rows["specific_force"]),
+            np.ascontiguousarray(imu_rows["states"].transpose(0, 2, 1)),
             selected,
-            Events.of(events),
+            Events.of(list(_events(rows, imu_rows))),
             tuple(self._selection(int(t_ns[row]), *selected[row].tolist()) for row in changes),
         )
 
     @property
     def selection(self) -> SensorSelection:
         """PX4's message of what is selected; publish it at the start and at ``selected`` events."""
-        return self._selection(int(self._account[layout.COMMON_NS]), *self.selected)
+        return self._selection(self._memory()[4][0].last_ns, *self.selected)
 
     def _selection(self, t_ns: int, gyro: int, accel: int) -> SensorSelection:
         return SensorSelection(
@@ -299,36 +311,86 @@ class Voter:
         )
 
 
-def _brought_together(series: Sequence[ImuSeries]) -> tuple[IntArray, FloatArray]:
-    """Return the stamps of the first, and the readings of all at these, (N, n, 7)."""
+def _stamp(sample: ImuSample) -> int:
+    """Return a stamp of which differences fit in 64 bits."""
+    if not -(2**62) <= sample.t_ns < 2**62:
+        raise ValueRangeError(f"expected t_ns in 63 bits of nanoseconds, got {sample.t_ns}")
+    return sample.t_ns
+
+
+def _packed(sample: ImuSample) -> bytes:
+    """Return a sample as kernels take it."""
+    w, f, m = sample.vectors()
+    return SAMPLE_LAYOUT.pack(sample.t_ns, *w, *f, *m, sample.clipping())
+
+
+def _brought_together(series: Sequence[ImuSeries]) -> list[ImuSeries]:
+    """Return all at the stamps of the first."""
     inside = [ordered(each.in_frames(body=BodyFrame.FLU), "drop")[0] for each in series]
     t_ns = inside[0].t_ns
-    alike = [
+    return [
         each if np.array_equal(each.t_ns, t_ns) else resample(each, t_ns=t_ns)[0] for each in inside
     ]
-    columns = [
-        np.column_stack(
-            [
-                each.angular_velocity,
-                each.specific_force,
-                clipping_codes(each.gyro_clipping, each.accel_clipping, len(t_ns)),
-            ]
+
+
+def _samples(alike: Sequence[ImuSeries], rows: slice) -> RecordArray:
+    """Return the samples of some rows, of one after the other of all sensors."""
+    samples = np.zeros((rows.stop - rows.start, len(alike)), Sample.dtype())
+    for i, each in enumerate(alike):
+        columns = SampleColumns(
+            each.t_ns,
+            each.angular_velocity,
+            each.specific_force,
+            None,
+            each.gyro_clipping,
+            each.accel_clipping,
         )
-        for each in alike
-    ]
-    return t_ns, np.stack(columns, axis=1)
+        samples[:, i] = columns.block(rows.start, rows.stop)
+    return samples.ravel()
 
 
-def _pose(mount: Mount) -> FloatArray:
-    """Return rotation and lever arm, (7,)."""
+def _imu(mount: Mount) -> dict[str, list[float]]:
+    """Return what is known of an IMU that sits there."""
     q = as_finite(mount.q_body_from_sensor, "q_body_from_sensor", (4,))
     if abs(float(np.linalg.norm(q)) - 1.0) > 1e-6:
         raise ValueRangeError(f"expected q_body_from_sensor of length 1, got {q}")
     arm = as_finite(mount.lever_arm_m, "lever_arm_m", (3,))
-    return np.concatenate([q, arm])
+    return {"q_body_from_sensor": q.tolist(), "lever_arm": arm.tolist()}
 
 
-def _as_event(t_ns: int, kind: int, quantity: int, sensor: int) -> Event:
-    """Return a logged change."""
-    values = {"sensor": float(sensor)} if sensor >= 0 else {}
-    return Event(_KINDS[kind], t_ns, t_ns, t_ns, values, frozenset({_QUANTITIES[quantity]}))
+def _remembering(memory: list[list[Any]]) -> list[Any]:
+    """Return the records with a memory that is saved: IMUs, gyros, accelerometers."""
+    return [record for part in memory[:3] for record in part]
+
+
+def _restore(memory: list[list[Any]], state: DetectorState) -> None:
+    """Let a fresh memory be the saved one."""
+    if state.detector != "voter":
+        raise UnknownNameError("state of a voter", state.detector, ["voter"])
+    sizes = [len(values_of(record.memory)) for record in _remembering(memory)]
+    expected = sum(sizes) + len(values_of(memory[3][0])), len(memory[4][0].astuple())
+    if (len(state.values), len(state.account)) != expected:
+        raise ShapeError(
+            f"expected a voter state of {expected[0]} numbers, got {len(state.values)}"
+        )
+    left = (math.nan if value == _UNKNOWN else value for value in state.values)
+    for record, size in zip(_remembering(memory), sizes, strict=True):
+        record.memory = record.memory.of_values(islice(left, size))
+    memory[3] = [BodyMemory.of_values(left)]
+    memory[4] = [Counts.of_values(state.account)]
+
+
+def _events(rows: RecordArray, imu_rows: RecordArray) -> Iterator[Event]:
+    """Return what has changed, in its order; a row of ``imu_rows`` belongs to each cycle."""
+    for c in np.flatnonzero(rows["changes"]):
+        row, changes = CycleRow.unpack(rows[c : c + 1])[0], imu_rows[c]["changes"].tolist()
+        for q, name in enumerate(_QUANTITIES):
+            quantity = (row.gyro, row.accel)[q]
+            noted: list[tuple[int, int | None]] = [(quantity.dispute, None)]
+            noted += [(change[q], sensor) for sensor, change in enumerate(changes)]
+            noted.append((quantity.selection, row.selected[q]))
+            for kind, sensor in noted:
+                values = {} if sensor is None else {"sensor": float(sensor)}
+                if kind:
+                    now = row.t_ns
+                    yield Event(_KINDS[kind], now, now, now, values, frozenset({name}))

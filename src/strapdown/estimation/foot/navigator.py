@@ -7,38 +7,57 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown._compile import compiled as compile_kernel
+from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
+from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
-from strapdown.detection.stillness import _kernels as watching
+from strapdown.detection.stillness.statistic import SHOE, StillnessMemory
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation import _kernels as head
-from strapdown.estimation.filtering import as_inputs, report_of, sample_values, total_account
-from strapdown.estimation.foot import _kernels as kernels
+from strapdown.estimation.filter import as_columns, report_of, total_of
+from strapdown.estimation.foot.filter import (
+    FootMemory,
+    FootRow,
+    Passage,
+    Tape,
+    Watch,
+    run,
+    run_and_record,
+)
 from strapdown.estimation.foot.params import FootParams
 from strapdown.estimation.foot.result import FootEstimate, FootResult, result_of_foot_rows
-from strapdown.estimation.foot.smoothing import _kernels as smoothing
+from strapdown.estimation.foot.smoothing import Adjoint, back
+from strapdown.estimation.intake import FilterCounts
+from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.result import FilterState
+from strapdown.integration.navigation import Place
+from strapdown.integration.navigation.mechanisation import Earth
+from strapdown.samples.execution import Program, SharedExecution, packed_sample
+from strapdown.samples.sample import checked_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeVar
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._records import RecordArray
+    from strapdown._typing import FloatArray
     from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
+    from strapdown.samples.sample import SampleColumns
     from strapdown.series import ImuSeries
-
-    Kernel = TypeVar("Kernel", bound=Callable[..., object])
-    _Columns = tuple[IntArray, FloatArray, FloatArray, IntArray]
-    _Parts = tuple[FloatArray, IntArray, FloatArray, IntArray]
 
 __all__ = ["FootNavigator", "FootState"]
 
 _NAME: Final = "foot-navigator"
 _BLOCK: Final = 512  # samples between the states that the way back begins from
-_NO_TAPE: Final = np.zeros(0)
-_NO_STATES: Final = np.zeros((0, 0))
+
+MEMORY: Final = 0  # places in what a navigator holds
+COUNTS: Final = 1
+WATCH: Final = 5
+_PARTS: Final = (FootMemory, FilterCounts, FootParams.record(), Earth, Correction, Watch, Tape)
+_RUN: Final = Program("foot navigator", run, _PARTS, FootRow, weight=5.0)
+_RECORD: Final = Program("foot navigator, to go back", run_and_record, _PARTS, Passage, weight=5.0)
+_BACK: Final = Program(
+    "foot navigator, back", back, (Adjoint, Correction), FootRow, Passage, weight=5.0
+)
 
 
 @dataclass(frozen=True)
@@ -76,11 +95,10 @@ class FootState:
 
 
 class _Block(NamedTuple):
-    """Samples, the navigator before them, and the rows for what it says."""
+    """Samples of a recording, and the navigator before them."""
 
-    columns: _Columns
-    parts: _Parts
-    out: FloatArray
+    rows: slice
+    before: list[RecordArray]
 
 
 class _Progress:
@@ -118,7 +136,7 @@ class FootNavigator:
     ----------
     params : FootParams, optional
     compiled : bool, optional
-        False runs the kernels as ordinary Python: the same numbers, slower.
+        As of :class:`~strapdown.estimation.StrapdownNavigator`.
 
     References
     ----------
@@ -138,15 +156,21 @@ class FootNavigator:
     True
     """
 
-    def __init__(self, params: FootParams | None = None, *, compiled: bool = True) -> None:
+    def __init__(self, params: FootParams | None = None, *, compiled: bool | None = None) -> None:
         self.params = params or FootParams()
-        self._settings = self.params.settings()
-        watched = StillnessParams(gravity_m_s2=self.params.gravity).settings()
-        self._watch_settings = np.array([watching.SHOE, *watched])
-        self._event, self._scratch = np.zeros(8, np.int64), np.zeros(kernels.SCRATCH)
         self._compiled = compiled
-        self._step = self._made(kernels.step)
-        self.reset()
+        self._watch_params = StillnessParams(gravity_m_s2=self.params.gravity).settings(kind=SHOE)
+        self._execution = SharedExecution(
+            FootMemory(),
+            FilterCounts(),
+            self.params.settings(),
+            Place(gravity=self.params.gravity).for_kernels(),
+            Correction(),
+            Watch(params=self._watch_params),
+            Tape(),
+            compiled=compiled,
+        )
+        self._row = FootRow().packed()
 
     def reset(self, state: FootState | None = None) -> None:
         """Go back to a saved state, or to the beginning; the report starts anew.
@@ -158,45 +182,52 @@ class FootNavigator:
         ShapeError
             The state has not the length of this one's.
         """
-        state = state or FootState(
-            FilterState(_NAME, 0, kernels.FRESH),
-            DetectorState(StillnessDetector.NAME, watching.FRESH, watching.FRESH_ACCOUNT),
-        )
-        names = state.filter.filter, state.window.detector
-        if names != (_NAME, StillnessDetector.NAME):
-            raise UnknownNameError("state of this filter", names[0], [_NAME])
-        sizes = len(state.filter.values), len(state.window.values), len(state.window.account)
-        expected = len(kernels.FRESH), len(watching.FRESH), len(watching.FRESH_ACCOUNT)
-        if sizes != expected:
-            raise ShapeError(f"expected a state of {expected} numbers, got {sizes}")
-        self._account = np.zeros(head.ACCOUNT_SIZE, np.int64)
-        self._account[head.LAST_NS] = state.filter.t_ns
-        self._state = np.array(state.filter.values)
-        self._watch = np.array(state.window.values)
-        self._watch_account = np.array(state.window.account, np.int64)
+        memory, t_ns, watch = FootMemory(), 0, Watch(params=self._watch_params)
+        if state is not None:
+            names = state.filter.filter, state.window.detector
+            if names != (_NAME, StillnessDetector.NAME):
+                raise UnknownNameError("state of this filter", names[0], [_NAME])
+            parts = state.filter.values, state.window.values, state.window.account
+            try:
+                memory, t_ns = FootMemory.of_values(parts[0]), state.filter.t_ns
+                watch.memory = StillnessMemory.of_values(parts[1])
+                watch.counts = DetectorCounts.of_values(parts[2])
+            except ValueError:
+                expected = [len(values_of(m)) for m in (FootMemory(), watch.memory, watch.counts)]
+                got = [len(values) for values in parts]
+                raise ShapeError(f"expected a state of {expected} numbers, got {got}") from None
+        self._execution.replace(MEMORY, memory.packed())
+        self._execution.replace(COUNTS, FilterCounts(last_ns=t_ns).packed())
+        self._execution.replace(WATCH, watch.packed())
 
     @property
     def state(self) -> FootState:
         """All that the future depends on, except ``params``."""
-        t_ns = int(self._account[head.LAST_NS])
+        known, watch = self._execution.record(MEMORY), self._execution.record(WATCH)
+        window = [values_of(part) for part in (watch.memory, watch.counts)]
         return FootState(
-            FilterState(_NAME, t_ns, tuple(self._state.tolist())),
-            DetectorState(
-                StillnessDetector.NAME,
-                tuple(self._watch.tolist()),
-                tuple(self._watch_account.tolist()),
-            ),
+            FilterState(_NAME, self._last_ns, tuple(values_of(known))),
+            DetectorState(StillnessDetector.NAME, tuple(window[0]), tuple(map(int, window[1]))),
         )
+
+    @property
+    def _counts(self) -> FilterCounts:
+        counts: FilterCounts = self._execution.record(COUNTS)
+        return counts
+
+    @property
+    def _last_ns(self) -> int:
+        return int(self._execution.number(COUNTS, "last_ns"))
 
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return report_of(self._account)
+        return report_of(self._counts)
 
     @property
     def estimate(self) -> FootEstimate:
         """What is known at the stamp of the last sample."""
-        return FootEstimate(int(self._account[head.LAST_NS]), self._state.copy())
+        return FootEstimate(self._last_ns, self._execution.array(MEMORY))
 
     def update(self, sample: ImuSample) -> FootEstimate:
         """Take one sample and return what is known at its stamp.
@@ -211,13 +242,11 @@ class FootNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns, rate, force, _, clipped = sample_values(sample)
-        self._step(
-            self._state, self._account, self._settings,
-            self._watch, self._watch_account, self._watch_settings, self._event, self._scratch,
-            _NO_TAPE, t_ns, *rate, *force, clipped,
-        )  # fmt: skip
-        return FootEstimate(self._account.item(head.LAST_NS), self._state.copy())
+        t_ns = checked_stamp(sample.t_ns)
+        rate, force, _ = sample.vectors()
+        packed = packed_sample(t_ns, rate, force, sample.clipping())
+        self._execution.update((_RUN,), packed, self._row)
+        return self.estimate
 
     def run(
         self,
@@ -247,64 +276,53 @@ class FootNavigator:
         FootResult
             N rows, in the frames of the series.
         """
-        t_ns, rate, force, _, clipped = as_inputs(series, use_magnetic_field=False)
-        total = self._account
-        self._account = np.zeros(head.ACCOUNT_SIZE, np.int64)
-        self._account[head.LAST_NS] = total[head.LAST_NS]
-        out = np.empty((len(series), kernels.FOOT_ROW))
+        columns = as_columns(series, use_magnetic_field=False)
+        execution, before = self._execution, self._counts
+        execution.replace(COUNTS, FilterCounts(last_ns=before.last_ns).packed())
+        for program in (_RUN, _RECORD) if smooth else (_RUN,):
+            execution.prepare_for(program, len(series))
+        out = np.zeros(len(series), FootRow.dtype())
         blocks: list[_Block] = []
         told = _Progress(progress, (1 + smooth) * -(-len(series) // _BLOCK))
         for first in range(0, len(series), _BLOCK):
             rows = slice(first, first + _BLOCK)
-            columns = t_ns[rows], rate[rows], force[rows], clipped[rows]
             if smooth:
-                blocks.append(_Block(columns, self._copied_parts(), out[rows]))
-            self._run(columns, self._parts(), out[rows])
+                blocks.append(_Block(rows, self._parts()))
+            execution.run(_RUN, columns.block(first, first + _BLOCK), out[rows])
             told.step()
-        report = report_of(self._account)
-        self._account = total_account(total, self._account)
+        counts = self._counts
         if smooth:
-            out[:, kernels.HEIGHT] += self._smooth(blocks, told)
+            out["position"][:, 2] += self._smooth(columns, blocks, out, told)
+        execution.replace(COUNTS, total_of(before, counts).packed())
         variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
-        found = result_of_foot_rows(series.t_ns, out, report, variance)
+        found = result_of_foot_rows(series.t_ns, out, report_of(counts), variance)
         return found.in_frames(world=series.world, body=series.body)
 
-    def _parts(self) -> _Parts:
-        return self._state, self._account, self._watch, self._watch_account
+    def _parts(self) -> list[RecordArray]:
+        """Return what samples change."""
+        return [self._execution.array(which) for which in (MEMORY, COUNTS, WATCH)]
 
-    def _copied_parts(self) -> _Parts:
-        state, account, watch, watch_account = self._parts()
-        return state.copy(), account.copy(), watch.copy(), watch_account.copy()
+    def _replace(self, parts: list[RecordArray]) -> None:
+        for which, part in zip((MEMORY, COUNTS, WATCH), parts, strict=True):
+            self._execution.replace(which, part)
 
-    def _run(
-        self,
-        columns: _Columns,
-        parts: _Parts,
-        out: FloatArray,
-        states: FloatArray = _NO_STATES,
-        tapes: FloatArray = _NO_STATES,
-    ) -> None:
-        state, account, watch, watch_account = parts
-        self._made(kernels.run)(
-            state, account, self._settings, watch, watch_account, self._watch_settings,
-            *columns, self._event, self._scratch, out, states, tapes,
-        )  # fmt: skip
-
-    def _smooth(self, blocks: list[_Block], told: _Progress) -> FloatArray:
+    def _smooth(
+        self, columns: SampleColumns, blocks: list[_Block], out: RecordArray, told: _Progress
+    ) -> FloatArray:
         """Go through the blocks again, the last one first, and back through each.
 
         Return by how much the floors are to be lifted.
         """
-        adjoint = np.zeros(smoothing.ADJOINT)
-        lifts: list[FloatArray] = []
-        for columns, parts, out in reversed(blocks):
-            states = np.empty((len(out), len(kernels.FRESH)))
-            tapes, lift = np.empty((len(out), kernels.TAPE)), np.zeros(len(out))
-            self._run(columns, parts, out, states, tapes)
-            self._made(smoothing.back)(adjoint, states, tapes, out, lift)
-            lifts.append(lift)
+        after = self._parts()
+        way_back = SharedExecution(Adjoint(), Correction(), compiled=self._compiled)
+        way_back.prepare_for(_BACK, len(out))
+        for rows, before in reversed(blocks):
+            self._replace(before)
+            samples = columns.block(rows.start, rows.stop)
+            passages = np.zeros(len(samples), Passage.dtype())
+            self._execution.run(_RECORD, samples, passages)
+            way_back.run(_BACK, passages, out[rows])
             told.step()
-        return np.cumsum(np.concatenate([np.zeros(1), *lifts[::-1]]))[:-1]
-
-    def _made(self, kernel: Kernel) -> Kernel:
-        return compile_kernel(kernel) if self._compiled else kernel
+        self._replace(after)
+        lifts: FloatArray = np.cumsum(out["lift"])
+        return np.concatenate([np.zeros(1), lifts[:-1]])[: len(out)]

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from strapdown.estimation.filtering import FilterParams
-from strapdown.estimation.navigation.memory import _kernels as navigator
-from strapdown.estimation.navigation.params import NavigatorParams
-from strapdown.integration.navigation import Place
+from strapdown._records import record_like
+from strapdown.estimation.filter import FilterParams
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from strapdown._typing import FloatArray
+    from strapdown._records import Record
 
 __all__ = ["FootParams"]
-
-_OWN = (
-    "still_sigma", "still_statistic", "envelope_growth", "rate_sigma",
-    "contact_height", "floor_sigma", "stair_height",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class FootParams(FilterParams):
     Parameters
     ----------
     reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filtering.FilterParams`; after a jump of the clock
+        As in :class:`~strapdown.estimation.filter.FilterParams`; after a jump of the clock
         the state stands, less sure.
     gyro_noise, accel_noise : float
         Densities [rad/sqrt(s)], [m/s/sqrt(s)]. Far above the sensor's own: they stand for
@@ -91,18 +83,12 @@ class FootParams(FilterParams):
     gravity: float = STANDARD_GRAVITY
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"contact_height", "stair_height"})
+    heading: ClassVar[float] = 0.0  # is relative to the start
+    heading_sigma: ClassVar[float] = 0.0
 
-    def settings(self) -> FloatArray:
-        """Return the parameters as the kernels take them."""
-        inherited = NavigatorParams(
-            self.reset_after, self.sample_kind, self.gyro_range, self.accel_range,
-            self.gyro_noise, self.accel_noise, self.gyro_walk, self.accel_walk, self.align_for,
-            self.gyro_bias_sigma, self.accel_bias_sigma, self.velocity_sigma,
-        )  # fmt: skip
-        return np.concatenate(
-            [
-                inherited.settings()[: navigator.EARTH],
-                Place(gravity=self.gravity).for_kernels(),
-                [getattr(self, name) for name in _OWN],
-            ]
-        )
+    @classmethod
+    @cache
+    def record(cls) -> type[Record]:
+        """Return the record type by which kernels, also the navigator's, know the parameters."""
+        own = super().record().fresh()
+        return record_like(cls.__name__, {**own, "heading": 0.0, "heading_sigma": 0.0})

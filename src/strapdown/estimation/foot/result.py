@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.estimation.foot import _kernels as kernels
-from strapdown.estimation.navigation.memory._kernels import ROW
 from strapdown.estimation.navigation.result import (
     NavigationEstimate,
     NavigationResult,
-    result_of_rows,
+    columns_of,
 )
 from strapdown.geometry.frames import WorldFrame
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from strapdown._records import RecordArray
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.estimation.result import FilterReport
 
@@ -35,12 +34,12 @@ class FootEstimate(NavigationEstimate):
     @property
     def stance(self) -> bool:
         """Whether the foot stands."""
-        return bool(self._state[kernels.STANCE] > 0.0)
+        return bool(self._of("stance"))
 
     @property
     def statistic(self) -> float:
         """How much the foot moves (SHOE); NaN where it is not known."""
-        value = float(self._state[kernels.STATISTIC])
+        value = float(self._of("statistic"))
         return value if value >= 0.0 else float("nan")
 
 
@@ -145,10 +144,14 @@ class FootResult(NavigationResult):
 
 
 def result_of_foot_rows(
-    t_ns: IntArray, rows: FloatArray, report: FilterReport, rate_variance: float
+    t_ns: IntArray, rows: RecordArray, report: FilterReport, rate_variance: float
 ) -> FootResult:
     """Return rows of the kernel as a result."""
-    base = result_of_rows(t_ns, rows[:, :ROW], (), report, rate_variance)
-    shared = {entry.name: getattr(base, entry.name) for entry in fields(base)}
-    statistic = np.where(rows[:, ROW + 1] < 0.0, np.nan, rows[:, ROW + 1])
-    return FootResult(**shared, stance=rows[:, ROW] > 0.0, statistic=statistic)
+    return FootResult(
+        t_ns,
+        **columns_of(rows),
+        stance=rows["stance"],
+        statistic=np.where(rows["statistic"] < 0.0, np.nan, rows["statistic"]),
+        rate_variance=rate_variance,
+        report=report,
+    )

@@ -10,17 +10,17 @@ import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation._kernels import BIAS, ORIENTATION, RATE
-from strapdown.estimation.navigation import _kernels as errors
-from strapdown.estimation.navigation.memory._kernels import FORCE
+from strapdown.estimation.navigation.errors import SIZE, heading_slopes
 from strapdown.geometry import quaternion
-from strapdown.integration.navigation._kernels import gravity_at
+from strapdown.geometry.vectors import three
+from strapdown.integration.navigation.mechanisation import gravity_at
 
 if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.integration.navigation._kernels import Earth
+    from strapdown.estimation.navigation.memory import NavigatorMemory
+    from strapdown.integration.navigation.mechanisation import Earth
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 
@@ -149,15 +149,17 @@ class Aiding:
         """Tell that the accelerometer feels gravity alone, within ``sigma`` [m/s^2]."""
         return cls(t_ns, "gravity", np.zeros(3), _covariance(sigma**2, 3))
 
-    def rows(self, state: FloatArray, earth: Earth) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def rows(
+        self, known: NavigatorMemory, earth: Earth
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return rows (M, 15), residuals (M,) and variances (M,) of independent errors."""
-        R = quaternion.to_matrix(state[ORIENTATION : ORIENTATION + 4])
-        rows = np.zeros((len(self.value), errors.SIZE))
+        R = quaternion.to_matrix(known.orientation)
+        rows = np.zeros((len(self.value), SIZE))
         if self.kind == "position":
             rows[:, :3] = np.eye(3)
-            residual = self.value - state[errors.POSITION : errors.POSITION + 3]
+            residual = self.value - np.array(known.position)
         elif self.kind == "velocity":
-            velocity = state[errors.VELOCITY : errors.VELOCITY + 3]
+            velocity = np.array(known.velocity)
             if self.frame == "body":
                 # R_true^T v_true = R^T (v + dv - phi x v)
                 rows[:, 3:6], rows[:, 6:9] = R.T, R.T @ _skew(velocity)
@@ -168,16 +170,14 @@ class Aiding:
         elif self.kind == "zero_rate":
             spin = np.array([0.0, earth.rate_north, earth.rate_up])
             rows[:, 6:9], rows[:, 12:15] = R.T @ _skew(spin), np.eye(3)
-            residual = state[RATE : RATE + 3] - R.T @ spin - state[BIAS : BIAS + 3]
+            residual = np.array(known.last_rate) - R.T @ spin - np.array(known.gyro_bias)
         elif self.kind == "gravity":
-            x, y, z = state[errors.POSITION : errors.POSITION + 3].tolist()
-            up = -np.array(gravity_at(earth, (x, y, z)))
-            bias = state[errors.ACCEL_BIAS : errors.ACCEL_BIAS + 3]
+            up = -np.array(gravity_at(earth, three(known.position)))
             rows[:, 6:9], rows[:, 9:12] = R.T @ _skew(up), np.eye(3)
-            residual = state[FORCE : FORCE + 3] - bias - R.T @ up
+            residual = np.array(known.last_force) - np.array(known.accel_bias) - R.T @ up
         else:
             x, y, z = R[:, 0].tolist()
-            rows[0, 6:9] = errors.heading_row(x, y, z)
+            rows[0, 6:9] = heading_slopes(x, y, z)
             residual = (self.value - math.atan2(y, x) + math.pi) % (2.0 * math.pi) - math.pi
         return _whitened(rows, residual, self.covariance)
 

@@ -1,4 +1,4 @@
-"""The state of a navigator, its kernels, and the rows of data that they go through."""
+"""What a navigator remembers, and the rows of data that it goes through."""
 
 from __future__ import annotations
 
@@ -7,124 +7,147 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import compiled
-from strapdown.estimation import _kernels as head
-from strapdown.estimation.filtering import as_inputs
+from strapdown.estimation.filter import as_columns
+from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, AidingResult
-from strapdown.estimation.navigation.memory import _kernels as memory
-from strapdown.estimation.navigation.step import _kernels as kernels
+from strapdown.estimation.navigation.errors import Correction
+from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.step import (
+    Increment,
+    Told,
+    Verdict,
+    run_aidings,
+    run_increments,
+    run_samples,
+)
 from strapdown.geometry.frames import BodyFrame
+from strapdown.integration.navigation.mechanisation import Earth
+from strapdown.samples.execution import BLOCK, Program, SharedExecution
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
-
-    from strapdown._typing import FloatArray
+    from strapdown._records import RecordArray
     from strapdown.estimation.navigation.aiding import Aiding
-    from strapdown.estimation.navigation.params import NavigatorParams
     from strapdown.integration.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
-    Kernel = TypeVar("Kernel", bound=Callable[..., object])
+__all__ = ["COUNTS", "MEMORY", "Core", "IncrementRows", "SampleRows"]
 
-__all__ = ["NOT_MEASURED", "Core", "IncrementRows", "SampleRows"]
+MEMORY: Final = 0  # places in what a core holds
+COUNTS: Final = 1
 
-NOT_MEASURED: Final = (math.nan, math.nan, math.nan)
+_PARTS: Final = (NavigatorMemory, FilterCounts, NavigatorParams.record(), Earth, Correction)
+_NAME: Final = "strapdown navigator"
+_SAMPLES: Final = Program(_NAME, run_samples, _PARTS, NavigatorRow, weight=5.0)
+_INCREMENTS: Final = Program(
+    f"{_NAME} (increments)", run_increments, _PARTS, NavigatorRow, Increment, weight=5.0
+)
+_AIDINGS: Final = Program(f"{_NAME} (aiding)", run_aidings, _PARTS, Verdict, sample=Told)
 
 
-class Core:
-    """State, account and settings, and the kernels that change them.
+class Core(SharedExecution):
+    """What a navigator remembers, and the loops that change it.
 
     Parameters
     ----------
     params : NavigatorParams
     place : Place
-    compile_kernels : bool
-        False runs them as ordinary Python.
+    compiled : bool, optional
+        As of :class:`~strapdown.estimation.navigation.StrapdownNavigator`.
     """
 
-    def __init__(self, params: NavigatorParams, place: Place, *, compile_kernels: bool) -> None:
-        self.earth = place.for_kernels()
-        self.settings = np.concatenate([params.settings()[: memory.EARTH], self.earth])
-        self.gate, self.patience = params.gate, params.patience
-        self.state = np.array(memory.FRESH)
-        self.account = np.zeros(head.ACCOUNT_SIZE, np.int64)
-        self._compile_kernels = compile_kernels
-        self._step: Callable[..., None] = self._made(kernels.step)
-        self._aid = self._made(kernels.aid)
+    def __init__(self, params: NavigatorParams, place: Place, *, compiled: bool | None) -> None:
+        self._params, self._earth = params, place.for_kernels()
+        memory = NavigatorMemory(), FilterCounts(), params.settings(), self._earth, Correction()
+        super().__init__(*memory, compiled=compiled)
+        self._row = NavigatorRow().packed()
+
+    @property
+    def known(self) -> NavigatorMemory:
+        """What is remembered now."""
+        memory: NavigatorMemory = self.record(MEMORY)
+        return memory
+
+    @property
+    def counts(self) -> FilterCounts:
+        """What has been counted."""
+        counts: FilterCounts = self.record(COUNTS)
+        return counts
 
     @property
     def last_ns(self) -> int:
         """Stamp of the last sample [ns]."""
-        return self.account.item(head.LAST_NS)
+        return int(self.number(COUNTS, "last_ns"))
 
-    def step(self, t_ns: int, values: Sequence[float]) -> None:
-        """Take a sample: angular velocity, specific force, magnetic field, clipped axes."""
-        self._step(self.state, self.account, self.settings, t_ns, *values)
-
-    def run(self, kernel: Callable[..., None], *columns: object) -> None:
-        """Take many rows."""
-        self._made(kernel)(self.state, self.account, self.settings, *columns)
+    def step(self, sample: RecordArray) -> None:
+        """Take a sample."""
+        self.update((_SAMPLES, _AIDINGS), sample, self._row)
 
     def tell(self, aiding: Aiding) -> AidingResult:
         """Correct the state by an aiding that holds now."""
         from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
 
-        rows, residuals, variances = aiding.rows(self.state, self.earth)
-        gate = float(chdtri(len(residuals), 1.0 - self.gate))
-        if not self.state[memory.ALIGNED]:
-            gate = -math.inf  # the start is measured anew with every sample
-        nis, accepted = self._aid(
-            self.state, self.state.copy(), KINDS.index(aiding.kind),
-            rows, residuals, variances, gate, self.patience,
-        )  # fmt: skip
-        return AidingResult(aiding.t_ns, aiding.kind, nis, len(residuals), accepted)
+        known = self.known
+        slopes, residuals, variances = aiding.rows(known, self._earth)
+        count = len(residuals)
+        told, answer = np.zeros(1, Told.dtype()), np.zeros(1, Verdict.dtype())
+        told["kind"], told["count"] = KINDS.index(aiding.kind), count
+        told["slopes"][0, :count] = slopes
+        told["residuals"][0, :count] = residuals
+        told["variances"][0, :count] = variances
+        # until then the start is measured anew with every sample
+        told["gate"] = chdtri(count, 1.0 - self._params.gate) if known.aligned else -math.inf
+        self.run(_AIDINGS, told, answer)
+        nis, accepted = answer["nis"].item(), answer["accepted"].item()
+        return AidingResult(aiding.t_ns, aiding.kind, nis, count, accepted)
 
-    def reach(self, t_ns: int, next_ns: int, sample: Sequence[float]) -> None:
-        """Go on to a time between two samples, of which the second is given."""
-        readings = np.array(sample[:6])
-        if not np.isfinite(readings).all() or self.state[memory.STARTED] == 0.0:
+    def describe(self, rows: RecordArray) -> None:
+        """Write one row of what is known now."""
+        row = NavigatorRow()
+        describe(row, self.known)
+        rows[:] = row.packed()
+
+    def reach(self, t_ns: int, following: RecordArray) -> None:
+        """Go on to a time before a sample that follows."""
+        known, sample = self.known, following.copy()
+        vectors = {"angular_velocity": known.past.rates[0], "specific_force": known.past.forces[0]}
+        if not (known.started and all(np.isfinite(sample[name]).all() for name in vectors)):
             return
-        if not self.settings[head.MEAN_SAMPLES]:
-            history = [self.state[at : at + 3] for at in (memory.RATES, memory.FORCES)]
-            start_ns = self.last_ns - round(self.state[memory.BEHIND] * NS_PER_S)
-            weight = (t_ns - start_ns) / (next_ns - start_ns)
-            readings = weight * readings + (1.0 - weight) * np.concatenate(history)
-        values = (*readings.tolist(), *NOT_MEASURED, int(sample[9]))
-        self._uncounted(kernels.step, t_ns, *values)
+        if not self._params.mean_samples:
+            start_ns = self.last_ns - round(known.behind * NS_PER_S)
+            weight = (t_ns - start_ns) / (int(sample["t_ns"][0]) - start_ns)
+            for name, last in vectors.items():
+                sample[name] = weight * sample[name] + (1.0 - weight) * np.array(last)
+        sample["t_ns"] = t_ns
+        self.run_uncounted(_SAMPLES, sample)
 
-    def reach_within(self, t_ns: int, parts: Sequence[float], clipped: int) -> None:
-        """Go on by a part of an increment."""
-        self._uncounted(kernels.step_increment, t_ns, *parts, clipped)
-
-    def _uncounted(self, kernel: Callable[..., None], t_ns: int, *values: float) -> None:
-        account = self.account.copy()
-        self._made(kernel)(self.state, account, self.settings, t_ns, *values)
-        self.account[head.LAST_NS] = t_ns
-
-    def _made(self, kernel: Kernel) -> Kernel:
-        return compiled(kernel) if self._compile_kernels else kernel
+    def run_uncounted(self, program: Program, data: RecordArray) -> None:
+        """Go on by one row of data that is part of another."""
+        counts = self.array(COUNTS)
+        self.run(program, data, self._row)
+        counts["last_ns"] = data["t_ns"]
+        self.replace(COUNTS, counts)
 
 
 class SampleRows:
     """Samples of a series, and the rows of results that they give."""
 
     def __init__(self, series: ImuSeries) -> None:
-        self.t_ns, self._rate, self._force, _, self._clipped = as_inputs(
-            series, use_magnetic_field=False
-        )
-        self.out = np.empty((len(series), memory.ROW))
+        self._columns = as_columns(series, use_magnetic_field=False)
+        self.t_ns = self._columns.t_ns
+        self.out = np.zeros(len(series), NavigatorRow.dtype())
 
     def run(self, core: Core, first: int, last: int) -> None:
         """Take the samples from ``first`` to before ``last``."""
-        columns = (self.t_ns, self._rate, self._force, self._clipped, self.out)
-        core.run(kernels.run, *(column[first:last] for column in columns))
+        core.prepare_for(_SAMPLES, len(self.t_ns))
+        for begin in range(first, last, BLOCK):
+            end = min(begin + BLOCK, last)
+            core.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
 
     def reach(self, core: Core, t_ns: int, row: int) -> None:
         """Go on to a time before the sample ``row``."""
-        sample = (*self._rate[row], *self._force[row], *NOT_MEASURED, self._clipped[row])
-        core.reach(t_ns, int(self.t_ns[row]), sample)
+        core.reach(t_ns, self._columns.block(row, row + 1))
 
 
 class IncrementRows:
@@ -133,30 +156,43 @@ class IncrementRows:
     def __init__(self, increments: Increments) -> None:
         inside = increments.in_frames(body=BodyFrame.FLU)
         self.t_ns = inside.t_ns
-        self._spans = [
-            inside.delta_angle_dt_ns / NS_PER_S,
-            inside.delta_velocity_dt_ns / NS_PER_S,
-        ]
-        self._integrals = [inside.delta_angle.copy(), inside.delta_velocity.copy()]
+        self._increments = np.zeros(len(inside), Increment.dtype())
+        self._increments["t_ns"] = inside.t_ns
+        self._increments["magnetic_field"] = math.nan
         accel = (inside.accel_clipping & 7).astype(np.int64)
-        self._clipped = (inside.gyro_clipping & 7) | accel << 3
-        self.out: FloatArray = np.empty((len(inside), memory.ROW))
+        self._increments["clipping"] = (inside.gyro_clipping & 7) | accel << 3
+        for name in ("delta_angle", "delta_velocity"):
+            self._increments[name] = getattr(inside, name)
+            self._increments[f"{name}_dt"] = getattr(inside, f"{name}_dt_ns") / NS_PER_S
+        _write_means(self._increments)
+        self.out = np.zeros(len(inside), NavigatorRow.dtype())
 
     def run(self, core: Core, first: int, last: int) -> None:
         """Take the increments from ``first`` to before ``last``."""
-        columns = (self.t_ns, *self._spans, *self._integrals, self._clipped, self.out)
-        core.run(kernels.run_increments, *(column[first:last] for column in columns))
+        core.prepare_for(_INCREMENTS, len(self.t_ns))
+        core.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
 
     def reach(self, core: Core, t_ns: int, row: int) -> None:
         """Go on to a time within the increment ``row``, which loses its first part."""
-        span_ns = self._spans[1][row] * NS_PER_S
+        whole = self._increments[row : row + 1]
+        span_ns = whole["delta_velocity_dt"][0] * NS_PER_S
         part = 1.0 - (self.t_ns[row] - t_ns) / span_ns
         if not 0.0 < part < 1.0:
             return
-        first = [
-            *(part * column[row] for column in self._spans),
-            *(part * column[row, axis] for column in self._integrals for axis in range(3)),
-        ]
-        for column in (*self._spans, *self._integrals):
-            column[row] *= 1.0 - part
-        core.reach_within(t_ns, first, int(self._clipped[row]))
+        first = whole.copy()
+        first["t_ns"] = t_ns
+        for increment, share in ((first, part), (whole, 1.0 - part)):
+            for name in ("delta_angle", "delta_velocity"):
+                increment[name] *= share
+                increment[f"{name}_dt"] *= share
+            _write_means(increment)
+        core.run_uncounted(_INCREMENTS, first)
+
+
+def _write_means(increments: RecordArray) -> None:
+    """Write the means that the increments are; of no duration, NaN."""
+    for mean, name in (("angular_velocity", "delta_angle"), ("specific_force", "delta_velocity")):
+        seconds = increments[f"{name}_dt"]
+        per_second = np.full(len(seconds), math.nan)
+        np.divide(1.0, seconds, out=per_second, where=seconds > 0.0)
+        increments[mean] = per_second[:, None] * increments[name]

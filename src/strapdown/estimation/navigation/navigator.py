@@ -10,23 +10,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown._records import values_of
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation import _kernels as head
-from strapdown.estimation.filtering import report_of, sample_values, total_account
+from strapdown.estimation.filter import report_of, total_of
+from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
-from strapdown.estimation.navigation.core import NOT_MEASURED, Core, IncrementRows, SampleRows
-from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
+from strapdown.estimation.navigation.memory import NavigatorMemory
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, result_of_rows
 from strapdown.estimation.result import FilterState
 from strapdown.integration.navigation import Place
+from strapdown.samples.execution import packed_sample
+from strapdown.samples.sample import Sample, checked_stamp
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from strapdown._typing import ArrayLike, FloatArray, IntArray
+    from strapdown._records import RecordArray
+    from strapdown._typing import ArrayLike, IntArray
     from strapdown.estimation.navigation.aiding import Frame
     from strapdown.estimation.navigation.params import NavigatorStart
     from strapdown.estimation.navigation.result import NavigationResult
@@ -37,16 +41,16 @@ if TYPE_CHECKING:
 __all__ = ["StrapdownNavigator"]
 
 _NAME = "strapdown-navigator"
-_NO_SAMPLE = (*NOT_MEASURED * 3, 0)
+_NO_SAMPLE = Sample().packed()
 
 
 @dataclass(slots=True)
 class _Past:
-    """A sample, and the state after it."""
+    """A sample, and the memory after it."""
 
     t_ns: int
-    sample: tuple[float, ...]
-    state: FloatArray
+    sample: RecordArray
+    memory: RecordArray
 
 
 class StrapdownNavigator:
@@ -75,7 +79,9 @@ class StrapdownNavigator:
     place : Place, optional
         The world; by default a flat Earth of standard gravity.
     compiled : bool, optional
-        False runs the kernels as ordinary Python: the same numbers, slower.
+        True steps by machine code from the first sample, and waits until it is compiled; False
+        in plain Python. By default a navigator starts in plain Python at once, and changes over
+        when machine code is there. The numbers are the same.
 
     References
     ----------
@@ -101,12 +107,12 @@ class StrapdownNavigator:
         *,
         start: NavigatorStart | None = None,
         place: Place | None = None,
-        compiled: bool = True,
+        compiled: bool | None = None,
     ) -> None:
         self.params = params or NavigatorParams()
-        self._fresh = start.values(self.params) if start else memory.FRESH
+        self._fresh = start.memory(self.params) if start else NavigatorMemory()
         self._buffer_ns = round(self.params.buffer * NS_PER_S)
-        self._core = Core(self.params, place or Place(), compile_kernels=compiled)
+        self._core = Core(self.params, place or Place(), compiled=compiled)
         self.reset()
 
     def reset(self, state: FilterState | None = None) -> None:
@@ -119,35 +125,41 @@ class StrapdownNavigator:
         ShapeError
             The state has not the length of this one's.
         """
-        state = state or FilterState(_NAME, 0, self._fresh)
-        if state.filter != _NAME:
-            raise UnknownNameError("state of this filter", state.filter, [_NAME])
-        if len(state.values) != len(memory.FRESH):
-            raise ShapeError(
-                f"expected a state of {len(memory.FRESH)} values, got {len(state.values)}"
-            )
-        self._core.state = np.array(state.values)
-        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)
-        self._core.account[head.LAST_NS] = state.t_ns
+        memory, t_ns = self._fresh, 0
+        if state is not None:
+            if state.filter != _NAME:
+                raise UnknownNameError("state of this filter", state.filter, [_NAME])
+            try:
+                memory, t_ns = NavigatorMemory.of_values(state.values), state.t_ns
+            except ValueError:
+                expected, got = len(values_of(memory)), len(state.values)
+                raise ShapeError(f"expected a state of {expected} values, got {got}") from None
+        self._core.replace(MEMORY, memory.packed())
+        self._core.replace(COUNTS, FilterCounts(last_ns=t_ns).packed())
         self._past: list[_Past] = []
         self._told: list[Aiding] = []
-        if self._core.state[head.STEPS] >= 0.0:
+        if self._has_begun:
             self._remember(self._core.last_ns, _NO_SAMPLE)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether there was a sample."""
+        return self._core.known.clock.steps >= 0.0
 
     @property
     def state(self) -> FilterState:
         """All that the future depends on, except ``params``, ``place``, and what comes late."""
-        return FilterState(_NAME, self._core.last_ns, tuple(self._core.state.tolist()))
+        return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
 
     @property
     def estimate(self) -> NavigationEstimate:
         """What is known at the stamp of the last sample."""
-        return NavigationEstimate(self._core.last_ns, self._core.state.copy())
+        return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
 
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return report_of(self._core.account)
+        return report_of(self._core.counts)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
         """Take one sample and return what is known at its stamp.
@@ -162,12 +174,13 @@ class StrapdownNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns, rate, force, _, clipped = sample_values(sample)
-        values = (*rate, *force, *NOT_MEASURED, clipped)
-        self._core.step(t_ns, values)
+        t_ns = checked_stamp(sample.t_ns)
+        rate, force, _ = sample.vectors()
+        packed = packed_sample(t_ns, rate, force, sample.clipping())
+        self._core.step(packed)
         if t_ns != self._core.last_ns:
             return self.estimate
-        return NavigationEstimate(t_ns, self._remember(t_ns, values))
+        return NavigationEstimate(t_ns, self._remember(t_ns, packed))
 
     def run(
         self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
@@ -197,12 +210,11 @@ class StrapdownNavigator:
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
         told = sorted(aiding, key=lambda each: each.t_ns)
         self._check_times(told, rows.t_ns)
-        total = self._core.account
-        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)
-        self._core.account[head.LAST_NS] = total[head.LAST_NS]
+        before = self._core.counts
+        self._core.replace(COUNTS, FilterCounts(last_ns=before.last_ns).packed())
         results = tuple(self._through(rows, told))
-        report = self.report
-        self._core.account = total_account(total, self._core.account)
+        counts, report = self._core.counts, self.report
+        self._core.replace(COUNTS, total_of(before, counts).packed())
         self._past.clear()
         self._told.clear()
         if len(data):
@@ -264,7 +276,7 @@ class StrapdownNavigator:
 
     def _check_times(self, aiding: list[Aiding], t_ns: IntArray) -> None:
         """Require ascending aiding that begins after what is done, and ends within the rows."""
-        started = self._core.state[head.STEPS] >= 0.0
+        started = self._has_begun
         first_ns = self._core.last_ns if started else min(t_ns, default=0)
         last_ns = max(t_ns, default=first_ns)
         for each in aiding[:1] + aiding[-1:]:
@@ -274,45 +286,44 @@ class StrapdownNavigator:
     def _now(self, t_ns: int | None) -> int:
         return self._core.last_ns if t_ns is None else t_ns
 
-    def _remember(self, t_ns: int, values: tuple[float, ...]) -> FloatArray:
-        """Keep a copy of the state for what may come late, and forget what is too old."""
+    def _remember(self, t_ns: int, sample: RecordArray) -> RecordArray:
+        """Keep a copy of the memory for what may come late, and forget what is too old."""
         past = self._past
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
             self._told.clear()
-        state = self._core.state.copy()
-        state.setflags(write=False)
-        past.append(_Past(t_ns, values, state))
+        memory = self._core.array(MEMORY)
+        memory.setflags(write=False)
+        past.append(_Past(t_ns, sample, memory))
         oldest = t_ns - self._buffer_ns
         while past[0].t_ns < oldest and len(past) > 1:
             del past[0]
         while self._told and self._told[0].t_ns < past[0].t_ns:
             del self._told[0]
-        return state
+        return memory
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
         """Do again what came after a state in the buffer, and tell what is new on the way."""
-        account, past = self._core.account, self._past
-        self._core.account = np.zeros(head.ACCOUNT_SIZE, np.int64)  # everything is counted already
-        self._core.account[head.LAST_NS] = past[first].t_ns
-        self._core.state[:] = past[first].state
+        core, past = self._core, self._past
+        counts = core.array(COUNTS)  # everything is counted already
+        core.replace(COUNTS, FilterCounts(last_ns=past[first].t_ns).packed())
+        core.replace(MEMORY, past[first].memory)
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
-                self._core.step(t_ns, each.sample)
+                core.step(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
-                found[id(told[0])] = self._core.tell(told[0])
-                told.popleft()
-            each.state = self._core.state.copy()
+                now = told.popleft()
+                found[id(now)] = core.tell(now)
+            each.memory = core.array(MEMORY)
             while told and told[0].t_ns < then:
-                after = past[j + 1]
-                self._core.reach(told[0].t_ns, after.t_ns, after.sample)
-                found[id(told[0])] = self._core.tell(told[0])
-                told.popleft()
-        self._core.account = account
+                now = told.popleft()
+                core.reach(now.t_ns, past[j + 1].sample)
+                found[id(now)] = core.tell(now)
+        core.replace(COUNTS, counts)
         return found[id(new)]
 
     def _through(
@@ -328,7 +339,7 @@ class StrapdownNavigator:
                 rows.reach(self._core, each.t_ns, row)
             yield self._core.tell(each)
             if row and stamps[row - 1] == each.t_ns:
-                memory.describe(self._core.state, rows.out[row - 1])
+                self._core.describe(rows.out[row - 1 : row])
         rows.run(self._core, row, len(stamps))
 
 

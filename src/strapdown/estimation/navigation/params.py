@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.estimation import _kernels as head
-from strapdown.estimation.filtering import FilterParams
-from strapdown.estimation.navigation import _kernels as errors
-from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.navigation.errors import mirror, publish
+from strapdown.estimation.navigation.memory import NavigatorMemory
 from strapdown.integration.navigation import NavigationStart
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class NavigatorParams(FilterParams):
     Parameters
     ----------
     reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filtering.FilterParams`; after a jump of the clock
+        As in :class:`~strapdown.estimation.filter.FilterParams`; after a jump of the clock
         the state stands, less sure.
     gyro_noise, accel_noise : float
         [rad/sqrt(s)], [m/s/sqrt(s)].
@@ -130,19 +129,25 @@ class NavigatorStart(NavigationStart):
                 raise ValueRangeError("expected a symmetric covariance; give (P + P.T) / 2")
             object.__setattr__(self, "covariance", covariance)
 
-    def values(self, params: NavigatorParams) -> tuple[float, ...]:
-        """Return the state of a navigator that begins here."""
-        state = np.array(memory.FRESH)
-        state[head.ORIENTATION : head.ORIENTATION + 4] = self.q_world_from_body
-        state[head.BIAS : head.BIAS + 3] = self.gyro_bias
-        state[errors.VELOCITY : errors.VELOCITY + 3] = self.velocity_world
-        state[errors.POSITION : errors.POSITION + 3] = self.position_world
-        state[errors.ACCEL_BIAS : errors.ACCEL_BIAS + 3] = self.accel_bias
+    def memory(self, params: NavigatorParams) -> NavigatorMemory:
+        """Return what a navigator knows that begins here."""
         covariance = self.covariance
         if covariance is None:
             sigmas = [0.0] * 9 + [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
             covariance = np.diag(np.square(sigmas))
-        state[errors.SPREAD : errors.NAVIGATOR] = np.ravel(covariance)
-        state[memory.ALIGNED] = 1.0
-        errors.publish(state)
-        return tuple(state.tolist())
+        memory = NavigatorMemory(
+            orientation=_as_list(self.q_world_from_body),
+            gyro_bias=_as_list(self.gyro_bias),
+            velocity=_as_list(self.velocity_world),
+            position=_as_list(self.position_world),
+            accel_bias=_as_list(self.accel_bias),
+            error_covariance=_as_list(covariance),
+            aligned=True,
+        )
+        mirror(memory.error_covariance)
+        publish(memory)
+        return memory
+
+
+def _as_list(array: ArrayLike) -> list[Any]:
+    return list(np.asarray(array).tolist())

@@ -15,9 +15,7 @@ from strapdown._columns import (
     Column,
     Columns,
 )
-from strapdown.estimation._kernels import BIAS, ORIENTATION
-from strapdown.estimation.navigation import _kernels as errors
-from strapdown.estimation.navigation.memory import _kernels as memory
+from strapdown.estimation.navigation.memory import NavigatorRow
 from strapdown.estimation.result import FilterReport
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
@@ -26,10 +24,11 @@ from strapdown.messages.pose import Odometry
 from strapdown.series import Trajectory
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from numpy.typing import NDArray
 
+    from strapdown._records import RecordArray
     from strapdown._typing import FloatArray, IntArray
     from strapdown.estimation.navigation.aiding import AidingResult
     from strapdown.estimation.result import OrientationResult
@@ -37,6 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NavigationEstimate", "NavigationResult", "poses_of_orientation"]
 
+_NAMES: Final = {
+    "orientation": "q_world_from_body",
+    "velocity": "velocity_world",
+    "position": "position_world",
+}
 _COVARIANCE: Final = {"column": Column((9, 9), np.float64, "none", "undefined")}
 
 
@@ -47,15 +51,15 @@ class NavigationEstimate:
     ----------
     t_ns : int
         The stamp [ns].
-    state : array
-        The state of the navigator, which is kept.
+    memory : array of one record
+        What the navigator knows, which is kept.
     """
 
-    __slots__ = ("_state", "t_ns")
+    __slots__ = ("_memory", "t_ns")
 
-    def __init__(self, t_ns: int, state: FloatArray) -> None:
+    def __init__(self, t_ns: int, memory: RecordArray) -> None:
         self.t_ns = t_ns
-        self._state = state
+        self._memory = memory
 
     def __repr__(self) -> str:
         x, y, z = self.position_world.tolist()
@@ -64,27 +68,27 @@ class NavigationEstimate:
     @property
     def q_world_from_body(self) -> FloatArray:
         """Attitude (4,), x y z w."""
-        return self._state[ORIENTATION : ORIENTATION + 4]
+        return self._of("orientation")
 
     @property
     def velocity_world(self) -> FloatArray:
         """Velocity (3,) [m/s]."""
-        return self._state[errors.VELOCITY : errors.VELOCITY + 3]
+        return self._of("velocity")
 
     @property
     def position_world(self) -> FloatArray:
         """Position (3,) [m]."""
-        return self._state[errors.POSITION : errors.POSITION + 3]
+        return self._of("position")
 
     @property
     def gyro_bias(self) -> FloatArray:
         """What is subtracted from angular velocities (3,) [rad/s, body]."""
-        return self._state[BIAS : BIAS + 3]
+        return self._of("gyro_bias")
 
     @property
     def accel_bias(self) -> FloatArray:
         """What is subtracted from specific forces (3,) [m/s^2, body]."""
-        return self._state[errors.ACCEL_BIAS : errors.ACCEL_BIAS + 3]
+        return self._of("accel_bias")
 
     @property
     def covariance(self) -> FloatArray:
@@ -93,12 +97,16 @@ class NavigationEstimate:
         Of position [m], velocity [m/s] and rotation about the axes of the world [rad], then of
         the biases of accelerometer [m/s^2] and gyro [rad/s] in axes of the body.
         """
-        return self._state[errors.SPREAD : errors.NAVIGATOR].reshape(15, 15)
+        return self._of("error_covariance")
 
     @property
     def aligned(self) -> bool:
         """Whether the start is over and the body navigates."""
-        return bool(self._state[memory.ALIGNED] > 0.0)
+        return bool(self._of("aligned"))
+
+    def _of(self, name: str) -> FloatArray:
+        value: FloatArray = self._memory[name][0]
+        return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,28 +247,20 @@ class NavigationResult(Columns):
 
 def result_of_rows(
     t_ns: IntArray,
-    rows: FloatArray,
+    rows: RecordArray,
     aiding: tuple[AidingResult, ...],
     report: FilterReport,
     rate_variance: float,
 ) -> NavigationResult:
     """Return rows of the kernel as a result."""
-    sigmas = memory.ROW_SIGMAS
     return NavigationResult(
-        t_ns,
-        rows[:, 0:4],
-        rows[:, 4:7],
-        rows[:, 7:10],
-        rows[:, 16:19],
-        rows[:, 10:13],
-        rows[:, 13:16],
-        rows[:, sigmas + 3 : sigmas + 6],
-        rows[:, sigmas : sigmas + 3],
-        rows[:, memory.ROW_COVARIANCE : memory.ROW].reshape(-1, 9, 9),
-        rate_variance=rate_variance,
-        aiding=aiding,
-        report=report,
+        t_ns, **columns_of(rows), rate_variance=rate_variance, aiding=aiding, report=report
     )
+
+
+def columns_of(rows: RecordArray) -> dict[str, Any]:
+    """Return rows of the kernel, or of one that writes more, as columns of a result."""
+    return {_NAMES.get(name, name): rows[name] for name in NavigatorRow.fresh()}
 
 
 def poses_of_orientation(result: OrientationResult) -> NDArray[np.void]:

@@ -18,7 +18,7 @@ from strapdown.errors import ShapeError, TimeOrderError, UnknownNameError, Value
 from strapdown.geometry import quaternion, wgs84
 from strapdown.geometry.rotations import inverse_right_jacobian
 from strapdown.integration.increments import IntegrationReport, WindowRule, integrate
-from strapdown.integration.navigation import _kernels as kernels
+from strapdown.integration.navigation import mechanisation as kernels
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_S, STANDARD_GRAVITY
 
@@ -71,11 +71,18 @@ class Place:
     def for_kernels(self) -> kernels.Earth:
         """Return the world as the kernels take it."""
         if self.earth == "flat":
-            return kernels.Earth(float(self.gravity), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+            return kernels.Earth(gravity=float(self.gravity))
         sine, cosine = math.sin(self.latitude), math.cos(self.latitude)
         out, _, above = wgs84.ecef_from_geodetic(self.latitude, 0.0, self.height).tolist()
         rate = wgs84.EARTH_RATE
-        return kernels.Earth(0.0, rate * cosine, rate * sine, sine, cosine, out, above)
+        return kernels.Earth(
+            rate_north=rate * cosine,
+            rate_up=rate * sine,
+            sine=sine,
+            cosine=cosine,
+            from_axis=out,
+            above=above,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +149,7 @@ class Mechanisation:
     integration: IntegrationReport | None = None
 
 
-def mechanise(  # noqa: PLR0913 (what is optional is named)
+def mechanise(
     data: Increments | ImuSeries,
     start: NavigationStart | None = None,
     *,
@@ -208,7 +215,7 @@ def mechanise(  # noqa: PLR0913 (what is optional is named)
     holes_ns = np.zeros(rows, np.int64)
     compiled(kernels.run)(
         first,
-        (place or Place()).for_kernels(),
+        (place or Place()).for_kernels().packed(),
         data.t_ns,
         turn,
         push,

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._checks import as_finite, as_member, as_three
-from strapdown._compile import compiled
+from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.integration.increments import require_positive
-from strapdown.integration.preintegration import _kernels as kernels
+from strapdown.integration.preintegration import recursion
 from strapdown.integration.preintegration.measurement import (
     PreintegratedImu,
     PreintegrationReport,
     as_matrix,
     as_vector,
 )
+from strapdown.samples.execution import Execution, Program
+from strapdown.samples.sample import SampleColumns, as_three, checked_stamp
 from strapdown.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from strapdown._typing import ArrayLike, FloatArray, IntArray
     from strapdown.series import ImuSeries
@@ -48,11 +49,20 @@ class Quadrature(StrEnum):
 
 
 _CODES: Final = {
-    Quadrature.TRAPEZOID: kernels.TRAPEZOID,
-    Quadrature.AM4: kernels.AM4,
-    Quadrature.MEAN: kernels.MEAN,
-    Quadrature.EULER: kernels.EULER,
+    Quadrature.TRAPEZOID: recursion.TRAPEZOID,
+    Quadrature.AM4: recursion.AM4,
+    Quadrature.MEAN: recursion.MEAN,
+    Quadrature.EULER: recursion.EULER,
 }
+
+_PROGRAM: Final = Program(
+    "preintegration",
+    recursion.take_samples,
+    (recursion.Preintegrated, recursion.PreintegrationCounts, recursion.PreintegrationSettings),
+    recursion.Taken,
+    weight=5.0,
+)
+_NO_FIELD: Final = as_three(None, "magnetic_field")
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class Preintegrator:
     (0.02, 0.01)
     """
 
-    def __init__(  # noqa: PLR0913 (what is optional is named)
+    def __init__(
         self,
         *,
         gyro_bias: ArrayLike = (0.0, 0.0, 0.0),
@@ -143,26 +153,33 @@ class Preintegrator:
         self._gyro_bias = as_vector(gyro_bias, "gyro_bias")
         self._accel_bias = as_vector(accel_bias, "accel_bias")
         self._scale = as_matrix(scale_misalignment, "scale_misalignment")
-        self._settings = np.concatenate(
-            [
-                (np.eye(3) + self._scale).ravel(),
-                self._gyro_bias,
-                self._accel_bias,
-                (noise or ImuNoise()).densities().ravel() ** 2,
-                [_CODES[as_member(Quadrature, quadrature, "quadrature")], max_gap_ns],
-            ]
+        gyro, accel, gyro_walk, accel_walk = (noise or ImuNoise()).densities() ** 2
+        self._settings = recursion.PreintegrationSettings(
+            correction=(np.eye(3) + self._scale).tolist(),
+            gyro_bias=self._gyro_bias.tolist(),
+            accel_bias=self._accel_bias.tolist(),
+            gyro_noise=gyro.tolist(),
+            accel_noise=accel.tolist(),
+            gyro_walk=gyro_walk.tolist(),
+            accel_walk=accel_walk.tolist(),
+            quadrature=_CODES[as_member(Quadrature, quadrature, "quadrature")],
+            max_gap_ns=int(max_gap_ns),
         )
-        self._step = compiled(kernels.step)
-        self._run = compiled(kernels.run)
-        self.reset()
+        memory = recursion.Preintegrated(), recursion.PreintegrationCounts(), self._settings
+        self._execution = Execution(_PROGRAM, *memory)
 
     def reset(self) -> None:
         """Forget every sample."""
-        self._state = np.array(kernels.FRESH)
-        self._account = np.array(kernels.FRESH_ACCOUNT, np.int64)
+        self._begin(recursion.Preintegrated(), recursion.PreintegrationCounts())
+
+    def _begin(
+        self, motion: recursion.Preintegrated, counts: recursion.PreintegrationCounts
+    ) -> None:
+        with self._execution.lock:
+            self._execution.replace(motion, counts, self._settings)
 
     def update(
-        self, t_ns: int, angular_velocity: Sequence[float], specific_force: Sequence[float]
+        self, t_ns: int, angular_velocity: Iterable[float], specific_force: Iterable[float]
     ) -> None:
         """Take one sample; one that is unusable, or not later than the last, is left out.
 
@@ -178,9 +195,11 @@ class Preintegrator:
         ShapeError
             A vector has not three components.
         """
-        wx, wy, wz = as_three(angular_velocity, "angular_velocity")
-        fx, fy, fz = as_three(specific_force, "specific_force")
-        self._step(self._state, self._account, self._settings, t_ns, wx, wy, wz, fx, fy, fz)
+        t_ns = checked_stamp(t_ns)
+        w = as_three(angular_velocity, "angular_velocity")
+        f = as_three(specific_force, "specific_force")
+        with self._execution.lock:
+            self._execution.update(t_ns, w, f, _NO_FIELD, 0, "ends_step")
 
     def run(self, series: ImuSeries) -> None:
         """Take every sample of a series.
@@ -190,10 +209,10 @@ class Preintegrator:
         series : ImuSeries
             ``angular_velocity`` and ``specific_force`` [body].
         """
-        self._run(
-            self._state, self._account, self._settings,
-            series.t_ns, series.angular_velocity, series.specific_force,
-        )  # fmt: skip
+        columns = SampleColumns(series.t_ns, series.angular_velocity, series.specific_force)
+        with self._execution.lock:
+            for _rows in self._execution.through(columns):
+                pass  # what counts is the motion in the end
 
     def result(self) -> PreintegratedImu:
         """Return the motion so far.
@@ -203,8 +222,16 @@ class Preintegrator:
         ValueRangeError
             There are no two samples to go between.
         """
-        state, account = self._state, self._account
-        report = PreintegrationReport(*account[kernels.STEPS :].tolist())
+        motion, counts = self._motion()
+        report = PreintegrationReport(
+            counts.steps,
+            counts.unusable,
+            counts.repeated,
+            counts.backward,
+            counts.gaps,
+            counts.longest_gap_ns,
+            counts.bridged_ns,
+        )
         if not report.steps:
             raise ValueRangeError(
                 "expected two samples or more that are usable and in order, got at most one: "
@@ -212,16 +239,15 @@ class Preintegrator:
             )
         # errors of the rotation about the axes at the end, which is where they are added
         to_end = np.eye(15)
-        to_end[:3, :3] = quaternion.to_matrix(state[kernels.Q : kernels.V]).T
-        jacobian = state[kernels.JACOBIAN : kernels.COVARIANCE].reshape(9, 15)
-        covariance = to_end @ state[kernels.COVARIANCE :].reshape(15, 15) @ to_end.T
+        to_end[:3, :3] = quaternion.to_matrix(np.array(motion.orientation)).T
+        covariance = to_end @ np.array(motion.covariance) @ to_end.T
         return PreintegratedImu(
-            t_start_ns=int(account[kernels.START]),
-            t_end_ns=int(account[kernels.NOW]),
-            delta_rotation=state[kernels.Q : kernels.V].copy(),
-            delta_velocity=state[kernels.V : kernels.P].copy(),
-            delta_position=state[kernels.P : kernels.RATES].copy(),
-            jacobian=to_end[:9, :9] @ jacobian,
+            t_start_ns=counts.start_ns,
+            t_end_ns=counts.now_ns,
+            delta_rotation=np.array(motion.orientation),
+            delta_velocity=np.array(motion.velocity),
+            delta_position=np.array(motion.position),
+            jacobian=to_end[:9, :9] @ np.array(motion.jacobian),
             combined_covariance=0.5 * (covariance + covariance.T),
             gyro_bias=self._gyro_bias,
             accel_bias=self._accel_bias,
@@ -241,15 +267,24 @@ class Preintegrator:
             As :meth:`result`.
         """
         done = self.result()
-        history, stamps = self._state[kernels.RATES : kernels.JACOBIAN], self._account
-        self.reset()
-        self._state[kernels.RATES : kernels.JACOBIAN] = history
-        self._account[: kernels.STEPS] = stamps[: kernels.STEPS]
-        self._account[kernels.START] = done.t_end_ns
+        motion, counts = self._motion()
+        self._begin(
+            recursion.Preintegrated(rates=motion.rates, forces=motion.forces),
+            recursion.PreintegrationCounts(
+                now_ns=counts.now_ns,
+                start_ns=done.t_end_ns,
+                h1_ns=counts.h1_ns,
+                h2_ns=counts.h2_ns,
+            ),
+        )
         return done
 
+    def _motion(self) -> tuple[recursion.Preintegrated, recursion.PreintegrationCounts]:
+        with self._execution.lock:
+            return self._execution.memory(0), self._execution.memory(1)
 
-def preintegrate(  # noqa: PLR0913 (what is optional is named)
+
+def preintegrate(
     series: ImuSeries,
     *,
     gyro_bias: ArrayLike = (0.0, 0.0, 0.0),

@@ -14,9 +14,9 @@ from strapdown._compile import compiled
 from strapdown.errors import ValueRangeError
 from strapdown.messages._by_column import as_records
 from strapdown.messages.px4 import VehicleImu
-from strapdown.px4._kernels import MICRO_F
 from strapdown.px4._packets import copied
-from strapdown.px4.down_sampler import _kernels as kernels
+from strapdown.px4.down_sampler import sums as kernels
+from strapdown.px4.float32 import MICRO_F
 
 if TYPE_CHECKING:
     from collections.abc import Callable

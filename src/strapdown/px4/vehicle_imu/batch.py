@@ -20,8 +20,8 @@ from strapdown.messages.px4 import (
     SensorGyro,
     SensorGyroFifo,
 )
-from strapdown.px4.channels import _kernels as kernels
-from strapdown.px4.scheduling import _kernels as scheduling
+from strapdown.px4 import channels as kernels
+from strapdown.px4 import scheduling
 from strapdown.px4.vehicle_imu.samples import (
     samples_from_fifo,
     samples_from_readings,

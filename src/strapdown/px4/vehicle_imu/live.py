@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from strapdown.messages.px4 import SensorAccel, SensorGyro, VehicleImu, VehicleImuStatus
-from strapdown.px4._kernels import EMPTY, is_valid, update
-from strapdown.px4.channels import _kernels as kernels
-from strapdown.px4.scheduling import _kernels as scheduling
+from strapdown.px4 import channels as kernels
+from strapdown.px4 import scheduling
+from strapdown.px4.float32 import EMPTY, is_valid, update
 from strapdown.px4.vehicle_imu.stream import as_kernel_message
 from strapdown.px4.vehicle_imu.values import room_for, status_records, vehicle_imu_records
 
 if TYPE_CHECKING:
-    from strapdown.px4._kernels import Mean
+    from strapdown.px4.float32 import Mean
     from strapdown.px4.vehicle_imu.settings import PipelineSettings
 
 __all__ = ["ScheduledVehicleImu"]

@@ -14,7 +14,7 @@ from strapdown.px4._packets import usable
 from strapdown.px4._rounding import nearest_us
 from strapdown.px4.driver import messages_from_fifo
 from strapdown.px4.fifo import unroll
-from strapdown.px4.scheduling._kernels import Inputs
+from strapdown.px4.scheduling import Inputs
 from strapdown.px4.vehicle_imu.savage import Readings
 
 if TYPE_CHECKING:

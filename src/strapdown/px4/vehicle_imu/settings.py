@@ -11,7 +11,7 @@ from strapdown._checks import as_member
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.integration import SampleKind
 from strapdown.px4.calibration import SensorCalibration
-from strapdown.px4.channels._kernels import Rules
+from strapdown.px4.channels import Rules
 from strapdown.px4.increments import dt_max_s
 from strapdown.px4.vehicle_imu.values import as_correction
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from strapdown._checks import as_three
 from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu, VehicleImuStatus
+from strapdown.px4 import channels as kernels
+from strapdown.px4 import scheduling
 from strapdown.px4._rounding import nearest_us
-from strapdown.px4.channels import _kernels as kernels
-from strapdown.px4.scheduling import _kernels as scheduling
 from strapdown.px4.vehicle_imu.savage import Reading, integrate_recent, slack_ns, without_old
 from strapdown.px4.vehicle_imu.settings import Mode, PipelineReport, PipelineSettings
 from strapdown.px4.vehicle_imu.values import room_for, status_records, vehicle_imu_records

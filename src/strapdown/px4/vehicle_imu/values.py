@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 import numpy as np
 
 from strapdown.messages.px4 import VehicleImu, VehicleImuStatus
-from strapdown.px4._kernels import Correction
-from strapdown.px4.scheduling._kernels import Outputs
+from strapdown.px4.float32 import Correction
+from strapdown.px4.scheduling import Outputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import ByteArray
-    from strapdown.px4._kernels import Vector
     from strapdown.px4.calibration import SensorCalibration
+    from strapdown.px4.float32 import Vector
 
     Value = TypeVar("Value")
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from strapdown.errors import ShapeError
-from strapdown.sensors.noise import _kernels as kernels
+from strapdown.sensors.noise import generator as kernels
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike

@@ -13,7 +13,7 @@ import numpy as np
 
 from strapdown._compile import compiled as compile_kernel
 from strapdown.errors import ShapeError
-from strapdown.sensors.noise import _kernels as kernels
+from strapdown.sensors.noise import generator as kernels
 from strapdown.sensors.noise.flicker import flicker_terms
 from strapdown.sensors.noise.streams import Process, halves, normals
 

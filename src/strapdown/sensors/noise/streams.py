@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from strapdown._compile import compiled as compile_kernel
 from strapdown.errors import ValueRangeError
-from strapdown.sensors.noise import _kernels as kernels
+from strapdown.sensors.noise import generator as kernels
 from strapdown.sensors.noise.philox import philox4x32, philox_words
 
 if TYPE_CHECKING:

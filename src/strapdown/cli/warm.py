@@ -1,0 +1,38 @@
+"""``strapdown warm``: machine code beforehand."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from strapdown.cli._common import working
+from strapdown.cli._outcome import Outcome
+from strapdown.warming import parts, warm_up
+
+
+def warm(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="What to compile; by default everything.")
+    ] = None,
+) -> Outcome:
+    """Compile estimators and detectors for this machine, so that nothing waits for it later.
+
+    Everything works without: short recordings and streams run in plain Python, and a long one
+    compiles what it needs.
+
+    Examples
+    --------
+    strapdown warm
+
+    strapdown warm eskf "eskf smoother"
+
+    strapdown warm "fall detector" --json
+    """
+    took: dict[str, float] = {}
+    for name in names or parts():
+        with working(f"compiling {name}"):
+            took |= warm_up([name])
+    view = [f"{name}: {seconds:.1f} s" for name, seconds in took.items()]
+    total = sum(took.values())
+    return Outcome({"seconds": took, "total": total}, [*view, f"total: {total:.1f} s"])

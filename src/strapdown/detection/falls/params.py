@@ -1,0 +1,78 @@
+"""Parameters of the fall detector, also by the place of the sensor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from strapdown.detection.detector import DetectorParams
+from strapdown.errors import ValueRangeError
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FALL_PRESETS", "FallParams"]
+
+
+@dataclass(frozen=True)
+class FallParams(DetectorParams):
+    """What can be set; the defaults are for a sensor at the waist.
+
+    Parameters
+    ----------
+    low_m_s2 : float
+        The specific force is below this at some time in the second before the impact.
+    high_m_s2, high_below_40_hz_m_s2 : float
+        Its peak is above this; the second below 40 Hz, where peaks are missed.
+    angle_rad : float
+        The mean specific force turns by more than this, from the second that ends one second
+        before the impact to the second that begins one second after it.
+    coverage : float
+        Share of each of these seconds that has to be measured; with less a candidate stays
+        undecided, and is counted.
+    long_lie_s, long_lie_within_s : float
+        To lie still for so long, at the latest so long after the impact, is an event of its own.
+    still_m_s2, still_rad_s : float
+        Still is who moves less than this: specific force about its mean, turn rate.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite and positive, or the coverage above 1.
+    """
+
+    low_m_s2: float = 0.7 * STANDARD_GRAVITY
+    high_m_s2: float = 2.5 * STANDARD_GRAVITY
+    high_below_40_hz_m_s2: float = 1.8 * STANDARD_GRAVITY
+    angle_rad: float = 45.0 * RAD_PER_DEG
+    coverage: float = 0.8
+    long_lie_s: float = 10.0
+    long_lie_within_s: float = 60.0
+    still_m_s2: float = 0.5
+    still_rad_s: float = 10.0 * RAD_PER_DEG
+
+    # the logistic law of a score, one weight a feature; NaN: no score
+    BESIDE: ClassVar[Mapping[str, Any]] = {
+        "weights": [math.nan] * 6,
+        "offset": math.nan,
+        "likely": math.nan,
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.coverage > 1.0:
+            raise ValueRangeError(f"expected coverage up to 1, got {self.coverage}")
+
+
+FALL_PRESETS: Final[Mapping[str, FallParams]] = MappingProxyType(
+    {
+        "waist": FallParams(),
+        "pocket": FallParams(high_m_s2=2.0 * STANDARD_GRAVITY),
+        "wrist": FallParams(high_m_s2=3.0 * STANDARD_GRAVITY),
+    }
+)
+"""Parameters by the place of the sensor. The wrist is a weak place: arms swing, turn and knock as
+in a fall, and a fall need not turn them."""

@@ -1,0 +1,357 @@
+"""Health: whether a gyro and an accelerometer can be relied on, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Record
+from strapdown.detection.detector import Detector, DetectorParams
+from strapdown.detection.intake import (
+    START,
+    STEP,
+    DetectorCounts,
+    DetectorEvent,
+    DetectorMemory,
+    complete,
+    seconds,
+    take,
+)
+from strapdown.detection.stuck import Sensor, StuckEvent, StuckMemory, StuckParams
+from strapdown.detection.stuck import step as step_stuck
+from strapdown.detection.timing import (
+    BACKWARD,
+    DUPLICATE,
+    JITTERS,
+    LATE,
+    LOST,
+    RATE_WRONG,
+    TimingEvent,
+    TimingMemory,
+    TimingParams,
+    late_after,
+)
+from strapdown.detection.timing import step as step_timing
+from strapdown.errors import ValueRangeError
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from strapdown.samples.sample import Sample
+
+    Settings: TypeAlias = Any  # HealthParams
+
+__all__ = ["Health", "HealthDetector", "HealthParams", "HealthStatus"]
+
+_SENSORS = ("gyro", "accel")
+_REASONS = (
+    "stuck", "low_noise", "clipping", "invalid", "missing", "late", "lost", "rate", "jitter",
+    "disorder",
+)  # fmt: skip
+
+
+class HealthStatus(StrEnum):
+    """Whether a sensor can be relied on."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a sensor is.
+
+    Parameters
+    ----------
+    sensor : str
+        ``gyro`` or ``accel``.
+    status : HealthStatus
+        Failed if it is stuck, missing or lost; degraded for any other reason.
+    reasons : frozenset of str
+        Of ``stuck``, ``low_noise``, ``clipping``, ``invalid`` (a value is missing, not finite or
+        implausible), ``missing`` (none was usable for long), ``late``, ``lost``, ``rate``,
+        ``jitter``, ``disorder`` (stamps repeat or go back).
+    degraded_s, failed_s : float
+        Time in that status since the beginning [s].
+    """
+
+    sensor: str
+    status: HealthStatus
+    reasons: frozenset[str]
+    degraded_s: float = 0.0
+    failed_s: float = 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as JSON holds it."""
+        return asdict(self) | {"status": self.status.value, "reasons": sorted(self.reasons)}
+
+
+@dataclass(frozen=True)
+class HealthParams(DetectorParams):
+    """What can be set.
+
+    Parameters
+    ----------
+    hysteresis_s : float
+        A reason stays for so long after it has gone.
+    missing_s : float
+        A sensor without a usable value for so long is missing.
+    stuck : StuckParams
+    timing : TimingParams
+
+    Raises
+    ------
+    ValueRangeError
+        A time is not finite and positive.
+    """
+
+    hysteresis_s: float = 1.0
+    missing_s: float = 1.0
+    stuck: StuckParams = field(default_factory=StuckParams)
+    timing: TimingParams = field(default_factory=TimingParams)
+
+    def __post_init__(self) -> None:
+        times = (self.hysteresis_s, self.missing_s)
+        if not all(0.0 < time < float("inf") for time in times):
+            raise ValueRangeError(f"expected times above 0 of HealthParams, got {times}")
+
+
+REASONS: Final = 10  # bits of a sensor, in the order of what follows
+STUCK: Final = 1
+QUIET: Final = 2
+CLIPPED: Final = 4
+INVALID: Final = 8
+MISSING: Final = 16
+IS_LATE: Final = 32
+IS_LOST: Final = 64
+WRONG_RATE: Final = 128
+HAS_JITTER: Final = 256
+DISORDER: Final = 512
+FAILS: Final = STUCK | MISSING | IS_LOST
+OPEN: Final = 1 << 2 * REASONS
+
+
+class SensorHealth(Record):
+    """How a sensor is, and was."""
+
+    reasons: int = 0  # why it is not well now
+    all_reasons: int = 0  # and since the beginning
+    valid_ns: int = 0  # last usable value
+    degraded_ns: int = 0  # time in that status
+    failed_ns: int = 0
+    last_seen_ns: list[int] = [0] * 5  # when each of the first five reasons held
+
+
+class HealthMemory(DetectorMemory):
+    """What is known of single faults, both sensors, and the stretch in which one is not well."""
+
+    stuck: StuckMemory = StuckMemory()
+    stuck_counts: DetectorCounts = DetectorCounts()
+    timing: TimingMemory = TimingMemory()
+    timing_counts: DetectorCounts = DetectorCounts()
+    gyro: SensorHealth = SensorHealth()
+    accel: SensorHealth = SensorHealth()
+    is_ill: bool = False  # in a stretch
+    first_ns: int = 0  # of the stretch; its last sample
+    last_ill_ns: int = 0
+    worst: int = 0  # 1 degraded, 2 failed
+    seen: int = 0  # reasons of the stretch
+
+
+class HealthEvent(DetectorEvent):
+    """A stretch in which a sensor is not well."""
+
+    stuck: StuckEvent = StuckEvent()  # what else has ended
+    timing: TimingEvent = TimingEvent()
+
+
+@kernel
+def step(
+    s: HealthMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: HealthEvent
+) -> bool:
+    """Take a sample; a stretch is complete when both sensors are well again."""
+    step_stuck(s.stuck, s.stuck_counts, p.stuck, sample, event.stuck)
+    step_timing(s.timing, s.timing_counts, p.timing, sample, event.timing)
+    previous = counts.last_ns
+    taken = take(s, counts, sample)
+    now = counts.last_ns
+    found = False
+    if taken.event == START:
+        found = close(s, counts, p, event)
+        forget(s.gyro, now)
+        forget(s.accel, now)
+    elapsed = now - previous if taken.event == STEP else 0
+    clipped, clock = sample.clipping, clock_reasons(s.timing)
+    faults = faults_of(s.stuck.gyro, clipped & 7)
+    gyro = judge(s.gyro, p, now, elapsed, taken.has_rate, faults, clock)
+    faults = faults_of(s.stuck.accel, clipped >> 3 & 7)
+    accel = judge(s.accel, p, now, elapsed, taken.has_force, faults, clock)
+    if gyro or accel:
+        extend(s, now, gyro, accel)
+    elif s.is_ill:
+        found = finish(s, event, 0)
+    return found
+
+
+@kernel
+def forget(sensor: SensorHealth, now: int) -> None:
+    """Begin anew."""
+    sensor.valid_ns = now
+    sensor.reasons = 0
+
+
+@kernel
+def faults_of(stuck: Sensor, clipped: int) -> int:
+    """Return what is wrong with the values of a sensor."""
+    faults = STUCK if stuck.bits else 0
+    faults |= QUIET if stuck.low_noise else 0
+    return faults | (CLIPPED if clipped else 0)
+
+
+@kernel
+def clock_reasons(timing: TimingMemory) -> int:
+    """Return what is wrong with the clock: the faults of its stretch, as long as that lasts."""
+    if not timing.active:
+        return 0
+    bits = timing.faults
+    reasons = IS_LATE if bits & LATE else 0
+    reasons |= IS_LOST if bits & LOST else 0
+    reasons |= WRONG_RATE if bits & RATE_WRONG else 0
+    reasons |= HAS_JITTER if bits & JITTERS else 0
+    return reasons | (DISORDER if bits & (DUPLICATE | BACKWARD) else 0)
+
+
+@kernel
+def judge(
+    sensor: SensorHealth,
+    p: Settings,
+    now: int,
+    elapsed: int,
+    valid: bool,
+    faults: int,
+    clock: int,
+) -> int:
+    """Return why a sensor is not well; a reason stays for a while after it has gone."""
+    before = sensor.reasons
+    if before & FAILS:
+        sensor.failed_ns += elapsed
+    elif before:
+        sensor.degraded_ns += elapsed
+    if valid:
+        sensor.valid_ns = now
+    else:
+        faults |= INVALID
+        if seconds(now, sensor.valid_ns) >= p.missing_s:
+            faults |= MISSING
+    for bit in range(5 if before or faults else 0):
+        if faults >> bit & 1:
+            sensor.last_seen_ns[bit] = now
+        elif before >> bit & 1:
+            gone = seconds(now, sensor.last_seen_ns[bit])
+            faults |= 1 << bit if gone < p.hysteresis_s else 0
+    sensor.reasons = faults | clock
+    sensor.all_reasons |= sensor.reasons
+    return sensor.reasons
+
+
+@kernel
+def extend(s: HealthMemory, now: int, gyro: int, accel: int) -> None:
+    """Begin a stretch, or add a sample to it."""
+    if not s.is_ill:
+        s.is_ill = True
+        s.first_ns = now
+        s.worst = s.seen = 0
+    s.last_ill_ns = now
+    s.worst = max(s.worst, 2 if (gyro | accel) & FAILS else 1)
+    s.seen |= gyro | accel << REASONS
+
+
+@kernel
+def finish(s: HealthMemory, event: HealthEvent, flags: int) -> bool:
+    """Write the stretch and wait for the next."""
+    s.is_ill = False
+    return complete(event, s.first_ns, s.last_ill_ns, s.first_ns, s.worst - 1, s.seen | flags)
+
+
+@kernel
+def close(
+    s: HealthMemory,
+    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
+    p: Settings,  # noqa: ARG001
+    event: HealthEvent,
+) -> bool:
+    """Write the stretch that has not ended, if there is one, and wait for the next."""
+    return s.is_ill and finish(s, event, OPEN)
+
+
+class HealthDetector(Detector[HealthParams]):
+    """Say how the gyro and the accelerometer are, from what is known of single faults.
+
+    It watches for what :class:`~strapdown.detection.StuckDetector` and
+    :class:`~strapdown.detection.TimingDetector` find, for clipping that the samples bring along,
+    and for values that are missing. Ask :meth:`health` at any time.
+
+    Latency: that of the detectors; a reason stays for 1 s. Memory: 160 numbers.
+
+    Events are stretches in which a sensor is not well, of the kind ``degraded`` or ``failed``:
+    the worst status. Their flags are the reasons, such as ``accel_stuck``; ``open`` says that the
+    data ended in it.
+
+    Parameters
+    ----------
+    params : HealthParams, optional
+    compiled : bool, optional
+        As in :class:`~strapdown.detection.Detector`.
+    """
+
+    NAME = "health"
+    PARAMS = HealthParams
+    KINDS = ("degraded", "failed")
+    FLAGS = (*(f"{sensor}_{reason}" for sensor in _SENSORS for reason in _REASONS), "open")
+    MEMORY = HealthMemory
+    EVENT = HealthEvent
+    STEP = step
+    CLOSE = close
+
+    def health(self, now_ns: int | None = None) -> dict[str, Health]:
+        """Return how the sensors are.
+
+        Parameters
+        ----------
+        now_ns : int, optional
+            The time now, on the clock of the stamps [ns]: a sample that does not come makes
+            sensors late or lost. By default the time of the last sample.
+        """
+        with self._execution.lock:
+            s, last_ns = self._memory, self._counts.last_ns
+        silent = 0
+        if now_ns is not None and s.clock.steps >= 0.0:
+            silence = (now_ns - last_ns) / NS_PER_S
+            late = late_after(s.timing, self.params.timing.settings())
+            silent |= IS_LATE if silence > late else 0
+            silent |= IS_LOST if silence > max(late, self.params.timing.lost_s) else 0
+        return {n: _health(n, getattr(s, n), getattr(s, n).reasons | silent) for n in _SENSORS}
+
+    @property
+    def summary(self) -> dict[str, Health]:
+        """The worst status of each sensor since the beginning, with all reasons."""
+        s = self._memory
+        return {n: _health(n, getattr(s, n), getattr(s, n).all_reasons) for n in _SENSORS}
+
+
+def _health(name: str, sensor: SensorHealth, bits: int) -> Health:
+    """Return how a sensor is for some reasons."""
+    status = HealthStatus.OK
+    if bits:
+        status = HealthStatus.FAILED if bits & FAILS else HealthStatus.DEGRADED
+    return Health(
+        name,
+        status,
+        frozenset(reason for bit, reason in enumerate(_REASONS) if bits >> bit & 1),
+        sensor.degraded_ns / NS_PER_S,
+        sensor.failed_ns / NS_PER_S,
+    )

@@ -1,0 +1,81 @@
+"""The noise of a sensor, from the quietest part of a recording."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.detection.stillness.params import StillnessKind, StillnessParams
+from strapdown.errors import ValueRangeError
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from strapdown._typing import IntArray
+    from strapdown.series import ImuSeries
+
+__all__ = ["quiet_noise"]
+
+_BLOCK_S: Final = 0.5  # in which the noise of a recording is looked for
+_QUIETEST: Final = 0.01  # share of the recording that says how quiet it gets
+_ALIKE: Final = 2.0  # blocks up to so many times that variance are as quiet
+
+
+def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> StillnessParams:
+    """Return parameters whose noise is that of the quietest part of a recording.
+
+    The quietest 1 % of half seconds say how quiet it gets; all that are alike give the noise of
+    both sensors, gravity as the accelerometer reads it, and how far its mean and that of the
+    gyro lie off. The threshold follows from the chi-square law.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        Ten half seconds at least, in one of which the sensor is still.
+    kind : StillnessKind or name, optional
+        Whose other parameters to take.
+
+    Raises
+    ------
+    ValueRangeError
+        There is too little to measure, or a sensor reads the same number throughout.
+    UnknownNameError
+        There is no such kind.
+    """
+    params = StillnessParams.of(kind)
+    rows = _blocks(series)
+    rate, force = series.angular_velocity[rows], series.specific_force[rows]
+    with np.errstate(invalid="ignore"):
+        spread_w = rate.var(axis=1, ddof=1).mean(axis=-1)
+        spread_f = force.var(axis=1, ddof=1).mean(axis=-1)
+    both = spread_w * spread_f
+    if not (both > 0.0).any():
+        raise ValueRangeError(
+            "expected half seconds with noise of gyro and accelerometer, got none in "
+            f"{len(series)} samples: pass the noise as StillnessParams"
+        )
+    both[~(both > 0.0)] = math.inf
+    quiet = both <= _ALIKE**2 * np.quantile(both, _QUIETEST, method="lower")
+    lengths = np.linalg.norm(force[quiet].mean(axis=1), axis=-1)
+    gravity = float(np.median(lengths))
+    return replace(
+        params,
+        accel_sigma_m_s2=math.sqrt(spread_f[quiet].mean()),
+        gyro_sigma_rad_s=math.sqrt(spread_w[quiet].mean()),
+        gravity_m_s2=gravity,
+        accel_bias_m_s2=float(np.abs(lengths - gravity).max()),
+        gyro_bias_rad_s=float(np.linalg.norm(rate[quiet].mean(axis=1), axis=-1).max()),
+        threshold=None,
+    )
+
+
+def _blocks(series: ImuSeries) -> IntArray:
+    """Return the rows of half seconds, one a row."""
+    count = len(series)
+    if count < 20:
+        raise ValueRangeError(f"expected at least 20 samples to find the noise in, got {count}")
+    interval_s = float(np.median(np.diff(series.t_ns))) / NS_PER_S
+    size = min(max(int(_BLOCK_S / max(interval_s, 1e-6)), 10), count)
+    return np.arange(count // size * size).reshape(-1, size)

@@ -1,0 +1,118 @@
+"""Parameters of stillness, and the kinds of its statistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from strapdown._checks import as_member
+from strapdown.detection.detector import DetectorParams
+from strapdown.errors import ValueRangeError
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strapdown._records import Record
+
+__all__ = ["StillnessKind", "StillnessParams"]
+
+
+class StillnessKind(StrEnum):
+    """The statistics; see :class:`StillnessDetector`."""
+
+    SHOE = "shoe"
+    ARE = "are"
+    MV = "mv"
+    MAG = "mag"
+    LOWPASS = "lowpass"
+    VARIANCE = "variance"
+
+
+@dataclass(frozen=True)
+class StillnessParams(DetectorParams):
+    """What can be set; the defaults are those of a foot-mounted sensor.
+
+    Parameters
+    ----------
+    window_s : float
+        Length of the window. Longer: surer, and later by half of it. It holds at most 512
+        samples.
+    accel_sigma_m_s2, gyro_sigma_rad_s : float
+        The units of the statistic; with ``threshold=None`` the noise of one sample.
+    gravity_m_s2 : float
+        What the accelerometer reads at rest.
+    accel_bias_m_s2, gyro_bias_rad_s : float
+        Largest bias: so much of the length of a mean counts as none. A gyro whose bias has not
+        been subtracted needs it.
+    threshold : float, optional
+        Of the statistic. Larger: more counts as still. None: by the chi-square law of white
+        noise, for as many samples as the window holds.
+    leave_ratio : float
+        Stillness ends above so many thresholds.
+    min_duration_s : float
+        What is quiet for less is not still.
+    false_alarm_rate : float
+        Share of the windows of a still sensor above the threshold of the law.
+    tau_s : float
+        Of the low-pass of ``lowpass``.
+    rate_deviation_rad_s, force_deviation_m_s2, rate_limit_rad_s : float
+        Of ``lowpass``: how far a sample may be from the low-passed ones, and how large their
+        angular velocity may be (a slower even turn passes for a bias).
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite and positive, or the false-alarm rate is not below 1.
+    """
+
+    window_s: float = 0.025
+    accel_sigma_m_s2: float = 0.01
+    gyro_sigma_rad_s: float = 0.1 * RAD_PER_DEG
+    gravity_m_s2: float = STANDARD_GRAVITY
+    accel_bias_m_s2: float = field(default=0.0, metadata={"zero": True})
+    gyro_bias_rad_s: float = field(default=0.0, metadata={"zero": True})
+    threshold: float | None = 1e5
+    leave_ratio: float = 2.0
+    min_duration_s: float = field(default=0.0, metadata={"zero": True})
+    tau_s: float = 0.5
+    rate_deviation_rad_s: float = 2.0 * RAD_PER_DEG
+    force_deviation_m_s2: float = 0.5
+    rate_limit_rad_s: float = 3.0 * RAD_PER_DEG
+    false_alarm_rate: float = 1e-3
+
+    # the number of the kind, and of the normal distribution, at the false-alarm rate
+    BESIDE: ClassVar[Mapping[str, Any]] = {"kind": 0, "quantile": 0.0}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.false_alarm_rate < 1.0 <= self.leave_ratio:
+            raise ValueRangeError(
+                "expected false_alarm_rate below 1 and leave_ratio of at least 1, got "
+                f"{self.false_alarm_rate} and {self.leave_ratio}"
+            )
+
+    def settings(self, **beside: object) -> Record:
+        """Return the parameters as kernels take them, with the ``kind`` of the statistic."""
+        quantile = -NormalDist().inv_cdf(self.false_alarm_rate)
+        return super().settings(quantile=quantile, **beside)
+
+    @classmethod
+    def of(cls, kind: StillnessKind | str) -> StillnessParams:
+        """Return the defaults of a kind of statistic.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such kind.
+        """
+        kind = as_member(StillnessKind, kind, "kind of stillness")
+        if kind is StillnessKind.LOWPASS:
+            return cls(threshold=1.0, min_duration_s=1.0)
+        if kind is StillnessKind.VARIANCE:
+            return cls(window_s=1.0, accel_sigma_m_s2=0.02, threshold=4.0, min_duration_s=1.0)
+        if kind in (StillnessKind.MV, StillnessKind.MAG):
+            return cls(threshold=1e4)
+        return cls()

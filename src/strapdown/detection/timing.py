@@ -1,0 +1,316 @@
+"""Faults of a clock: samples that are late or lost, a wrong rate, jitter, stamps out of order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown.detection.detector import Detector, DetectorParams
+from strapdown.detection.events import Event
+from strapdown.detection.intake import (
+    DROPPED,
+    START,
+    DetectorCounts,
+    DetectorEvent,
+    DetectorMemory,
+    complete,
+    seconds,
+    take,
+)
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from strapdown.samples.sample import Sample
+
+    Settings: TypeAlias = Any  # TimingParams
+
+__all__ = ["TimingDetector", "TimingParams"]
+
+
+@dataclass(frozen=True)
+class TimingParams(DetectorParams):
+    """What can be set.
+
+    Parameters
+    ----------
+    rate_hz : float, optional
+        Nominal rate. None, the default, learns it: then a *change* of the rate is its error,
+        for as long as it takes to get used to it (some 10 s).
+    late_intervals : float
+        A sample that has not come after so many intervals is late, ...
+    late_s : float
+        ... if that is also longer than this.
+    lost_s : float
+        After so long the sensor is lost.
+    rate_tolerance : float
+        Largest relative error of the rate in a window.
+    rate_window_s : float
+        Length of the window.
+    jitter_tolerance : float
+        An interval that is off by more of the median interval deviates. More than 1 % of 1000
+        that deviate are jitter: the 99th percentile is beyond.
+    merge_s : float
+        What follows sooner is the same stretch; the latency.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite and positive.
+    """
+
+    rate_hz: float | None = None
+    late_intervals: float = 5.0
+    late_s: float = 0.02
+    lost_s: float = 1.0
+    rate_tolerance: float = 0.05
+    rate_window_s: float = 1.0
+    jitter_tolerance: float = 0.2
+    merge_s: float = 1.0
+
+
+LATE: Final = 1  # flags
+LOST: Final = 2
+RATE_WRONG: Final = 4
+JITTERS: Final = 8
+DUPLICATE: Final = 16
+BACKWARD: Final = 32
+OPEN: Final = 64
+
+MEDIAN_GAIN: Final = 1e-3  # finest relative step of the median, once it is known
+LEAST_COUNT: Final = 10  # intervals in a window of the rate
+ADAPTION: Final = 0.1  # of the mean interval to that of a window
+JITTER_COUNT: Final = 1000  # intervals in a window of the jitter
+JITTER_SHARE: Final = 0.01  # of them may deviate: then their 99th percentile is inside
+
+
+class TimingMemory(DetectorMemory):
+    """What is usual, two windows, and the stretch of faults."""
+
+    median: float = 0.0  # of the intervals, a running estimate [s]
+    intervals: int = 0  # behind it
+    reference: float = 0.0  # mean interval of earlier windows, or declared [s]; 0: unknown
+    window: float = 0.0  # length of the window of the rate [s], and
+    window_count: int = 0  # its intervals
+    checked: int = 0  # intervals of the window of the jitter, and
+    deviant: int = 0  # those of them that deviate
+    said: int = 0  # since the last sample: 1 that the next is late, 2 lost
+    active: bool = False  # in a stretch
+    first_ns: int = 0  # of the stretch; where its last fault ended
+    last_ns: int = 0
+    certain_ns: int = 0
+    faults: int = 0  # bits
+    longest: float = 0.0  # gap [s]
+    rate_error: float = 0.0  # relative, the largest
+    jitter: float = 0.0  # largest share of intervals that deviate
+    duplicates: int = 0  # samples whose stamps repeat, or go back
+    backward: int = 0
+
+
+class TimingEvent(DetectorEvent):
+    """A stretch of faults."""
+
+    longest_gap_s: float = math.nan
+    rate_error: float = math.nan
+    jitter_share: float = math.nan
+    duplicates: float = math.nan
+    backward: float = math.nan
+
+
+@kernel
+def step(
+    s: TimingMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: TimingEvent
+) -> bool:
+    """Take a sample; a stretch is complete when the clock has been well for the merging time."""
+    t_ns, previous, running = sample.t_ns, counts.last_ns, s.clock.steps >= 0.0
+    taken = take(s, counts, sample)
+    if taken.event == DROPPED:
+        repeats = t_ns == previous
+        mark(s, DUPLICATE if repeats else BACKWARD, previous, previous)
+        s.duplicates += repeats
+        s.backward += not repeats
+        return False
+    s.said = 0
+    if taken.event == START:
+        return running and restart(s, counts, p, previous, t_ns, event)
+    silence = late_after(s, p)
+    if taken.dt > silence:
+        mark(s, LATE | LOST if taken.dt > max(silence, p.lost_s) else LATE, previous, t_ns)
+        s.longest = max(s.longest, taken.dt)
+        return False
+    follow(s, p, taken.dt)
+    faults = judge(s, p)
+    if faults:
+        mark(s, faults, previous, t_ns)
+        return False
+    return s.active and seconds(t_ns, s.last_ns) > p.merge_s and finish(s, event, 0)
+
+
+@kernel
+def restart(
+    s: TimingMemory,
+    counts: DetectorCounts,
+    p: Settings,
+    previous: int,
+    t_ns: int,
+    event: TimingEvent,
+) -> bool:
+    """Take a jump of the clock: a long pause, or a clock that starts again."""
+    if t_ns > previous:
+        mark(s, LATE | LOST, previous, t_ns)
+        s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
+        return False
+    found = close(s, counts, p, event)
+    mark(s, BACKWARD, t_ns, t_ns)
+    s.backward += 1
+    return found
+
+
+@kernel
+def late_after(s: TimingMemory, p: Settings) -> float:
+    """Return how long no sample may come [s]."""
+    interval = s.median if math.isnan(p.rate_hz) else 1.0 / p.rate_hz
+    return float(max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s)
+
+
+@kernel
+def follow(s: TimingMemory, p: Settings, dt: float) -> None:
+    """Learn from an interval that is no gap."""
+    if s.intervals == 0:
+        s.median = dt
+    s.intervals += 1
+    if dt != s.median:
+        toward = max(0.5 / s.intervals, MEDIAN_GAIN) * s.median
+        s.median += max(min(dt - s.median, toward), -toward)
+    if not math.isnan(p.rate_hz):
+        s.reference = 1.0 / p.rate_hz
+    s.window += dt
+    s.window_count += 1
+    s.checked += 1
+    s.deviant += abs(dt - s.median) > p.jitter_tolerance * s.median
+
+
+@kernel
+def judge(s: TimingMemory, p: Settings) -> int:
+    """Return what is wrong with the windows that are complete."""
+    faults = 0
+    if s.window >= p.rate_window_s and s.window_count >= LEAST_COUNT:
+        mean = s.window / s.window_count
+        if s.reference == 0.0:
+            s.reference = mean
+        error = s.reference / mean - 1.0
+        if abs(error) > p.rate_tolerance:
+            faults |= RATE_WRONG
+            if abs(error) > abs(s.rate_error) or not s.active:
+                s.rate_error = error
+        s.reference += ADAPTION * (mean - s.reference)
+        s.window = 0.0
+        s.window_count = 0
+    if s.checked >= JITTER_COUNT:
+        share = s.deviant / s.checked
+        if share > JITTER_SHARE:
+            faults |= JITTERS
+            s.jitter = max(s.jitter, share) if s.active else share
+        s.checked = s.deviant = 0
+    return faults
+
+
+@kernel
+def mark(s: TimingMemory, faults: int, from_ns: int, to_ns: int) -> None:
+    """Begin a stretch with a fault, or add the fault to it."""
+    if not s.active:
+        s.active = True
+        s.first_ns = from_ns
+        s.certain_ns = to_ns
+        s.faults = s.duplicates = s.backward = 0
+        s.longest = 0.0
+    s.last_ns = to_ns
+    s.faults |= faults
+
+
+@kernel
+def finish(s: TimingMemory, event: TimingEvent, flags: int) -> bool:
+    """Write the stretch and wait for the next."""
+    s.active = False
+    event.longest_gap_s = s.longest if s.faults & LATE else math.nan
+    event.rate_error = s.rate_error if s.faults & RATE_WRONG else math.nan
+    event.jitter_share = s.jitter if s.faults & JITTERS else math.nan
+    event.duplicates = s.duplicates
+    event.backward = s.backward
+    return complete(event, s.first_ns, s.last_ns, s.certain_ns, 0, flags | s.faults)
+
+
+@kernel
+def close(
+    s: TimingMemory,
+    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
+    p: Settings,  # noqa: ARG001
+    event: TimingEvent,
+) -> bool:
+    """Write the stretch that has not ended, if there is one, and wait for the next."""
+    return s.active and finish(s, event, OPEN)
+
+
+class TimingDetector(Detector[TimingParams]):
+    """Find what is wrong with the stamps of a sensor.
+
+    Events ``timing`` are stretches with at least one fault, and their flags say which: ``late``,
+    ``lost``, ``rate`` (wrong, or changed), ``jitter``, ``duplicate`` and ``backward`` stamps,
+    and ``open``: the data ended within ``merge_s`` of a fault. Their values: ``longest_gap_s``,
+    ``rate_error`` (relative, the largest), ``jitter_share`` (of intervals that deviate),
+    ``duplicates``, ``backward``.
+
+    In a stream no sample tells that there is none: call :meth:`check` from a timer.
+
+    Latency: none to certainty of a late sample (with :meth:`check`) and of a stamp out of order,
+    1 to 2 s of a wrong rate, up to 2000 samples of jitter; ``merge_s`` (1 s) to the event.
+    Memory: 13 numbers.
+
+    Parameters
+    ----------
+    params : TimingParams, optional
+    compiled : bool, optional
+        As in :class:`~strapdown.detection.Detector`.
+    """
+
+    NAME = "timing"
+    PARAMS = TimingParams
+    KINDS = ("timing",)
+    FLAGS = ("late", "lost", "rate", "jitter", "duplicate", "backward", "open")
+    MEMORY = TimingMemory
+    EVENT = TimingEvent
+    STEP = step
+    CLOSE = close
+
+    def check(self, now_ns: int) -> Event | None:
+        """Say whether the next sample is late or lost, each once a gap.
+
+        Parameters
+        ----------
+        now_ns : int
+            The time now, on the clock of the stamps [ns].
+
+        Returns
+        -------
+        Event or None
+            From the last sample until now, flagged ``open``, and ``late`` or ``late`` and
+            ``lost``. The stretch itself comes later from :meth:`update` or :meth:`finish`.
+        """
+        execution = self._execution
+        with execution.lock:
+            memory, counts, settings = (execution.memory(part) for part in range(3))
+            if memory.clock.steps < 0.0:
+                return None
+            silence_s = (now_ns - counts.last_ns) / NS_PER_S
+            late = late_after(memory, settings)
+            said = 2 if silence_s > max(late, self.params.lost_s) else 1 if silence_s > late else 0
+            if said <= memory.said:
+                return None
+            memory.said = said
+            execution.replace(memory, counts, settings)
+        flags = frozenset({"open", "late"} if said == 1 else {"open", "late", "lost"})
+        figures = {"longest_gap_s": silence_s}
+        return Event(self.NAME, counts.last_ns, now_ns, now_ns, figures, flags)

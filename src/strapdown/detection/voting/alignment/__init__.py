@@ -1,1 +1,0 @@
-"""Voting: readings of several sensors brought together."""

@@ -1,0 +1,175 @@
+"""How far each sensor is from the middle of all."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown.detection.voting.memory import FAILED, MEASURES, VOTES
+from strapdown.geometry.vectors import clear, put, square, three
+from strapdown.samples.sample import usable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
+
+    from strapdown.detection.voting.memory import Quantity, Sensor, SensorMemory, Step, Voted
+
+    Settings: TypeAlias = Any  # VoterParams
+
+MULTIPLE: Final = 4.0  # of sigma in a limit
+FAR_OVER: Final = 1e30
+
+
+@kernel
+def count_voters(sensors: Sequence[Sensor], largest: float) -> tuple[int, float]:
+    """Say who votes and who measures; count voters, sum variances."""
+    voters, total = 0, 0.0
+    for i in range(len(sensors)):
+        sensor = sensors[i]
+        sensor.rank = 0
+        if not usable(sensor.value, largest):
+            sensor.memory.missing += 1
+        elif sensor.memory.state == FAILED:
+            sensor.rank = MEASURES
+        else:
+            sensor.rank = VOTES
+            voters += 1
+            total += sensor.sigma * sensor.sigma
+    return voters, total
+
+
+@kernel
+def median(sensors: Sequence[Sensor], axis: int, least: int) -> float:
+    """Return the median of an axis over the sensors of at least this rank; NaN of none."""
+    n, count = len(sensors), 0
+    for i in range(n):
+        count += sensors[i].rank >= least
+    low = high = math.nan
+    for i in range(n):
+        if sensors[i].rank < least:
+            continue
+        value, below = sensors[i].value[axis], 0
+        for j in range(n):
+            other = sensors[j].value[axis]
+            below += sensors[j].rank >= least and (other < value or (other == value and j < i))
+        if below == (count - 1) // 2:
+            low = value
+        if below == count // 2:
+            high = value
+    return 0.5 * (low + high)
+
+
+@kernel
+def follow(voted: Voted, step: Step) -> None:
+    """Follow the middle of the sensors, which is put out so far, through both low-passes."""
+    total = change = 0.0
+    for k in range(3):
+        value = voted.value[k]
+        total += value * value
+        apart = value - voted.middle[k]
+        change += 0.5 * apart * apart
+        voted.middle[k] = value
+        voted.fast_middle[k] += step.fast * (value - voted.fast_middle[k])
+        voted.slow_middle[k] += step.slow * (value - voted.slow_middle[k])
+    voted.size += step.fast * (total - voted.size)
+    voted.change += step.fast * (change - voted.change)
+
+
+@kernel
+def judge(
+    sensor: Sensor,
+    voted: Voted,
+    p: Settings,
+    known: Quantity,
+    step: Step,
+    voters: int,
+    total: float,
+) -> None:
+    """Say how far over the limit a sensor is."""
+    s = sensor.memory
+    if sensor.rank == 0:
+        s.excess = FAR_OVER
+        return
+    watch(sensor, step)
+    votes = sensor.rank == VOTES
+    if votes and voters == 1:
+        s.excess = 0.0  # nobody is left to compare it with
+        s.cross = 0.0
+        clear(s.fast_residual)
+        clear(s.slow_residual)
+        clear(s.noise)
+        return
+    partners = votes and voters == 2
+    # The median of three or more is about as noisy as half of a mean of squares says.
+    variance = total if partners else sensor.sigma * sensor.sigma + 0.5 * total / max(voters, 1)
+    compare(sensor, voted, 2.0 if partners else 1.0, step)
+    s.excess = largest_over_limit(s, voted, p, known, step, variance)
+
+
+@kernel
+def watch(sensor: Sensor, step: Step) -> None:
+    """Follow what a sensor shows by itself: its mean, its power, and values that repeat."""
+    s = sensor.memory
+    if s.repeats == 0:
+        put(s.fast_value, three(sensor.value))
+        put(s.slow_value, three(sensor.value))
+    same, power = True, 0.0
+    for k in range(3):
+        new = sensor.value[k]
+        same = same and new == s.last[k]
+        s.last[k] = new
+        off = new - s.fast_value[k]
+        power += off * off
+        s.fast_value[k] += step.fast * off
+        s.slow_value[k] += step.slow * (new - s.slow_value[k])
+    s.power += step.fast * (power - s.power)
+    s.repeats = s.repeats + 1 if same else 1
+    s.cut += step.slow * ((1.0 if sensor.clipped else 0.0) - s.cut)
+
+
+@kernel
+def compare(sensor: Sensor, voted: Voted, times: float, step: Step) -> None:
+    """Compare a sensor with the middle of all, or with its partner: ``times`` 2 as far."""
+    s = sensor.memory
+    cross = 0.0
+    for k in range(3):
+        residual = times * (sensor.value[k] - voted.value[k])
+        change = residual - s.residual[k]
+        s.residual[k] = residual
+        s.fast_residual[k] += step.fast * (residual - s.fast_residual[k])
+        s.slow_residual[k] += step.slow * (residual - s.slow_residual[k])
+        s.noise[k] += step.fast * (0.5 * change * change - s.noise[k])
+        cross += residual * voted.value[k]
+    s.cross += step.fast * (cross - s.cross)
+
+
+@kernel
+def largest_over_limit(
+    s: SensorMemory, voted: Voted, p: Settings, known: Quantity, step: Step, variance: float
+) -> float:
+    """Return the largest of the statistics over their limits; ``variance`` is of the residual.
+
+    They are its mean over both low-passes, its noise, and its part along the value, a wrong scale.
+    """
+    near = far = power = 0.0
+    for k in range(3):
+        near = max(near, abs(s.fast_residual[k]))
+        far = max(far, abs(s.slow_residual[k]))
+        power = max(power, s.noise[k])
+    size = math.sqrt(voted.size)
+    quiet = 0.5 * step.fast * variance  # of noise behind the low-pass
+    by_scale = p.scale * size
+    limit = MULTIPLE * math.sqrt(quiet + by_scale * by_scale) + known.bias
+    calm = p.scale * math.sqrt(square(voted.slow_middle))
+    slow_limit = MULTIPLE * math.sqrt(0.5 * step.slow * variance + calm * calm) + known.bias
+    by_change = p.scale * p.scale * voted.change
+    noise_limit = MULTIPLE * math.sqrt(variance + by_change)
+    largest: float = max(near / limit, far / slow_limit)
+    if noise_limit > 0.0:
+        largest = max(largest, math.sqrt(power) / noise_limit)
+    if size > 0.0:
+        along = max(2.0 * by_scale + MULTIPLE * math.sqrt(quiet), known.bias)
+        largest = max(largest, abs(s.cross) / size / along)
+    return largest

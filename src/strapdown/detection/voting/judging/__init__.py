@@ -1,1 +1,0 @@
-"""Voting: how far each sensor is from the middle of all."""

@@ -1,1 +1,0 @@
-"""Voting: which of two sensors that differ is wrong."""

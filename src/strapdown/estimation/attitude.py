@@ -1,0 +1,49 @@
+"""The orientation that a filter keeps: how it is turned, and the gains of its low-passes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from strapdown._compile import kernel
+from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
+from strapdown.geometry.vectors import four, put_four
+
+if TYPE_CHECKING:
+    from strapdown._records import Vector
+    from strapdown._typing import Four, Three
+
+
+@kernel
+def turn_body(orientation: Vector, turn: Three) -> None:
+    """Rotate the body by a rotation vector in its own axes."""
+    half = quaternion_exp(0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2])
+    put_four(orientation, quaternion_multiply(*four(orientation), *half))
+
+
+@kernel
+def turn_world(orientation: Vector, turn: Four) -> None:
+    """Rotate the body by a unit quaternion in world axes."""
+    put_four(orientation, quaternion_multiply(*turn, *four(orientation)))
+
+
+@kernel
+def normalise(orientation: Vector, before: Four) -> None:
+    """Make an orientation unit, of the sign that continues from the one before."""
+    x, y, z, w = four(orientation)
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
+        scale = -scale
+    put_four(orientation, (scale * x, scale * y, scale * z, scale * w))
+
+
+@kernel
+def gain(wait: float, tau: float) -> float:
+    """Weight of a new value in a first-order low-pass after ``wait`` seconds."""
+    return -math.expm1(-wait / tau)
+
+
+@kernel
+def opening_gain(age: float, wait: float, tau: float) -> float:
+    """Weight of a new value in what begins as a plain mean and becomes a low-pass."""
+    return max(gain(wait, tau), wait / (age + wait)) if age >= 0.0 else 1.0

@@ -1,0 +1,375 @@
+"""What the complementary, Mahony and Madgwick filters share: opening, step, errors, spread.
+
+A vector measured in the body and turned to the world points up, or to magnetic north, if the
+attitude is right. The errors here are rotation vectors in world axes: turning the world by
+(a part of) one brings the vector there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from strapdown._compile import kernel
+from strapdown.estimation.attitude import normalise, turn_body, turn_world
+from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.intake import (
+    BRIDGE_S,
+    DROPPED,
+    START,
+    FilterCounts,
+    FilterMemory,
+    Intake,
+    intake,
+)
+from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
+from strapdown.geometry.vectors import four, length, square, three
+from strapdown.integration import SampleKind
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown._typing import Four, Three
+    from strapdown.samples.sample import Sample
+
+    correct: Callable[..., None]  # the filter's own
+
+__all__ = [
+    "ClassicalMemory",
+    "ClassicalParams",
+    "Sight",
+    "aged",
+    "classical_step",
+    "descend",
+    "look",
+    "noise_of",
+    "stands_for",
+    "steepness",
+    "tighten_both",
+    "tighten_heading",
+    "tighten_tilt",
+    "upward",
+]
+
+OPENING_S: Final = 1.0  # so long the mean direction stands for the law of the filter
+LOOSE_S: Final = 0.2  # averaging time that is left after a hole
+MIN_UP: Final = 1.0  # m/s^2; a specific force this small (free fall) has no direction
+
+UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
+FIRST_SIGHT: Final = 0.2**2  # rad^2, of a direction that a single sample shows
+LEAST_LEVEL: Final = 0.01  # of the vertical field: a horizontal part that still shows north
+LOST_RATE: Final = 0.5  # rad/s, of a turn that was not measured
+CLIPPED_NOISE: Final = 0.3  # rad/sqrt(s), of a gyro at its range
+
+
+@dataclass(frozen=True)
+class ClassicalParams(FilterParams):
+    """What a classical filter assumes of its sensors.
+
+    The noise makes the covariance of the result and changes no orientation.
+
+    Parameters
+    ----------
+    sample_kind : SampleKind or {"mean", "rate"}
+        A mean is what sensors with a low-pass give, and what these filters integrate as they
+        were published; directions are then compared at the orientation one sample before. Of a
+        rate, the value at its stamp, the trapezoid is integrated, and directions are compared
+        at the stamp.
+    gyro_noise : float
+        Angle random walk of the gyro [rad/sqrt(s)].
+    gyro_bias : float
+        Standard deviation of the gyro bias that is left on an axis [rad/s].
+    accel_noise : float
+        Density of noise, and of acceleration that the filter does not average out
+        [m/s/sqrt(s)].
+    field_noise : float
+        Density of the noise of the heading that the magnetic field shows [rad sqrt(s)].
+    """
+
+    sample_kind: SampleKind = SampleKind.MEAN
+    gyro_noise: float = 1e-3
+    gyro_bias: float = 0.1 * RAD_PER_DEG
+    accel_noise: float = 0.1
+    field_noise: float = 0.02
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"gyro_noise", "gyro_bias"})
+
+
+class ClassicalMemory(FilterMemory):
+    """What a classical filter knows and remembers."""
+
+    up_age: float = -1.0  # how long tilt has been averaged [s]; -1 never
+    north_age: float = -1.0  # how long heading has been averaged [s]; -1 never
+    tilt_cross: float = 0.0  # covariance of tilt error and gyro bias [rad^2/s]
+    heading_cross: float = 0.0  # covariance of heading error and gyro bias [rad^2/s]
+    bias_variance: float = -1.0  # of the gyro bias that is left [rad^2/s^2]
+
+
+@kernel
+def classical_step(
+    s: ClassicalMemory, counts: FilterCounts, p: ClassicalParams, sample: Sample
+) -> None:
+    """Predict by the gyro, then correct by both directions."""
+    taken = intake(s, counts, p, sample)
+    if taken.event == DROPPED:
+        return
+    before = four(s.orientation)
+    part = predict(s, p, taken)
+    correct(s, p, sample, taken)  # noqa: F821 (bound by each filter)
+    turn_by_gyro(s, taken, 1.0 - part)
+    normalise(s.orientation, before)
+
+
+@kernel
+def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
+    """Rotate the body up to where errors are taken, let them grow; return the part turned.
+
+    Values at their stamps belong to its end. Means belong to the orientation before them, as
+    in the filters as published, but not farther back than the usual interval.
+    """
+    if taken.event == START:
+        begin(s, p)
+    elif taken.hole > 0.0 or taken.clipping & 7:
+        loosen(s)
+    part = 1.0
+    dt = taken.dt
+    if p.mean_samples and dt > 0.0:
+        part = max(1.0 - s.clock.interval / dt, 0.0)
+    turn_by_gyro(s, taken, part)
+    noise = CLIPPED_NOISE if taken.clipping & 7 else p.gyro_noise
+    lost = taken.hole if taken.has_rate else max(s.rate_wait, dt)
+    unseen = LOST_RATE * LOST_RATE * dt * (2.0 * lost - dt) if lost > 0.0 else 0.0
+    grown = noise * noise * dt + unseen
+    bias = s.bias_variance
+    tilt, heading = s.covariance[0][0], s.covariance[2][2]
+    tilt, s.tilt_cross = spread(tilt, s.tilt_cross, bias, dt, grown)
+    heading, s.heading_cross = spread(heading, s.heading_cross, bias, dt, grown)
+    set_variances(s, tilt, heading)
+    return part
+
+
+@kernel
+def turn_by_gyro(s: ClassicalMemory, taken: Intake, part: float) -> None:
+    """Rotate the body by a part of what the gyro says, less its bias."""
+    span = part * taken.dt
+    x, y, z = taken.turn
+    bias = s.gyro_bias
+    turn = (part * x - span * bias[0], part * y - span * bias[1], part * z - span * bias[2])
+    turn_body(s.orientation, turn)
+
+
+@kernel
+def begin(s: ClassicalMemory, p: ClassicalParams) -> None:
+    """Let the next usable samples set tilt and heading anew; what was calibrated stays."""
+    heading = s.covariance[2][2]
+    if s.bias_variance < 0.0:
+        s.bias_variance = p.gyro_bias * p.gyro_bias  # heading counts from here, it is exact
+    else:
+        heading = UNKNOWN
+    set_variances(s, UNKNOWN, heading)
+    s.up_age = s.north_age = -1.0
+
+
+@kernel
+def set_variances(s: ClassicalMemory, tilt: float, heading: float) -> None:
+    """Write the variances about level axes and about the vertical."""
+    s.covariance[0][0] = s.covariance[1][1] = tilt
+    s.covariance[2][2] = heading
+
+
+@kernel
+def loosen(s: ClassicalMemory) -> None:
+    """Average tilt anew: a turn was not seen. Heading, which magnets disturb, waits."""
+    s.up_age = min(s.up_age, LOOSE_S)
+
+
+@kernel
+def spread(
+    variance: float, cross: float, bias: float, dt: float, noise: float
+) -> tuple[float, float]:
+    """Let an angle's error grow by noise [rad^2], and by a bias that stays what it is."""
+    grown = variance + noise + dt * (2.0 * cross + dt * bias)
+    return min(grown, UNKNOWN), min(cross + dt * bias, math.sqrt(UNKNOWN * bias))
+
+
+@kernel
+def tighten(variance: float, part: float, noise: float, floor: float) -> float:
+    """Return an angle's variance after a correction by ``part``, towards a floor, with noise."""
+    kept = 1.0 - part
+    return min(floor + kept * kept * (variance - floor) + part * part * noise, UNKNOWN)
+
+
+@kernel
+def tighten_tilt(s: ClassicalMemory, part: float, density: float, wait: float) -> None:
+    """Count a correction of tilt; the density is that of the measured angle [rad sqrt(s)]."""
+    tilt = tighten(s.covariance[0][0], part, noise_of(density, wait), 0.0)
+    s.covariance[0][0] = s.covariance[1][1] = tilt
+    s.tilt_cross *= 1.0 - part
+
+
+@kernel
+def tighten_heading(
+    s: ClassicalMemory, part: float, density: float, wait: float, steep: float
+) -> None:
+    """Count a correction of heading; a field that is ``steep`` shows an error of tilt there."""
+    floor = min(steep * steep * s.covariance[0][0], UNKNOWN)
+    s.covariance[2][2] = tighten(s.covariance[2][2], part, noise_of(density, wait), floor)
+    s.heading_cross *= 1.0 - part
+
+
+@kernel
+def noise_of(density: float, wait: float) -> float:
+    """Return the variance of an angle that a vector shows which stands for ``wait`` seconds."""
+    return density * density / wait if wait > 0.0 else FIRST_SIGHT
+
+
+@kernel
+def stands_for(s: ClassicalMemory, taken: Intake, wait: float) -> float:
+    """Return the time whose mean a vector stands for [s]; after a hole it is but one sample."""
+    return min(wait, s.clock.interval if taken.hole > 0.0 else BRIDGE_S)
+
+
+@kernel
+def aged(age: float, wait: float) -> float:
+    """Return the age of a mean after another sample."""
+    return age + wait if age >= 0.0 else 0.0
+
+
+@kernel
+def opening(age: float, wait: float) -> float:
+    """Weight of a new direction in the mean that an orientation begins with; then 0."""
+    if age < 0.0:
+        return 1.0
+    return wait / (age + wait) if age < OPENING_S else 0.0
+
+
+@kernel
+def open_tilt(
+    s: ClassicalMemory, p: ClassicalParams, weight: float, wait: float, up: Three
+) -> None:
+    """Turn a part of the smallest rotation that brings a direction (world) up."""
+    turn_world(s.orientation, upward(weight, up))
+    s.up_age = aged(s.up_age, wait)
+    tighten_tilt(s, weight, p.accel_noise / STANDARD_GRAVITY, wait)
+
+
+@kernel
+def upward(part: float, v: Three) -> Four:
+    """Return a part of the smallest rotation that brings a vector up; of a half turn, about x."""
+    x, y, z = v
+    level = length(x, y)
+    half = 0.5 * part * math.atan2(level, z)
+    if level > 0.0:
+        return quaternion_exp(half * y / level, -half * x / level, 0.0)
+    return quaternion_exp(half, 0.0, 0.0)
+
+
+@kernel
+def open_heading(
+    s: ClassicalMemory, p: ClassicalParams, weight: float, wait: float, field: Three
+) -> None:
+    """Turn a part of the angle about the vertical that brings a field (world) north."""
+    x, y, z = field
+    turn_world(s.orientation, quaternion_exp(0.0, 0.0, 0.5 * weight * math.atan2(x, y)))
+    s.north_age = aged(s.north_age, wait)
+    tighten_heading(s, weight, p.field_noise, wait, steepness(length(x, y), z))
+
+
+@kernel
+def steepness(level: float, up: float) -> float:
+    """Return vertical over horizontal part of a field."""
+    return up / max(level, LEAST_LEVEL * abs(up))
+
+
+class Sight(NamedTuple):
+    """What a sample shows of both directions once the opening is over."""
+
+    up_x: float  # error of the specific force [world]: east and north
+    up_y: float
+    up_wait: float  # what it stands for [s]; 0 if there is none
+    north_x: float  # error of the magnetic field [world]
+    north_y: float
+    north_z: float
+    north_wait: float
+    level: float  # horizontal part of the direction of the field
+
+
+@kernel
+def look(s: ClassicalMemory, p: ClassicalParams, sample: Sample, taken: Intake) -> Sight:
+    """Return the errors of both directions; in the opening, set the orientation by them."""
+    up_x = up_y = up_wait = north_x = north_y = north_z = north_wait = level = 0.0
+    force, field = sample.specific_force, sample.magnetic_field
+    if taken.has_force and square(force) > MIN_UP * MIN_UP and not taken.clipping & 56:
+        up = quaternion_rotate(*four(s.orientation), *three(force))
+        wait = stands_for(s, taken, taken.force_wait)
+        weight = opening(s.up_age, wait)
+        if weight > 0.0:
+            open_tilt(s, p, weight, wait, up)
+        else:
+            up_x, up_y = tilt_error(up)
+            up_wait = wait
+    if taken.has_field:
+        north = quaternion_rotate(*four(s.orientation), *three(field))
+        wait = stands_for(s, taken, taken.field_wait)
+        weight = opening(s.north_age, wait)
+        if weight > 0.0:
+            open_heading(s, p, weight, wait, north)
+        else:
+            north_x, north_y, north_z, level = field_error(north)
+            north_wait = wait
+    return Sight(up_x, up_y, up_wait, north_x, north_y, north_z, north_wait, level)
+
+
+@kernel
+def tilt_error(v: Three) -> tuple[float, float]:
+    """Return east and north of a x up, for the direction a of a specific force (world)."""
+    scale = 1.0 / math.sqrt(square(v))
+    return scale * v[1], -scale * v[0]
+
+
+@kernel
+def field_error(v: Three) -> tuple[float, float, float, float]:
+    """Return h x (0, |h_xy|, h_z) for the direction h of a field (world), and |h_xy|."""
+    scale = 1.0 / math.sqrt(square(v))
+    x, y, z = scale * v[0], scale * v[1], scale * v[2]
+    level = length(x, y)
+    return (y - level) * z, -x * z, x * level, level
+
+
+@kernel
+def descend(
+    s: ClassicalMemory, sight: Sight, up: float, north: float, learning: float, bias_clip: float
+) -> None:
+    """Turn by parts of both errors; the bias takes ``learning`` [1/s] of that turn."""
+    x = up * sight.up_x + north * sight.north_x
+    y = up * sight.up_y + north * sight.north_y
+    z = north * sight.north_z
+    if learning > 0.0:
+        qx, qy, qz, qw = four(s.orientation)
+        turn = quaternion_rotate(-qx, -qy, -qz, qw, x, y, z)
+        for k in range(3):
+            s.gyro_bias[k] = clamp(s.gyro_bias[k] - learning * turn[k], bias_clip)
+    turn_world(s.orientation, quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
+
+
+@kernel
+def clamp(value: float, limit: float) -> float:
+    """Return a value as near as a limit allows."""
+    return max(-limit, min(value, limit))
+
+
+@kernel
+def tighten_both(
+    s: ClassicalMemory, p: ClassicalParams, sight: Sight, up: float, north: float
+) -> None:
+    """Count a correction by parts of both errors."""
+    if sight.up_wait > 0.0:
+        tighten_tilt(s, up, p.accel_noise / STANDARD_GRAVITY, sight.up_wait)
+    if sight.north_wait > 0.0:
+        # About the east axis the field shows all of an error, about the others a part.
+        level, noise, wait = sight.level, p.field_noise, sight.north_wait
+        tighten_tilt(s, (1.0 - 0.5 * level * level) * north, level * noise, wait)
+        steep = steepness(level, math.sqrt(max(1.0 - level * level, 0.0)))
+        tighten_heading(s, level * level * north, noise, wait, steep)

@@ -1,0 +1,478 @@
+"""The error-state Kalman filter: orientation, gyro errors and their covariance, online."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.attitude import normalise, turn_world
+from strapdown.estimation.error_state.field import (
+    AGE,
+    HEADING,
+    NORTH,
+    Field,
+    forget_field,
+    gather_field,
+    let_field_age,
+    measure_field,
+)
+from strapdown.estimation.error_state.model import (
+    ACCEL_ERROR,
+    BIAS_ERROR,
+    MATRIX_ERROR,
+    OWN_ERRORS,
+    PHI,
+    XI,
+    Window,
+    clear_window,
+    corrected_turn,
+    extend_window,
+    finish_window,
+    predict_covariance,
+)
+from strapdown.estimation.error_state.motion import (
+    Lost,
+    Motion,
+    clear_lost,
+    clipped_axes,
+    lose_clipped,
+    mean_force,
+    measured_turn,
+    refuse_dropout,
+    watch,
+)
+from strapdown.estimation.error_state.update import (
+    consider,
+    joseph,
+    project,
+    set_variance,
+    symmetrise,
+)
+from strapdown.estimation.filter import FilterParams, RecursiveFilter
+from strapdown.estimation.intake import DROPPED, START, FilterCounts, FilterMemory, intake
+from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
+from strapdown.geometry.vectors import add_to, clear, four, put, square, three
+from strapdown.integration import SampleKind
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown._typing import Three
+    from strapdown.samples.sample import Sample
+
+__all__ = ["ErrorStateFilter", "ErrorStateMemory", "ErrorStateParams"]
+
+ERRORS: Final = OWN_ERRORS + 2  # with those of the magnetic field
+
+WINDOW_S: Final = 0.1
+MATRIX_LIMIT: Final = 0.05  # scale and misalignment beyond 5 % are no calibration error
+
+MIN_FORCE: Final = 1.0  # m/s^2; a specific force this small (free fall) has no direction
+ODD_FORCE: Final = 0.2  # of gravity: so far off, the first specific force says little of tilt
+ODD_TILT_SIGMA: Final = 0.5  # rad
+
+ODD_SPEED: Final = 16.0  # squared, in standard deviations: then velocity has been lost
+ODD_BIAS: Final = 2.5  # standard deviations; a larger bias doubles what biases may be
+
+
+@dataclass(frozen=True)
+class ErrorStateParams(FilterParams):
+    """What the filter believes about the sensor, the motion and the magnetic field.
+
+    One set of defaults serves consumer MEMS sensors that are held, worn or flown. Those of the
+    sensor may be taken from its data sheet; those of motion and field are densities of errors
+    that last, so values much smaller than the errors themselves make the filter overconfident.
+
+    Parameters
+    ----------
+    gyro_noise : float
+        Noise density of the gyro, with what else makes the turn between samples uncertain
+        [rad/sqrt(s)]. Larger: tilt and heading follow accelerometer and magnetometer quicker.
+    gyro_scale_noise : float
+        Noise density per root of the turned angle: turns at rate w are uncertain by this times
+        w [sqrt(s)]. Larger: fast motion is trusted less, and M is learnt slower.
+    gyro_bias_sigma : float
+        What biases are like [rad/s]. Larger: they are learnt quicker, and wrong ones too, where
+        a sensor never rests. Doubled by itself when a bias turns out to be far beyond it.
+    gyro_bias_walk : float
+        How fast biases drift [rad/s/sqrt(s)]. Larger: what was learnt is forgotten sooner.
+    gyro_matrix_sigma : float
+        What the elements of the gyro's matrix of scale and misalignment are like [-]. Larger:
+        learnt quicker, and sooner wrong where motion hardly shows them. 0: not estimated.
+    accel_noise : float
+        Noise density of the integrated specific force [m/s/sqrt(s)]. Larger: the accelerometer
+        is trusted less.
+    accel_bias_sigma : float
+        What accelerometer biases are like [m/s^2]. Larger: more is taken for bias and less for
+        tilt. 0: not estimated.
+    speed_sigma : float
+        What velocities are like [m/s]. Smaller: tilt is corrected quicker, and disturbed more
+        by motion that goes on in one direction; what is learnt of the gyro suffers first.
+    speed_time : float
+        For how long a velocity lasts [s]. Shorter acts like a smaller ``speed_sigma``.
+    rest_speed_sigma : float
+        Velocity that is left at rest [m/s].
+    rest_rate_sigma : float
+        Angular velocity that is left at rest [rad/s]. Smaller: biases follow rest quicker.
+    field_noise : float
+        White noise of the magnetometer, as a part of the field [-].
+    field_sigma : float
+        Error of the direction of the horizontal field, as it changes with place and attitude
+        [rad]. Larger: heading follows the magnetometer slower.
+    field_time : float
+        For how long such an error lasts [s]. Longer acts like a larger ``field_sigma``.
+    north_sigma : float
+        Error of that direction that stays [rad]. Larger: heading is claimed to be less certain.
+    field_delay_sigma : float
+        How late the magnetometer may be after the gyro [s]; it is estimated. 0: not at all.
+    tilt_sigma : float
+        Error of the tilt that the first specific force gives [rad]. Larger: starts in motion
+        settle quicker.
+    heading_sigma : float
+        Error of the heading that the first magnetic field gives [rad].
+    reset_after, sample_kind, gyro_range, accel_range
+        As in :class:`~strapdown.estimation.filter.FilterParams`. A sample is taken for the
+        mean over its interval, for so gyros with a digital filter deliver it.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite, or not positive where it must be.
+    """
+
+    sample_kind: SampleKind = SampleKind.MEAN
+
+    gyro_noise: float = 0.002
+    gyro_scale_noise: float = 0.0005
+    gyro_bias_sigma: float = 0.004
+    gyro_bias_walk: float = 1.5e-4
+    gyro_matrix_sigma: float = 0.004
+    accel_noise: float = 0.05
+    accel_bias_sigma: float = 0.05
+    speed_sigma: float = 1.25
+    speed_time: float = 0.5
+    rest_speed_sigma: float = 0.02
+    rest_rate_sigma: float = 0.004
+    field_noise: float = 0.03
+    field_sigma: float = 0.1
+    field_time: float = 3.0
+    north_sigma: float = 0.03
+    field_delay_sigma: float = 0.02
+    tilt_sigma: float = 0.25
+    heading_sigma: float = 0.3
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
+        {
+            "gyro_scale_noise",
+            "gyro_bias_walk",
+            "gyro_matrix_sigma",
+            "accel_bias_sigma",
+            "field_noise",
+            "north_sigma",
+            "field_delay_sigma",
+        }
+    )
+
+
+class Correction(Record):
+    """What a window's measurements are taken in with; nothing of it lasts."""
+
+    error: Vector = filled(ERRORS)  # found so far
+    column: Vector = filled(ERRORS)  # P H^T
+    gain: Vector = filled(ERRORS)  # K
+
+
+class ErrorStateMemory(FilterMemory):
+    """What the filter knows and remembers."""
+
+    velocity: Vector = filled(3)  # [m/s, world]
+    accel_bias: Vector = filled(3)  # subtracted from readings [m/s^2, body]
+    gyro_matrix: Matrix = zeros(3, 3)  # M: scale and misalignment of the gyro [-]
+    error_covariance: Matrix = zeros(ERRORS, ERRORS)  # P
+    bias_scale: float = 0.0  # sigma that gyro biases are believed to have [rad/s]; 0 at first
+    has_tilt: bool = False
+    has_heading: bool = False
+    field: Field = Field()
+    motion: Motion = Motion()
+    window: Window = Window()
+    reading: Vector = filled(3)  # what the gyro read in the window [rad, body]
+    lost: Lost = Lost()
+    correction: Correction = Correction()
+
+
+@kernel
+def error_state_step(
+    s: ErrorStateMemory, counts: FilterCounts, p: ErrorStateParams, sample: Sample
+) -> None:
+    """Preintegrate a sample; at the end of a window predict and correct."""
+    refuse_dropout(sample.angular_velocity, s.last_rate, s.rate_held)
+    refuse_dropout(sample.specific_force, s.motion.force, s.motion.force_lost)
+    last_rate, held = three(s.last_rate), s.rate_held
+    taken = intake(s, counts, p, sample)
+    if taken.event == DROPPED:
+        return
+    if taken.event == START:
+        begin(s, p)
+    before, dt = four(s.orientation), taken.dt
+    reading = measured_turn(s, taken, last_rate, held, sample.angular_velocity)
+    clipping = clipped_axes(s.motion, taken, last_rate, sample.angular_velocity)
+    if taken.has_rate:
+        lose_clipped(s, clipping, dt, sample.angular_velocity)
+    force = mean_force(s, p, taken, clipping, sample.specific_force)
+    integrate(s, reading, force, dt)
+    if taken.has_force and not s.has_tilt:
+        align_tilt(s, p, sample.specific_force)
+    if taken.has_field and s.has_tilt:
+        gather_field(s, p, sample, taken.has_rate)
+    if taken.has_rate and taken.has_force:
+        watch(s, dt, sample)
+    for i in range(3):  # until the window ends
+        s.covariance[i][i] += p.gyro_noise * p.gyro_noise * dt
+    if s.window.span + 0.5 * dt >= WINDOW_S:
+        end_window(s, p)
+    normalise(s.orientation, before)
+
+
+@kernel
+def begin(s: ErrorStateMemory, p: ErrorStateParams) -> None:
+    """Start: tilt, heading and velocity are unknown; what was calibrated stays."""
+    clear(s.velocity)
+    covariance = s.error_covariance
+    for i in range(3):
+        set_variance(covariance, PHI + i, math.pi)
+        set_variance(covariance, XI + i, p.speed_sigma)
+    if s.bias_scale == 0.0:
+        s.bias_scale = p.gyro_bias_sigma
+        for i in range(3):
+            set_variance(covariance, BIAS_ERROR + i, p.gyro_bias_sigma)
+            set_variance(covariance, ACCEL_ERROR + i, p.accel_bias_sigma)
+        forget_matrix(s, p)
+    forget_field(s, p)
+    s.has_tilt = s.has_heading = s.at_rest = False
+    s.motion.rest = 0.0
+    begin_window(s)
+    publish(s)
+
+
+@kernel
+def begin_window(s: ErrorStateMemory) -> None:
+    """Begin a window; the field has one of its own."""
+    clear_window(s.window)
+    clear(s.reading)
+    clear_lost(s.lost)
+
+
+@kernel
+def integrate(s: ErrorStateMemory, reading: Three, force: Three, dt: float) -> None:
+    """Turn by what the gyro read, and extend the window."""
+    add_to(s.reading, reading)
+    turn = corrected_turn(s.gyro_bias, s.gyro_matrix, reading, dt)
+    bias = s.accel_bias
+    own_force = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
+    extend_window(s.window, s.orientation, turn, reading, own_force, dt)
+
+
+@kernel
+def align_tilt(s: ErrorStateMemory, p: ErrorStateParams, force: Vector) -> None:
+    """Turn the world by the smallest rotation that brings the specific force up."""
+    x, y, z = up = quaternion_rotate(*four(s.orientation), *three(force))
+    norm = math.sqrt(square(up))
+    if norm < MIN_FORCE:
+        return
+    w = norm + z
+    scale = math.sqrt(x * x + y * y + w * w)
+    if scale > 1e-6 * norm:
+        turn_world(s.orientation, (y / scale, -x / scale, 0.0, w / scale))
+    else:
+        turn_world(s.orientation, (1.0, 0.0, 0.0, 0.0))
+    odd = abs(norm - STANDARD_GRAVITY) > ODD_FORCE * STANDARD_GRAVITY
+    sigma = max(p.tilt_sigma, ODD_TILT_SIGMA) if odd else p.tilt_sigma
+    set_variance(s.error_covariance, PHI, sigma)
+    set_variance(s.error_covariance, PHI + 1, sigma)
+    set_variance(s.error_covariance, HEADING, 0.0)
+    s.has_tilt = True
+    begin_window(s)
+    publish(s)
+
+
+@kernel
+def end_window(s: ErrorStateMemory, p: ErrorStateParams) -> None:
+    """Predict over the window, take in what is known of it, and begin the next."""
+    span = s.window.span
+    if s.has_tilt and span > 0.0:
+        predict(s, p, span)
+        clear(s.correction.error)
+        measure_velocity(s, p, span)
+        if s.at_rest:
+            measure_rest(s, p, span)
+        if s.field.count > 0:
+            measure_field(s, p, span)
+        correct(s)
+        widen_biases(s)
+        refuse_matrix(s, p)
+        publish(s)
+    begin_window(s)
+
+
+@kernel
+def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
+    """Move velocity and covariance over the window, and let errors grow by what happened in it."""
+    finish_window(s.window, s.velocity)
+    covariance, lost = s.error_covariance, s.lost
+    predict_covariance(covariance, s.window)
+    turn = p.gyro_noise * p.gyro_noise * span
+    turn += p.gyro_scale_noise * p.gyro_scale_noise * s.window.turned
+    speed = p.accel_noise * p.accel_noise * span + lost.speed
+    bias = p.gyro_bias_walk * p.gyro_bias_walk * span
+    for i in range(3):
+        covariance[PHI + i][PHI + i] += turn + lost.turn[i]
+        covariance[XI + i][XI + i] += speed
+        covariance[BIAS_ERROR + i][BIAS_ERROR + i] += bias
+    let_field_age(s, p, span)
+
+
+@kernel
+def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
+    """Take in that what is worn or held does not travel: its velocity is 0, give or take."""
+    covariance, v, c = s.error_covariance, s.velocity, s.correction
+    usual = p.speed_sigma * p.speed_sigma
+    odd = 0.0
+    for i in range(3):
+        odd += v[i] * v[i] / (covariance[XI + i][XI + i] + usual)
+    if odd > ODD_SPEED:  # a throw, a fall, a blow: forget the velocity, not the tilt
+        for i in range(3):
+            covariance[XI + i][XI + i] += v[i] * v[i]
+    if s.at_rest:
+        noise = p.rest_speed_sigma * p.rest_speed_sigma
+    else:
+        noise = usual * max(1.0, 2.0 * p.speed_time / span)
+    for i in range(3):
+        variance = start_update(covariance, c, XI + i, noise)
+        if s.lost.clipped:
+            consider(c.gain, MATRIX_ERROR, 9)
+        residual = -v[i] - c.error[XI + i]
+        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+
+
+@kernel
+def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
+    """At rest, what is left of the gyro's reading is bias; M is not touched.
+
+    M takes no part: through the noise in the reading it would be driven towards -1.
+    """
+    covariance, c = s.error_covariance, s.correction
+    noise = p.rest_rate_sigma * p.rest_rate_sigma
+    turn = corrected_turn(s.gyro_bias, s.gyro_matrix, three(s.reading), span)
+    for i in range(3):
+        variance = start_update(covariance, c, BIAS_ERROR + i, noise)
+        consider(c.gain, MATRIX_ERROR, 9)
+        residual = turn[i] / span - c.error[BIAS_ERROR + i]
+        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+
+
+@kernel
+def start_update(covariance: Matrix, c: Correction, i: int, noise: float) -> float:
+    """Write P H^T and the gain for a measurement of error ``i`` alone; return its variance."""
+    column, gain = c.column, c.gain
+    clear(column)
+    project(covariance, column, i, 1.0)
+    variance = column[i] + noise
+    for j in range(ERRORS):
+        gain[j] = column[j] / variance
+    return variance
+
+
+@kernel
+def correct(s: ErrorStateMemory) -> None:
+    """Move the nominal state by the error that was found."""
+    e = s.correction.error
+    turn = quaternion_exp(0.5 * e[PHI], 0.5 * e[PHI + 1], 0.5 * e[PHI + 2])
+    turn_world(s.orientation, turn)
+    put(s.velocity, quaternion_rotate(*turn, *three(s.velocity)))
+    for i in range(3):
+        s.velocity[i] += e[XI + i]
+        s.gyro_bias[i] += e[BIAS_ERROR + i]
+        s.accel_bias[i] += e[ACCEL_ERROR + i]
+        for j in range(3):
+            s.gyro_matrix[i][j] += e[MATRIX_ERROR + 3 * i + j]
+    s.field.deviation += e[NORTH]
+    s.field.delay += e[AGE]
+    symmetrise(s.error_covariance)
+
+
+@kernel
+def widen_biases(s: ErrorStateMemory) -> None:
+    """Believe in larger biases, on any axis, when one is far beyond what was believed."""
+    scale, bias = s.bias_scale, s.gyro_bias
+    if max(abs(bias[0]), abs(bias[1]), abs(bias[2])) > ODD_BIAS * scale:
+        s.bias_scale = 2.0 * scale
+        for i in range(3):
+            s.error_covariance[BIAS_ERROR + i][BIAS_ERROR + i] += 3.0 * scale * scale
+
+
+@kernel
+def refuse_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
+    """Begin anew with M where no gyro can be that wrong: something else was."""
+    largest = 0.0
+    for i in range(3):
+        x, y, z = three(s.gyro_matrix[i])
+        largest = max(largest, abs(x), abs(y), abs(z))
+    if largest > MATRIX_LIMIT:
+        for i in range(3):
+            clear(s.gyro_matrix[i])
+        forget_matrix(s, p)
+
+
+@kernel
+def forget_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
+    """Let M be as uncertain as that of any gyro."""
+    for i in range(9):
+        set_variance(s.error_covariance, MATRIX_ERROR + i, p.gyro_matrix_sigma)
+
+
+@kernel
+def publish(s: ErrorStateMemory) -> None:
+    """Write what is known to what all filters show."""
+    for i in range(3):
+        variance = s.error_covariance[BIAS_ERROR + i][BIAS_ERROR + i]
+        s.gyro_bias_sigma[i] = math.sqrt(max(variance, 0.0))
+        for j in range(i, 3):
+            s.covariance[i][j] = s.covariance[j][i] = s.error_covariance[PHI + i][PHI + j]
+
+
+class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
+    """Orientation with what the gyro does wrong: bias, scale and misalignment, and a covariance.
+
+    An error-state Kalman filter over windows of 0.1 s in which the samples are preintegrated.
+    Specific force is integrated to a velocity, and that the sensor does not travel corrects
+    tilt, and shows the errors of the gyro that tilt it. At rest the gyro must read 0. The
+    horizontal magnetic field corrects heading, as far as its strength and dip are the usual
+    ones; how late the magnetometer is, is estimated. Without a magnetometer heading starts at 0
+    (in ENU: forward is east) and its covariance grows from there.
+
+    Parameters
+    ----------
+    params : ErrorStateParams, optional
+
+    References
+    ----------
+    J. Sola, "Quaternion kinematics for the error-state Kalman filter", arXiv 1711.02508.
+    A. Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", IEEE
+    TAC 62(4), 2017: the form of the error. C. Forster et al., "On-manifold preintegration for
+    real-time visual-inertial odometry", IEEE T-RO 33, 2017: the windows. D. Laidig, T. Seel,
+    "VQF", Information Fusion 91, 2023: rest, and acceptance of a new magnetic field.
+
+    Examples
+    --------
+    >>> from strapdown.estimation import ErrorStateFilter, ImuSample
+    >>> orientation = ErrorStateFilter()
+    >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
+    [0.0, 0.0, 0.0, 1.0]
+    """
+
+    NAME = "eskf"
+    DEFAULTS = ErrorStateParams()
+    MEMORY = ErrorStateMemory
+    STEP = error_state_step

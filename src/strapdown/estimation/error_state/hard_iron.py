@@ -1,0 +1,75 @@
+"""Whether the magnetometer carries a magnet, by the strength of the field in all attitudes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.samples.sample import MAX_FIELD, MIN_FIELD
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
+    from strapdown.series import ImuSeries
+
+INTERVAL_NS: Final = 100_000_000  # fields closer together say little new ...
+LEAST_SAMPLES: Final = 100  # ... and so many have to say it
+ROUNDS: Final = 20
+CUT: Final = 2.0  # robust standard deviations at which a field counts a half
+LEAST_SPREAD: Final = 0.03  # variance of the directions along the worst axis (1/3: all alike)
+LEAST_OFFSET: Final = 0.1  # of the strength: a weaker magnet averages out in rotation
+EVIDENCE: Final = 0.5  # the strength must vary less than this part of what it did before
+
+
+@dataclass(frozen=True)
+class HardIron:
+    """Field of what turns with the sensor, in the unit and the body axes of the series."""
+
+    offset: FloatArray
+    sigma: FloatArray
+
+
+def hard_iron(series: ImuSeries) -> HardIron | None:
+    """Return the centre of the sphere on which the readings lie, if they say so clearly.
+
+    A magnet that moves with the sensor all the time makes the strength of the field depend on
+    attitude. One in the room, or one that is attached for a while, does not do so consistently,
+    and a recording without rotation about two axes tells nothing: then there is no answer.
+    """
+    field = series.magnetic_field
+    if field is None:
+        return None
+    good = np.flatnonzero((np.abs(field) < MAX_FIELD).all(axis=1))
+    rows = good[np.unique(series.t_ns[good] // INTERVAL_NS, return_index=True)[1]]
+    m = field[rows]
+    m = m[(m * m).sum(axis=1) > MIN_FIELD**2]
+    if len(m) < LEAST_SAMPLES:
+        return None
+    strength = np.linalg.norm(m, axis=1)
+    unit = float(np.median(strength))
+    m = m / unit
+    design = np.column_stack([2.0 * m, np.ones(len(m))])
+    x = np.linalg.lstsq(design, (m * m).sum(axis=1), rcond=None)[0]
+    centre, radius = x[:3], float(np.sqrt(max(x[3] + x[:3] @ x[:3], 0.0)))
+    for _ in range(ROUNDS):
+        away = m - centre
+        distance = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
+        off = distance - radius
+        scale = _scatter(off) + 1e-9
+        weight = 1.0 / (1.0 + (off / (CUT * scale)) ** 2)
+        slopes = np.column_stack([away / distance[:, None], np.ones(len(m))])
+        normal = slopes.T @ (weight[:, None] * slopes)
+        move = np.linalg.lstsq(normal, slopes.T @ (weight * off), rcond=None)[0]
+        centre, radius = centre + move[:3], radius + move[3]
+    spread = np.linalg.eigvalsh(np.cov((away / distance[:, None]).T))[0]
+    clear = scale < EVIDENCE * _scatter(strength / unit) and spread > LEAST_SPREAD
+    if not clear or np.linalg.norm(centre) < LEAST_OFFSET * radius:
+        return None
+    sigma = scale * np.sqrt(np.diag(np.linalg.inv(normal))[:3])
+    return HardIron(unit * centre, unit * sigma)
+
+
+def _scatter(x: FloatArray) -> float:
+    """Return the standard deviation of the middle of a distribution."""
+    return float(1.4826 * np.median(np.abs(x - np.median(x))))

@@ -1,0 +1,243 @@
+"""The error-state model: samples preintegrated over a window, and prediction over it.
+
+The nominal state is R (world from body), v (world), gyro bias b, accelerometer bias a and the
+gyro's matrix of scale and misalignment M; what the gyro reads is w, what the accelerometer
+reads f::
+
+    rate = (I + M) w - b        acceleration = R (f - a) + g        g = (0, 0, -gravity)
+
+Its error has the *right-invariant* form (A. Barrau, S. Bonnabel, "The invariant extended Kalman
+filter as a stable observer", IEEE TAC 62(4), 2017), in world axes::
+
+    R_true = Exp(phi) R         v_true = Exp(phi) v + xi
+
+In this form the transition over a window needs no attitude, gravity couples tilt to velocity by
+a constant, and heading stays exactly unobservable without a magnetometer. The errors of an
+estimator stand in one vector, these first; its own behind them stay as they are over a window.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_to_matrix
+from strapdown.geometry.vectors import add_to, clear, four, put, put_four
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import Three
+
+__all__ = [
+    "ACCEL_ERROR",
+    "BIAS_ERROR",
+    "MATRIX_ERROR",
+    "OWN_ERRORS",
+    "PHI",
+    "XI",
+    "Window",
+    "carry",
+    "clear_window",
+    "corrected_turn",
+    "extend_window",
+    "finish_window",
+    "multiply_rows",
+    "predict_covariance",
+]
+
+# Where errors begin in the vector.
+PHI: Final = 0  # of the attitude [rad, world]; heading is its z
+XI: Final = 3  # of the velocity [m/s, world]
+BIAS_ERROR: Final = 6  # of the gyro bias [rad/s, body]
+ACCEL_ERROR: Final = 9  # of the accelerometer bias [m/s^2, body]
+MATRIX_ERROR: Final = 12  # of the gyro matrix, row by row [-]
+OWN_ERRORS: Final = 21  # the estimator's own
+
+
+class Window(Record):
+    """Samples preintegrated in world axes along the nominal attitude.
+
+    The Jacobians of the velocity are those of dv while samples come, of xi once it is finished.
+    """
+
+    span: float = 0.0  # length [s]
+    turned: float = 0.0  # integral of the squared rate [rad^2/s]
+    speed: Vector = filled(3)  # dv, integral of R (f - a) [m/s]
+    j_bias: Matrix = zeros(3, 3)  # d phi / d b = d xi / d a = - integral of R [s]
+    j_matrix: Matrix = zeros(3, 9)  # d phi / d M [rad]
+    v_bias: Matrix = zeros(3, 3)  # d dv / d b, or d xi / d b [m]
+    v_matrix: Matrix = zeros(3, 9)  # d dv / d M, or d xi / d M [m/s]
+
+
+@kernel
+def clear_window(window: Window) -> None:
+    """Begin a window."""
+    window.span = window.turned = 0.0
+    clear(window.speed)
+    for i in range(3):
+        clear(window.j_bias[i])
+        clear(window.j_matrix[i])
+        clear(window.v_bias[i])
+        clear(window.v_matrix[i])
+
+
+@kernel
+def corrected_turn(bias: Vector, matrix: Matrix, turn: Sequence[float], dt: float) -> Three:
+    """Return (I + M) turn - b dt, the turn without what is known of the gyro's errors."""
+    x, y, z = turn[0], turn[1], turn[2]
+    mx, my, mz = matrix[0], matrix[1], matrix[2]
+    return (
+        x + mx[0] * x + mx[1] * y + mx[2] * z - dt * bias[0],
+        y + my[0] * x + my[1] * y + my[2] * z - dt * bias[1],
+        z + mz[0] * x + mz[1] * y + mz[2] * z - dt * bias[2],
+    )
+
+
+@kernel
+def extend_window(
+    window: Window, orientation: Vector, turn: Three, reading: Three, force: Three, dt: float
+) -> None:
+    """Integrate one interval into the window, and turn the attitude by it.
+
+    ``turn`` is the corrected turn of the body [rad], ``reading`` what the gyro read of it,
+    ``force`` the mean of f - a [m/s^2, body]. The attitude half way stands for the interval.
+    """
+    tx, ty, tz = turn
+    half = quaternion_exp(0.25 * tx, 0.25 * ty, 0.25 * tz)
+    mid = quaternion_multiply(*four(orientation), *half)
+    put_four(orientation, quaternion_multiply(*mid, *half))
+    r = quaternion_to_matrix(*mid)
+    fx, fy, fz = force[0] * dt, force[1] * dt, force[2] * dt
+    u = (
+        r[0] * fx + r[1] * fy + r[2] * fz,
+        r[3] * fx + r[4] * fy + r[5] * fz,
+        r[6] * fx + r[7] * fy + r[8] * fz,
+    )
+    window.span += dt
+    if dt > 0.0:
+        window.turned += (tx * tx + ty * ty + tz * tz) / dt
+    add_to(window.speed, u)
+    extend_jacobians(window.j_bias, window.v_bias, 0, 1, -dt, r, u)
+    for c in range(3):
+        extend_jacobians(window.j_matrix, window.v_matrix, c, 3, reading[c], r, u)
+
+
+@kernel
+def extend_jacobians(
+    j: Matrix, v: Matrix, first: int, apart: int, scale: float, r: Sequence[float], u: Three
+) -> None:
+    """Add to three columns: to d phi a scaled R, to d dv the d phi half way times u."""
+    ux, uy, uz = u
+    jx, jy, jz = j[0], j[1], j[2]
+    vx, vy, vz = v[0], v[1], v[2]
+    for i in range(3):
+        k = first + apart * i
+        dx, dy, dz = scale * r[i], scale * r[3 + i], scale * r[6 + i]
+        px, py, pz = jx[k] + 0.5 * dx, jy[k] + 0.5 * dy, jz[k] + 0.5 * dz
+        jx[k] += dx
+        jy[k] += dy
+        jz[k] += dz
+        vx[k] += py * uz - pz * uy
+        vy[k] += pz * ux - px * uz
+        vz[k] += px * uy - py * ux
+
+
+@kernel
+def finish_window(window: Window, velocity: Vector) -> None:
+    """Move the velocity over the window, and make the Jacobians of dv those of xi.
+
+    xi' = xi + gravity span (phi_y, -phi_x, 0) + v_bias db + j_bias da + v_matrix dM.
+    """
+    dv = window.speed
+    v = (
+        velocity[0] + dv[0],
+        velocity[1] + dv[1],
+        velocity[2] + dv[2] - STANDARD_GRAVITY * window.span,
+    )
+    put(velocity, v)
+    relate_jacobian(window.j_bias, window.v_bias, v)
+    relate_jacobian(window.j_matrix, window.v_matrix, v)
+
+
+@kernel
+def relate_jacobian(j: Matrix, v: Matrix, velocity: Three) -> None:
+    """Take from d dv what the turn of the velocity itself explains: d phi times velocity."""
+    x, y, z = velocity
+    jx, jy, jz = j[0], j[1], j[2]
+    vx, vy, vz = v[0], v[1], v[2]
+    for k in range(len(jx)):
+        px, py, pz = jx[k], jy[k], jz[k]
+        vx[k] -= py * z - pz * y
+        vy[k] -= pz * x - px * z
+        vz[k] -= px * y - py * x
+
+
+@kernel
+def predict_covariance(covariance: Matrix, window: Window) -> None:
+    """P becomes F P F^T over a finished window.
+
+    Only the first six rows of F differ from those of the identity.
+    """
+    multiply_rows(covariance, window)
+    for i in range(6):
+        row = covariance[i]
+        carry(row, window)
+        for k in range(i):
+            row[k] = covariance[k][i]
+    for i in range(6, len(covariance)):
+        row = covariance[i]
+        for k in range(6):
+            row[k] = covariance[k][i]
+
+
+@kernel
+def multiply_rows(matrix: Matrix, window: Window) -> None:
+    """Multiply a matrix by F from the left; it has a row for each error, of any length."""
+    columns = range(len(matrix[0]))
+    tilt = STANDARD_GRAVITY * window.span
+    east, north = matrix[PHI], matrix[PHI + 1]
+    xi_east, xi_north = matrix[XI], matrix[XI + 1]
+    for k in columns:
+        xi_east[k] += tilt * north[k]
+        xi_north[k] -= tilt * east[k]
+    for i in range(3):
+        phi, xi = matrix[PHI + i], matrix[XI + i]
+        j_bias, v_bias = window.j_bias[i], window.v_bias[i]
+        for j in range(3):
+            a, b = j_bias[j], v_bias[j]
+            bias, accel = matrix[BIAS_ERROR + j], matrix[ACCEL_ERROR + j]
+            for k in columns:
+                phi[k] += a * bias[k]
+                xi[k] += b * bias[k] + a * accel[k]
+        j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
+        for j in range(9):
+            a, b = j_matrix[j], v_matrix[j]
+            row = matrix[MATRIX_ERROR + j]
+            for k in columns:
+                phi[k] += a * row[k]
+                xi[k] += b * row[k]
+
+
+@kernel
+def carry(error: Vector, window: Window) -> None:
+    """Multiply a vector of errors by F."""
+    tilt = STANDARD_GRAVITY * window.span
+    error[XI] += tilt * error[PHI + 1]
+    error[XI + 1] -= tilt * error[PHI]
+    for i in range(3):
+        phi, xi = 0.0, 0.0
+        j_bias, v_bias = window.j_bias[i], window.v_bias[i]
+        for j in range(3):
+            a, bias = j_bias[j], error[BIAS_ERROR + j]
+            phi += a * bias
+            xi += v_bias[j] * bias + a * error[ACCEL_ERROR + j]
+        j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
+        for j in range(9):
+            element = error[MATRIX_ERROR + j]
+            phi += j_matrix[j] * element
+            xi += v_matrix[j] * element
+        error[PHI + i] += phi
+        error[XI + i] += xi

@@ -1,0 +1,216 @@
+"""What single samples tell: the mean specific force, rest, and what has been lost.
+
+What a hole in the rates, a clipped axis or a missing specific force hides is not known; its
+variance is gathered over the window and added to that of turn and velocity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Record, Vector, filled
+from strapdown.estimation.attitude import gain
+from strapdown.estimation.intake import BRIDGE_S, STEP
+from strapdown.geometry.formulas import quaternion_rotate
+from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
+from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown._typing import Three
+    from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
+    from strapdown.estimation.intake import Intake
+    from strapdown.samples.sample import Sample
+
+__all__ = [
+    "Lost",
+    "Motion",
+    "clear_lost",
+    "clipped_axes",
+    "lose_clipped",
+    "mean_force",
+    "measured_turn",
+    "refuse_dropout",
+    "watch",
+]
+
+REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
+REST_FORCE: Final = 0.5  # m/s^2, likewise
+REST_RATE_LIMIT: Final = 6.0 * RAD_PER_DEG  # rad/s, of the low-passed value without bias
+REST_SMOOTHING_S: Final = 0.5
+REST_AFTER_S: Final = 1.0
+LONGEST_REST_S: Final = 10.0
+LOST_SHARE: Final = 0.6  # of the turn at the usual rate: what a hole in the rates hides ...
+LOST_AFTER_S: Final = 0.3  # ... if it is as long as this; less in a shorter one
+LEAST_LOST_RATE: Final = 0.1  # rad/s; so much a body is believed to turn unseen
+CLIPPED_SHARE: Final = 0.5  # of a clipped rate, or of gravity: what may lie beyond the range
+LEAST_CLIPPED_RATE: Final = 4.0  # rad/s; no gyro saturates below
+DROPOUT_S: Final = 0.1  # longer zeros are readings
+LEAST_DROPOUT: Final = 0.2  # rad/s or m/s^2, on an axis before
+HELD_FORCE_S: Final = 0.1  # so long the last specific force stands for missing ones
+
+
+class Motion(Record):
+    """What earlier samples say of the motion."""
+
+    force: Vector = filled(3)  # last usable specific force [m/s^2, body]
+    force_lost: float = 0.0  # how long the accelerometer has been missing or clipped [s]
+    rate_lost: float = 0.0  # how long the gyro has been clipped [s]
+    peak: float = 0.0  # largest angular velocity so far on any axis [rad/s]
+    slow_rate: Vector = filled(3)  # low-passed angular velocity [rad/s, body]
+    slow_force: Vector = filled(3)  # low-passed specific force [m/s^2, body]
+    rate_power: float = 0.0  # low-passed square of the angular velocity [rad^2/s^2]
+    force_power: float = 0.0  # low-passed square of specific force less slow_force [m^2/s^4]
+    rest: float = 0.0  # how long nothing has moved [s]
+
+
+class Lost(Record):
+    """What has been lost in the window."""
+
+    turn: Vector = filled(3)  # variance [rad^2, world]
+    speed: float = 0.0  # variance [m^2/s^2]
+    clipped: bool = False  # the gyro was
+
+
+@kernel
+def clear_lost(lost: Lost) -> None:
+    """Begin a window."""
+    clear(lost.turn)
+    lost.speed = 0.0
+    lost.clipped = False
+
+
+@kernel
+def refuse_dropout(v: Vector, before: Vector, missing: float) -> None:
+    """Make NaN of three zeros that follow other readings: lost ones, unless it goes on."""
+    zero = v[0] == 0.0 and v[1] == 0.0 and v[2] == 0.0 and missing < DROPOUT_S
+    if zero and max(abs(before[0]), abs(before[1]), abs(before[2])) > LEAST_DROPOUT:
+        v[0] = math.nan
+
+
+@kernel
+def measured_turn(
+    s: ErrorStateMemory, taken: Intake, before: Three, held: float, rate: Vector
+) -> Three:
+    """Return what the gyro read, and count what it did not see.
+
+    ``before`` is the last usable rate, ``held`` how long it stood in before this sample.
+    """
+    lose_unseen(s, taken, held)
+    x, y, z = taken.turn
+    if taken.hole > 0.0:  # across it rates change linearly: coning
+        span = min(taken.hole, BRIDGE_S)
+        k = span * span / 12.0
+        x += k * (before[1] * rate[2] - before[2] * rate[1])
+        y += k * (before[2] * rate[0] - before[0] * rate[2])
+        z += k * (before[0] * rate[1] - before[1] * rate[0])
+    return x, y, z
+
+
+@kernel
+def lose_unseen(s: ErrorStateMemory, taken: Intake, held: float) -> None:
+    """Count what the body did while there were no rates: it is lost, not known.
+
+    A hole is counted when it ends, but for what lasted longer than rates are held: that has
+    been counted sample by sample.
+    """
+    motion, lost = s.motion, s.lost
+    unheld = max(held - BRIDGE_S, 0.0)
+    if taken.has_rate and taken.hole > 0.0:
+        start, end = unheld, taken.hole
+    elif not taken.has_rate and held >= BRIDGE_S:
+        start, end = unheld, unheld + taken.dt
+    else:
+        return
+    share = LOST_SHARE * min(end / LOST_AFTER_S, 1.0)
+    turn2 = share * share * max(motion.rate_power, LEAST_LOST_RATE * LEAST_LOST_RATE)
+    turned2 = min(turn2 * (end * end - start * start), math.pi * math.pi)
+    add_to(lost.turn, (turned2, turned2, turned2))
+    tilted = STANDARD_GRAVITY * min(math.sqrt(turned2), 1.0)
+    speed = 0.5 * (end - start) * (tilted + math.sqrt(motion.force_power))
+    lost.speed += speed * speed
+    motion.rest = 0.0
+
+
+@kernel
+def clipped_axes(motion: Motion, taken: Intake, before: Three, rate: Vector) -> int:
+    """Return the bits of clipped axes, those with them that stand still at the largest rate."""
+    bits = taken.clipping
+    if not taken.has_rate:
+        return bits
+    peak = max(motion.peak, LEAST_CLIPPED_RATE, abs(rate[0]), abs(rate[1]), abs(rate[2]))
+    motion.peak = peak
+    for i in range(3):
+        if taken.event == STEP and rate[i] == before[i] and abs(rate[i]) >= peak:
+            bits |= 1 << i
+    return bits
+
+
+@kernel
+def lose_clipped(s: ErrorStateMemory, clipping: int, dt: float, rate: Vector) -> None:
+    """Count what lies beyond the range of the gyro as lost turn, growing with its length."""
+    motion, lost = s.motion, s.lost
+    if clipping & 7 == 0:
+        motion.rate_lost = 0.0
+        return
+    q = four(s.orientation)
+    share = CLIPPED_SHARE * CLIPPED_SHARE * dt * (2.0 * motion.rate_lost + dt)
+    for i in range(3):
+        if clipping >> i & 1:
+            x, y, z = quaternion_rotate(*q, 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2))
+            x, y, z = rate[i] * x, rate[i] * y, rate[i] * z
+            add_to(lost.turn, (share * (x * x), share * (y * y), share * (z * z)))
+    motion.rate_lost += dt
+    lost.clipped = True
+
+
+@kernel
+def mean_force(
+    s: ErrorStateMemory, p: ErrorStateParams, taken: Intake, clipping: int, force: Vector
+) -> Three:
+    """Return the mean specific force since the last sample; count as lost what is not known.
+
+    For a while the last one stands for those that are missing, then that of a body which keeps
+    its velocity.
+    """
+    motion, dt = s.motion, taken.dt
+    old, new = three(motion.force), three(force)
+    if taken.has_force and not clipping & 56:
+        motion.force_lost = 0.0
+    else:
+        density = CLIPPED_SHARE * STANDARD_GRAVITY
+        s.lost.speed += density * density * dt * (2.0 * motion.force_lost + dt)
+        motion.force_lost += dt
+    if taken.has_force:
+        put(motion.force, new)
+        if p.mean_samples or not s.has_tilt:
+            return new
+        return 0.5 * (old[0] + new[0]), 0.5 * (old[1] + new[1]), 0.5 * (old[2] + new[2])
+    if motion.force_lost < HELD_FORCE_S:
+        return old
+    x, y, z, w = four(s.orientation)
+    ux, uy, uz = quaternion_rotate(-x, -y, -z, w, 0.0, 0.0, STANDARD_GRAVITY)
+    return ux + s.accel_bias[0], uy + s.accel_bias[1], uz + s.accel_bias[2]
+
+
+@kernel
+def watch(s: ErrorStateMemory, dt: float, sample: Sample) -> None:
+    """Tell rest as VQF does, and how strong the motion is."""
+    motion, bias = s.motion, s.gyro_bias
+    rate, force, slow = sample.angular_velocity, sample.specific_force, motion.slow_rate
+    smooth = gain(dt, REST_SMOOTHING_S) if dt > 0.0 else 1.0
+    approach(slow, smooth, rate)
+    approach(motion.slow_force, smooth, force)
+    shake, jolt = distance2(rate, slow), distance2(force, motion.slow_force)
+    motion.rate_power += smooth * (square(rate) - motion.rate_power)
+    motion.force_power += smooth * (jolt - motion.force_power)
+    turning = max(abs(slow[0] - bias[0]), abs(slow[1] - bias[1]), abs(slow[2] - bias[2]))
+    still = (
+        shake < REST_RATE * REST_RATE
+        and jolt < REST_FORCE * REST_FORCE
+        and turning < REST_RATE_LIMIT
+    )
+    motion.rest = min(motion.rest + dt, LONGEST_REST_S) if still else 0.0
+    # the quicker it seems to turn, the longer it must be steady to be at rest
+    s.at_rest = motion.rest >= REST_AFTER_S * max(1.0, turning / REST_RATE)

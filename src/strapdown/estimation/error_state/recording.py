@@ -1,0 +1,268 @@
+"""A recording as the smoother takes it: steps between samples, knots, what was measured there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._compile import MachineCode
+from strapdown.estimation.error_state.smoother_params import SmootherParams
+from strapdown.estimation.error_state.smoothing import Knot, Step, cut
+from strapdown.estimation.filter import as_columns, report_of
+from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, FilterCounts, FilterMemory
+from strapdown.geometry import quaternion
+from strapdown.samples.clock import GAP_FLOOR_S
+from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown._records import RecordArray
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.estimation.result import FilterReport, OrientationResult
+    from strapdown.series import ImuSeries
+
+__all__ = ["Recording", "knots_of", "read", "without_dropouts"]
+
+CLIPPED_PART: Final = 0.5  # of its reading: by how much more a clipped axis may have turned
+SHOCK: Final = 3.0  # times the variance of noise: a larger second difference is a shock, and
+ROUGH: Final = 0.5  # of it a straight line between the samples may miss
+LOST_BEND: Final = 0.4  # of the change of rate across a hole: how far off a straight line is
+LOST_ALONG: Final = 2.0
+LOST_TURN: Final = 0.1  # of the rate itself
+LOST_SPEED: Final = 0.5  # of the speed gained across a hole, likewise
+MOST_RATE: Final = 35.0  # rad/s and ...
+MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most parts, so hardly to be believed
+PART_S: Final = 0.005  # a longer step across a hole is integrated in parts
+ANYWHERE: Final = 1.8  # rad, standard deviation of an angle of which nothing is known
+DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
+NEAR_HOLE_S: Final = 0.5  # the motion on both sides of a hole that stands for it
+
+_judge: Final = MachineCode(
+    cut,
+    FilterMemory,
+    FilterCounts,
+    SmootherParams.record(),
+    Sample,
+    Step,
+    name="smoother: samples",
+)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Usable samples: ``rows`` are those of the series, all other arrays have one row each."""
+
+    rows: IntArray
+    t_ns: IntArray
+    t: FloatArray  # seconds of steps since the first sample
+    steps: RecordArray
+    field: FloatArray  # relative to its usual strength; NaN where there is none
+    strength: float  # of the field, in the unit of the series
+    starts: IntArray
+    nominal: OrientationResult
+    report: FilterReport
+
+    @property
+    def has_field(self) -> bool:
+        """Whether a magnetic field was measured at all."""
+        return bool(np.isfinite(self.field).any())
+
+
+def read(
+    series: ImuSeries,
+    params: SmootherParams,
+    nominal: OrientationResult,
+    *,
+    use_magnetic_field: bool,
+) -> Recording:
+    """Judge all samples as a recursive filter does, and bridge what is missing."""
+    samples = as_columns(series, use_magnetic_field=use_magnetic_field).block(0, len(series))
+    steps = np.zeros(len(samples), Step.dtype())
+    counts = FilterCounts().packed()
+    settings = params.settings().packed()
+    _judge.compile()(FilterMemory().packed(), counts, settings, samples, steps)
+    rows = np.flatnonzero(steps["event"] != DROPPED)
+    if len(rows) < len(samples):
+        samples, steps, nominal = samples[rows], steps[rows], nominal[rows]
+    rate, force = samples["angular_velocity"], samples["specific_force"]
+    t = np.cumsum(steps["dt"])
+    at_stamps, silence = _bridged(t, force)
+    steps["force"] = at_stamps
+    if not params.mean_samples:
+        steps["force"][1:] = 0.5 * (at_stamps[1:] + at_stamps[:-1])
+    _mark_silence(steps, silence)
+    _mark_shocks(steps, at_stamps, params.speed_noise)
+    _bridge_holes(steps, t, rate, at_stamps)
+    _mark_clipped(steps, rate)
+    magnetic = _usable(samples["magnetic_field"])
+    strengths = np.linalg.norm(magnetic[np.isfinite(magnetic[:, 0])], axis=1)
+    strength = float(np.median(strengths)) if strengths.size else 1.0
+    return Recording(
+        rows=rows,
+        t_ns=samples["t_ns"],
+        t=t,
+        steps=steps,
+        field=magnetic / strength,
+        strength=strength,
+        starts=np.flatnonzero(steps["event"] == START),
+        nominal=nominal,
+        report=report_of(FilterCounts.unpack(counts)[0]),
+    )
+
+
+def without_dropouts(series: ImuSeries) -> ImuSeries:
+    """Return the series with lost readings NaN: rows of zeros, too few to be readings."""
+
+    def kept(vectors: FloatArray) -> FloatArray:
+        zero = (vectors == 0.0).all(axis=1)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]])))
+        vectors = vectors.copy()
+        for begin, end in edges.reshape(-1, 2):
+            inner = begin > 0 and end < len(zero)
+            if inner and series.t_ns[end - 1] - series.t_ns[begin] < DROPOUT_NS:
+                vectors[begin:end] = np.nan
+        return vectors
+
+    return series.replace(
+        angular_velocity=kept(series.angular_velocity), specific_force=kept(series.specific_force)
+    )
+
+
+def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return specific force without holes, and how long each hole is that a step lies in."""
+    good = (np.abs(force) < MAX_FORCE).all(axis=1)
+    if good.all():
+        return force, np.zeros(len(t))
+    if not good.any():
+        return np.zeros_like(force), np.full(len(t), np.inf)
+    seen = t[good]
+    bridged = np.stack([np.interp(t, seen, force[good, axis]) for axis in range(3)], axis=1)
+    after = np.clip(np.searchsorted(seen, t), 0, len(seen) - 1)
+    before = np.clip(np.searchsorted(seen, t, side="right") - 1, 0, len(seen) - 1)
+    silence = np.where(good, 0.0, np.abs(seen[after] - seen[before]))
+    silence[(t < seen[0]) | (t > seen[-1])] = np.inf
+    return bridged, silence
+
+
+def _mark_silence(steps: RecordArray, silence: FloatArray) -> None:
+    """Write the standard deviation of the speed that a silent accelerometer leaves unknown."""
+    dt = steps["dt"]
+    long = silence > GAP_FLOOR_S
+    lost = LOST_SPEED * STANDARD_GRAVITY * np.sqrt(np.minimum(silence, 1.0) * dt)
+    steps["lost_speed"][long] = lost[long]
+
+
+def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> None:
+    """Add the standard deviation of the speed that shocks between the samples leave unknown.
+
+    White noise has a second difference too, of six times its variance on each axis.
+    """
+    dt = np.maximum(steps["dt"][1:-1], 1e-9)
+    bends = (np.diff(force, 2, axis=0) ** 2).mean(axis=1)
+    excess = np.maximum(bends - SHOCK * 6.0 * speed_noise**2 / dt, 0.0)
+    steps["lost_speed"][1:-1] = np.hypot(steps["lost_speed"][1:-1], ROUGH * np.sqrt(excess) * dt)
+
+
+def _bridge_holes(steps: RecordArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> None:
+    """Integrate rates on a straight line across each hole, and write how far off that may be."""
+    usable = np.flatnonzero((np.abs(rate) < MAX_RATE).all(axis=1))
+    holes = steps["hole"]
+    for i in np.flatnonzero(holes):
+        hole = holes[i]
+        edge = int(usable[max(int(np.searchsorted(usable, i)) - 1, 0)])
+        before, after = rate[edge], rate[i]
+        if hole <= BRIDGE_S:
+            _turn_along(steps[edge + 1 : i + 1], before, after)
+        first, last = np.searchsorted(t, [t[edge] - NEAR_HOLE_S, t[i] + NEAR_HOLE_S])
+        push = float(np.sqrt(force[first:last].var(axis=0).sum()))
+        mean = 0.5 * (before + after)
+        bend, pace = np.linalg.norm(after - before), np.linalg.norm(mean)
+        turned = min((LOST_BEND * bend + LOST_TURN * pace) * hole, ANYWHERE)
+        steps["lost_turn"][i] = turned
+        steps["lost_along"][i] = LOST_ALONG * turned * mean / max(pace, 1e-9)
+        steps["lost_speed"][i] += LOST_SPEED * hole * (STANDARD_GRAVITY * min(1.0, turned) + push)
+
+
+def _turn_along(steps: RecordArray, before: FloatArray, after: FloatArray) -> None:
+    """Write the turns of steps along which the rate changes evenly."""
+    dt = steps["dt"]
+    ends = np.cumsum(dt) / dt.sum()
+    for step, end in zip(steps, ends, strict=True):
+        parts = int(np.ceil(step["dt"] / PART_S))
+        share = step["dt"] / dt.sum()
+        places = end - share * (np.arange(parts)[::-1] + 0.5) / parts
+        q = np.array([0.0, 0.0, 0.0, 1.0])
+        for place in places:
+            turn = (before + place * (after - before)) * step["dt"] / parts
+            q = quaternion.multiply(q, quaternion.from_rotation_vector(turn))
+        step["turn"] = quaternion.to_rotation_vector(q)
+
+
+def _mark_clipped(steps: RecordArray, rate: FloatArray) -> None:
+    """Write what clipped and incredible samples may have turned, and gained in speed."""
+    dt = steps["dt"]
+    size = np.abs(np.where(np.abs(rate) < MAX_RATE, rate, 0.0))
+    beyond = size > MOST_RATE
+    bits = steps["clipping"]
+    some = np.flatnonzero((bits & 7 > 0) | beyond.any(axis=1))
+    part = CLIPPED_PART * (bits[some, None] >> np.arange(3) & 1) + beyond[some]
+    steps["clipped"][some] = np.minimum(part * size[some] * dt[some, None], ANYWHERE)
+    hit = bits >> 3 > 0
+    steps["lost_speed"][hit] += CLIPPED_PART * STANDARD_GRAVITY * dt[hit]
+    push = np.abs(steps["force"]).max(axis=1)
+    hard = push > MOST_FORCE
+    steps["lost_speed"][hard] += push[hard] * dt[hard]
+
+
+def _usable(field: FloatArray) -> FloatArray:
+    """Return the field with NaN in place of what no magnetometer reads."""
+    usable = field.copy()
+    usable[(~(np.abs(field) < MAX_FIELD)).any(axis=1)] = np.nan
+    usable[(usable * usable).sum(axis=1) <= MIN_FIELD**2] = np.nan
+    return usable
+
+
+def knots_of(recording: Recording, first: int, last: int, window_s: float) -> RecordArray:
+    """Place knots on rows ``first`` to ``last`` and on both sides of every hole between."""
+    t = recording.t[first : last + 1]
+    wanted = np.searchsorted(t, np.arange(t[0], t[-1] - 0.5 * window_s, window_s))
+    holes = np.flatnonzero(recording.steps["hole"][first : last + 1])
+    at = np.unique(np.concatenate([wanted, holes, holes - 1, [0, last - first]]))
+    at = at[at >= 0]
+    at = at[np.append(True, np.diff(t[at]) > 0.0)] + first
+    middles = (at[:-1] + at[1:]) // 2
+    low, high = np.append(at[0], middles), np.append(middles, at[-1])
+    turned = np.cumsum(recording.steps["turn"], axis=0)
+    passed = recording.t[high] - recording.t[low]
+    knots = np.zeros(len(at), Knot.dtype())
+    knots["at"] = at
+    knots["rate"] = (turned[high] - turned[low]) / np.maximum(passed, 1e-9)[:, None]
+    knots["rest"] = recording.nominal.rest[at]
+    _measure_field(knots, recording, low, high)
+    return knots
+
+
+def _measure_field(knots: RecordArray, recording: Recording, low: IntArray, high: IntArray) -> None:
+    """Write the mean field about each knot, held still in the turning body."""
+    first, end = knots["at"][0], knots["at"][-1] + 1
+    measured = recording.field[first:end]
+    good = np.isfinite(measured[:, 0])
+    if not good.any():
+        return
+    q = recording.nominal.q_world_from_body[first:end]
+    steps = recording.steps[first:end]
+    m = np.where(good[:, None], measured, 0.0)
+    rate = steps["turn"] / np.maximum(steps["dt"], 1e-9)[:, None]
+    world = np.hstack(
+        [quaternion.rotate(q, m), quaternion.rotate(q, np.cross(rate, m)), good[:, None]]
+    )
+    sums = np.vstack([np.zeros(7), np.cumsum(world, axis=0)])
+    total = sums[high - first + 1] - sums[low - first]
+    some = total[:, 6] > 0.0
+    mean = total[some, :6] / total[some, 6:]
+    back = quaternion.conjugate(recording.nominal.q_world_from_body[knots["at"][some]])
+    knots["has_field"] = some
+    knots["field"][some] = quaternion.rotate(back, mean[:, :3])
+    knots["swing"][some] = quaternion.rotate(back, mean[:, 3:])

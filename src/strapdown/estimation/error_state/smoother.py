@@ -1,0 +1,348 @@
+"""Orientation, biases and a calibration of the sensor from a whole recording."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import numpy as np
+
+from strapdown._compile import MachineCode
+from strapdown.errors import StrapdownError
+from strapdown.estimation.error_state.hard_iron import hard_iron
+from strapdown.estimation.error_state.model import (
+    ACCEL_ERROR,
+    BIAS_ERROR,
+    MATRIX_ERROR,
+    OWN_ERRORS,
+)
+from strapdown.estimation.error_state.recording import (
+    Recording,
+    knots_of,
+    read,
+    without_dropouts,
+)
+from strapdown.estimation.error_state.smoother_params import SmootherParams
+from strapdown.estimation.error_state.smoothing import (
+    DELAY,
+    FIELD,
+    Constants,
+    Knot,
+    Nominal,
+    Spread,
+    Step,
+    fill,
+)
+from strapdown.estimation.error_state.solver import Piece, Solution, Start
+from strapdown.estimation.filter import FilterRow, as_result
+from strapdown.estimation.self_calibration import SelfCalibration
+from strapdown.estimation.vqf import OfflineVqf, VqfParams
+from strapdown.geometry import quaternion
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from strapdown._records import RecordArray
+    from strapdown._typing import IntArray
+    from strapdown.estimation.result import OrientationResult
+    from strapdown.samples import ImuSample
+    from strapdown.series import ImuSeries
+
+__all__ = ["ErrorStateSmoother", "SmootherParams"]
+
+PIECE_S: Final = 1800.0  # longer stretches are smoothed in pieces of this length ...
+OVERLAP_S: Final = 60.0  # ... each of which knows what comes so long after it
+PLACE_SIGMA: Final = 3.0  # m, about the place of the first knot
+LASTING: Final = np.r_[
+    BIAS_ERROR:OWN_ERRORS, FIELD : DELAY + 1
+]  # errors that a restart of the clock leaves as they are
+SURPRISE: Final = 2.5  # standard deviations from 0 at which biases are believed to be larger
+MOST_DOUBLINGS: Final = 8
+FAR: Final = 12.0  # standard deviations from 0 at which a solution is none
+FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
+
+_fill_rows: Final = MachineCode(
+    fill, Step, Knot, Nominal, Constants, Spread, FilterRow, name="smoother: rows"
+)
+
+
+class ErrorStateSmoother:
+    """Fixed-interval smoothing of the error-state model over a whole recording.
+
+    What the gyro and accelerometer integrate to between knots, that the sensor stays about one
+    place, its rest, and the magnetic field are put together by Gauss-Newton: a Kalman filter
+    forward and a pass backward around a nominal path, repeated until the path stays. Biases and
+    the scale and misalignment of the gyro come out of it too.
+
+    Parameters
+    ----------
+    params : SmootherParams, optional
+
+    References
+    ----------
+    H. Rauch, F. Tung, C. Striebel, "Maximum likelihood estimates of linear dynamic systems",
+    AIAA Journal 3, 1965; G. Bierman, "Fixed interval smoothing with discrete measurements",
+    Int. J. Control 18, 1973.
+    """
+
+    NAME = "eskf"
+
+    def __init__(self, params: SmootherParams | None = None) -> None:
+        self.params = SmootherParams() if params is None else params
+
+    def update(self, sample: ImuSample) -> NoReturn:
+        """Refuse: a smoother needs the samples after this one.
+
+        Raises
+        ------
+        StrapdownError
+            Always.
+        """
+        raise StrapdownError(
+            f"expected a whole series, got a sample at {sample.t_ns} ns in ErrorStateSmoother."
+            "update: use ErrorStateSmoother.run(series), or ErrorStateFilter for sample by sample"
+        )
+
+    def run(
+        self,
+        series: ImuSeries,
+        *,
+        use_magnetic_field: bool = True,
+        progress: Callable[[float], object] | None = None,
+    ) -> OrientationResult:
+        """Return the orientation at every stamp of a recording.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            In any frames; stamps are taken as they come.
+        use_magnetic_field : bool
+            False leaves the magnetometer out.
+        progress : callable, optional
+            Is told the fraction that is done, from 0 to 1, now and then.
+
+        Returns
+        -------
+        OrientationResult
+            N rows in the frames of the series, with ``self_calibration``. Without a
+            magnetometer, heading and its variance are relative to the start.
+        """
+        inside = without_dropouts(series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU))
+        iron = hard_iron(inside) if use_magnetic_field else None
+        if iron is not None and inside.magnetic_field is not None:
+            inside = inside.replace(magnetic_field=inside.magnetic_field - iron.offset)
+        recording = read(
+            inside,
+            self.params,
+            self._nominal(inside, use_magnetic_field=use_magnetic_field),
+            use_magnetic_field=use_magnetic_field,
+        )
+        out, calibration = self._with_fitting_prior(recording, progress or _ignore)
+        if calibration is not None and iron is not None:
+            calibration = replace(calibration, hard_iron=iron.offset, hard_iron_sigma=iron.sigma)
+        kept = np.zeros(len(series), bool)
+        kept[recording.rows] = True
+        if not kept.all():
+            out = out[np.cumsum(kept) - 1]  # a sample that is left out has the row before it
+        result = as_result(
+            series,
+            {name: out[name] for name in FilterRow.fresh()},
+            recording.report,
+            uses_magnetic_field=recording.has_field,
+        )
+        if calibration is None:
+            return result
+        return replace(result, self_calibration=calibration.in_frame(series.body))
+
+    def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> OrientationResult:
+        """Return the path to begin with."""
+        p = self.params
+        vqf = OfflineVqf(
+            VqfParams(
+                reset_after=p.reset_after,
+                sample_kind=p.sample_kind,
+                gyro_range=p.gyro_range,
+                accel_range=p.accel_range,
+            )
+        )
+        return vqf.run(series, use_magnetic_field=use_magnetic_field)
+
+    def _with_fitting_prior(
+        self, recording: Recording, progress: Callable[[float], object]
+    ) -> tuple[RecordArray, SelfCalibration | None]:
+        """Return the rows, and what was found out; a bias that was thought too small is doubled.
+
+        A tight belief keeps the bias about the vertical, of which gravity says nothing, from
+        explaining what the gyro's scale did. A gyro with a large bias shows it on all axes.
+        """
+        smoother, told = self, 0.0
+
+        def tell(done: float) -> None:
+            nonlocal told
+            if done > told:  # a second attempt says nothing new at first
+                told = done
+                progress(done)
+
+        for _ in range(MOST_DOUBLINGS):
+            out = _unsmoothed(recording, smoother.params.bias_prior)
+            calibration, largest = smoother._smooth(recording, out, tell)
+            prior = smoother.params.bias_prior
+            if largest <= SURPRISE * prior:
+                break
+            smoother = ErrorStateSmoother(replace(smoother.params, bias_prior=2.0 * prior))
+        return out, calibration
+
+    def _smooth(
+        self, recording: Recording, out: RecordArray, progress: Callable[[float], object]
+    ) -> tuple[SelfCalibration | None, float]:
+        """Overwrite the rows that can be smoothed; return what was found, and the largest bias."""
+        end: Start | None = None
+        largest = 0.0
+        knots_at: list[IntArray] = []
+        starts = recording.starts.tolist()
+        for first, last in pairwise([*starts, len(recording.t)]):
+            if recording.t[last - 1] - recording.t[first] < 2.0 * self.params.window:
+                continue
+            knots = knots_of(recording, first, last - 1, self.params.window)
+            for part, solution in self._pieces(recording, knots, end, progress):
+                largest = max(
+                    largest, float(np.nanmax(np.abs(solution.path["gyro_bias"]), initial=0.0))
+                )
+                if self._believes(solution) and _fill(recording, part, solution, out):
+                    knots_at.append(part["at"])
+                    end = solution.end
+        progress(1.0)
+        if end is None:
+            return None, largest
+        at = np.concatenate(knots_at)
+        return _calibration(recording, at, out, end, self.params.matrix_prior), largest
+
+    def _pieces(
+        self,
+        recording: Recording,
+        knots: RecordArray,
+        before: Start | None,
+        progress: Callable[[float], object],
+    ) -> Iterator[tuple[RecordArray, Solution]]:
+        """Give the parts of a stretch and their solutions."""
+        t = recording.t[knots["at"]]
+        start = self._first_belief(recording, knots, before)
+        total = max(recording.t[-1], 1e-9)
+        first = 0
+        while True:
+            stop = int(np.searchsorted(t, t[first] + PIECE_S))
+            if t[-1] < t[first] + PIECE_S + 2.0 * OVERLAP_S:
+                stop = len(t) - 1
+            ahead = min(int(np.searchsorted(t, t[stop] + OVERLAP_S)), len(t) - 1)
+            part = knots[first : ahead + 1]
+            begin, end = t[first] / total, t[stop] / total
+
+            def tell(done: float, begin: float = begin, end: float = end) -> None:
+                progress(begin + (end - begin) * done)
+
+            solution = Piece(recording, part, self.params, start).solve(
+                stop - first,
+                tell,
+            )
+            yield solution.knots[: stop - first + 1], solution
+            if stop == len(t) - 1:
+                return
+            first = stop
+            if self._believes(solution):
+                start = solution.at_join
+            else:
+                start = self._first_belief(recording, knots[first:], before)
+
+    def _believes(self, solution: Solution) -> bool:
+        """Whether a solution is one: what is found is not far beyond what sensors are like."""
+        return bool(
+            (np.abs(solution.constants["gyro_matrix"]) <= FAR * self.params.matrix_prior).all()
+            and (np.abs(solution.path["gyro_bias"]) < FAR * self.params.bias_prior).all()
+        )
+
+    def _first_belief(
+        self, recording: Recording, knots: RecordArray, before: Start | None
+    ) -> Start:
+        """Return what is believed at the start of a stretch."""
+        p = self.params
+        nominal, constants = Nominal().packed(), Constants().packed()
+        q = recording.nominal.q_world_from_body[knots["at"]]
+        nominal["orientation"] = q[0]
+        magnetic = recording.has_field
+        sigmas = [p.tilt_prior] * 2 + [p.heading_prior if magnetic else 0.0]
+        sigmas += [p.speed_prior] * 3 + [p.bias_prior] * 3 + [p.accel_prior] * 3
+        sigmas += [p.matrix_prior] * 9 + [PLACE_SIGMA] * 3
+        sigmas += [FIELD_SIGMA] * 2 + [p.delay_prior] if magnetic else [0.0] * 3
+        seen = knots["has_field"]
+        if seen.any():
+            field = quaternion.rotate(q[seen], knots["field"][seen])
+            constants["field"][0] = (
+                np.median(np.hypot(field[:, 0], field[:, 1])),
+                np.median(field[:, 2]),
+            )
+        covariance = np.diag(np.square(sigmas))
+        if before is not None:
+            nominal["gyro_bias"] = before.nominal["gyro_bias"]
+            same = np.ix_(LASTING, LASTING)
+            covariance[same] = before.covariance[same]
+            constants = before.constants
+        return Start(nominal, constants, covariance)
+
+
+def _ignore(done: float) -> None:
+    """Take no notice of progress."""
+
+
+def _unsmoothed(recording: Recording, bias_sigma: float) -> RecordArray:
+    """Return rows of the nominal path, for what is too short to be smoothed."""
+    nominal = recording.nominal
+    out = np.zeros(len(recording.t), FilterRow.dtype())
+    out["orientation"] = nominal.q_world_from_body
+    out["covariance"] = nominal.orientation_covariance
+    out["gyro_bias"] = nominal.gyro_bias
+    out["gyro_bias_sigma"] = bias_sigma
+    out["at_rest"] = nominal.rest
+    return out
+
+
+def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
+    """Write what was found to the rows; return whether it is finite."""
+    span = slice(part["at"][0], part["at"][-1] + 1)
+    rows = out[span].copy()
+    path, constants, spreads = solution.path, solution.constants, solution.spreads
+    _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
+    names = "orientation", "covariance", "gyro_bias_sigma"
+    if not all(np.isfinite(rows[name]).all() for name in names):
+        return False
+    out[span] = rows
+    return True
+
+
+def _calibration(
+    recording: Recording, at: IntArray, out: RecordArray, end: Start, matrix_prior: float
+) -> SelfCalibration:
+    """Return what was found out about the sensor, in FLU axes."""
+    sigma = np.sqrt(np.maximum(np.diag(end.covariance), 0.0))
+    known = end.constants[0]
+    inertial = SelfCalibration(
+        t_ns=recording.t_ns[at],
+        gyro_bias=out["gyro_bias"][at],
+        gyro_bias_sigma=out["gyro_bias_sigma"][at],
+        accel_bias=known["accel_bias"],
+        accel_bias_sigma=sigma[ACCEL_ERROR:MATRIX_ERROR],
+        gyro_matrix=known["gyro_matrix"],
+        gyro_matrix_sigma=sigma[MATRIX_ERROR:OWN_ERRORS].reshape(3, 3),
+        gyro_matrix_prior=matrix_prior,
+    )
+    if not recording.has_field:
+        return inertial
+    unit = recording.strength
+    return replace(
+        inertial,
+        magnetic_field=unit * known["field"],
+        magnetic_field_sigma=unit * sigma[FIELD:DELAY],
+        magnetometer_delay=float(known["delay"]),
+        magnetometer_delay_sigma=float(sigma[DELAY]),
+    )

@@ -1,0 +1,650 @@
+"""Fixed-interval smoothing of the error-state model: forward filter, backward pass, output.
+
+The errors go on from those of the model, in world axes: ``p_true = Exp(phi) p + pi``, then the
+magnetic field and the delay of the magnetometer, which without one are known to be zero.
+
+Knots are the instants between windows. A *path* has a nominal state for each knot; what does
+not change with time stands in the constants.
+
+The backward pass is that of Bierman ("Fixed interval smoothing with discrete measurements",
+Int. J. Control 18, 1973): it carries the gradient and the Hessian of what later measurements
+say, needs no inverse of a covariance, and leaves states of zero variance alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
+from strapdown.estimation.attitude import normalise, turn_body, turn_world
+from strapdown.estimation.error_state.model import (
+    ACCEL_ERROR,
+    BIAS_ERROR,
+    MATRIX_ERROR,
+    OWN_ERRORS,
+    PHI,
+    XI,
+    Window,
+    carry,
+    clear_window,
+    corrected_turn,
+    extend_window,
+    finish_window,
+    multiply_rows,
+)
+from strapdown.estimation.error_state.update import project, shrink
+from strapdown.estimation.intake import START, FilterCounts, FilterMemory, intake
+from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
+from strapdown.geometry.vectors import clear, four, put, put_four, three
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import Four, Three
+    from strapdown.estimation.error_state.smoother_params import SmootherParams
+    from strapdown.estimation.filter import FilterRow
+    from strapdown.samples.sample import Sample
+
+POSITION: Final = OWN_ERRORS  # [m, world]
+FIELD: Final = OWN_ERRORS + 3  # north and up [of its strength]
+DELAY: Final = OWN_ERRORS + 5  # how much later the magnetometer measures than the gyro [s]
+ERRORS: Final = OWN_ERRORS + 6
+
+CARRIED: Final = (0, 1, 2, 3, 4, 5, 21, 22, 23)  # errors that a window changes: PHI, XI, POSITION
+
+MOST_MEASURED: Final = 12  # scalars at a knot
+DISTURBED: Final = 0.25  # a field of less weight is disturbed
+
+
+class Step(Record):
+    """The way from a sample to the next."""
+
+    event: int = 0  # what the sample is by its stamp
+    clipping: int = 0  # bits: gyro X=1 Y=2 Z=4, accelerometer X=8 Y=16 Z=32
+    hole: float = 0.0  # in the rates, that ends here [s]
+    dt: float = 0.0  # [s]
+    turn: Vector = filled(3)  # what the gyro read over it [rad, body]
+    force: Vector = filled(3)  # mean specific force [m/s^2, body]
+    clipped: Vector = filled(3)  # what clipped axes may have turned beyond their readings [rad]
+    lost_turn: float = 0.0  # standard deviation of the turn that was not measured, about each axis
+    lost_along: Vector = filled(3)  # ... and along one [rad, body]
+    lost_speed: float = 0.0  # the same of the velocity [m/s]
+
+
+class Nominal(Record):
+    """The state at a knot."""
+
+    orientation: Vector = vector(0.0, 0.0, 0.0, 1.0)  # q_world_from_body, x y z w
+    velocity: Vector = filled(3)  # [m/s, world]
+    gyro_bias: Vector = filled(3)  # [rad/s, body]
+    position: Vector = filled(3)  # [m, world]
+
+
+class Constants(Record):
+    """What stays as it is over a recording."""
+
+    accel_bias: Vector = filled(3)  # [m/s^2, body]
+    gyro_matrix: Matrix = zeros(3, 3)  # scale and misalignment
+    field: Vector = filled(2)  # to the north and up [of its strength]
+    delay: float = 0.0  # of the magnetometer [s]
+
+
+class Knot(Record):
+    """What a recording says at an instant between windows."""
+
+    at: int = 0  # row of the recording
+    rate: Vector = filled(3)  # mean reading of the gyro about it [rad/s, body]
+    rest: bool = False
+    has_field: bool = False
+    field: Vector = filled(3)  # its mean [of its strength, body]
+    swing: Vector = filled(3)  # change of that with delay [1/s]
+    weight: float = 1.0  # of the field
+
+
+class Gap(Record):
+    """By how much a path misses itself over a window, and what the window did not see."""
+
+    turn: Vector = filled(3)  # [rad, world]
+    speed: Vector = filled(3)  # [m/s, world]
+    bias: Vector = filled(3)  # [rad/s, body]
+    place: Vector = filled(3)  # [m, world]
+    lost_turn: Matrix = zeros(3, 3)  # covariance [rad^2, world]
+    lost_speed: float = 0.0  # variance [m^2/s^2]
+    is_clipped: bool = False
+
+
+class Belief(Record):
+    """Error of a path at a knot, and its covariance."""
+
+    mean: Vector = filled(ERRORS)
+    covariance: Matrix = zeros(ERRORS, ERRORS)
+    measured: int = 0  # scalars taken in here
+
+
+class Scalar(Record):
+    """A measurement, in standard deviations of its innovation."""
+
+    innovation: float = 0.0
+    row: Vector = filled(ERRORS)  # H
+    gain: Vector = filled(ERRORS)  # K
+
+
+class Later(Record):
+    """What later measurements say: derivatives of their negative log likelihood."""
+
+    gradient: Vector = filled(ERRORS)
+    hessian: Matrix = zeros(ERRORS, ERRORS)
+    product: Vector = filled(ERRORS)  # of the Hessian and a vector
+
+
+class Spread(Record):
+    """Smoothed covariance of the orientation, and variances of the gyro bias."""
+
+    orientation: Matrix = zeros(3, 3)  # [rad^2, world]
+    bias: Vector = filled(3)  # [rad^2/s^2]
+
+
+@kernel
+def cut(
+    state: Sequence[FilterMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[SmootherParams],
+    samples: Sequence[Sample],
+    steps: Sequence[Step],
+) -> None:
+    """Judge every sample and write the steps between them (all but the force)."""
+    for i in range(len(samples)):
+        taken = intake(state[0], counts[0], params[0], samples[i])
+        step = steps[i]
+        step.event, step.clipping, step.hole = taken.event, taken.clipping, taken.hole
+        step.dt = 0.0 if taken.event == START else taken.dt
+        put(step.turn, taken.turn)
+
+
+@kernel
+def preintegrate(
+    steps: Sequence[Step],
+    knots: Sequence[Knot],
+    path: Sequence[Nominal],
+    constants: Sequence[Constants],
+    moving: Sequence[Nominal],
+    windows: Sequence[Window],
+    gaps: Sequence[Gap],
+) -> None:
+    """Integrate every window along the path, and see by how much the path misses itself."""
+    x = moving[0]
+    for j in range(len(windows)):
+        window, gap = windows[j], gaps[j]
+        begin(x, path[j])
+        clear_window(window)
+        clear_losses(gap)
+        for i in range(knots[j].at + 1, knots[j + 1].at + 1):
+            step = steps[i]
+            if step.dt > 0.0:
+                integrate(x, window, step, constants[0])
+                lose(gap, x.orientation, step)
+        if gap.is_clipped:  # a reading at its limit says nothing of the scale
+            for i in range(3):
+                clear(window.j_matrix[i])
+                clear(window.v_matrix[i])
+        half = 0.5 * window.span
+        move(x.position, half, x.velocity)
+        finish_window(window, x.velocity)
+        move(x.position, half, x.velocity)
+        miss(gap, x, path[j + 1])
+
+
+@kernel
+def begin(x: Nominal, at: Nominal) -> None:
+    """Go to a state."""
+    put_four(x.orientation, four(at.orientation))
+    put(x.velocity, three(at.velocity))
+    put(x.gyro_bias, three(at.gyro_bias))
+    put(x.position, three(at.position))
+
+
+@kernel
+def clear_losses(gap: Gap) -> None:
+    """Begin a window in which everything was seen."""
+    for i in range(3):
+        clear(gap.lost_turn[i])
+    gap.lost_speed = 0.0
+    gap.is_clipped = False
+
+
+@kernel
+def move(v: Vector, span: float, pace: Vector) -> None:
+    """Move a vector on for a while."""
+    for i in range(3):
+        v[i] += span * pace[i]
+
+
+@kernel
+def integrate(x: Nominal, window: Window, step: Step, constants: Constants) -> None:
+    """Integrate one step into a window."""
+    force, bias = step.force, constants.accel_bias
+    own = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
+    turn = corrected_turn(x.gyro_bias, constants.gyro_matrix, step.turn, step.dt)
+    extend_window(window, x.orientation, turn, three(step.turn), own, step.dt)
+
+
+@kernel
+def lose(gap: Gap, orientation: Vector, step: Step) -> None:
+    """Add what clipped and lost samples leave unknown to the noise of a window."""
+    for axis in range(3):
+        c = step.clipped[axis]
+        if c > 0.0:
+            gap.is_clipped = True
+            along = (c * (axis == 0), c * (axis == 1), c * (axis == 2))
+            lose_along(gap.lost_turn, orientation, along)
+    if step.lost_turn > 0.0:
+        lose_along(gap.lost_turn, orientation, three(step.lost_along))
+        for i in range(3):
+            gap.lost_turn[i][i] += step.lost_turn * step.lost_turn
+    gap.lost_speed += step.lost_speed * step.lost_speed
+
+
+@kernel
+def lose_along(covariance: Matrix, orientation: Vector, sigma: Three) -> None:
+    """Add a standard deviation along one axis of the body."""
+    r = quaternion_rotate(*four(orientation), *sigma)
+    for i in range(3):
+        for j in range(3):
+            covariance[i][j] += r[i] * r[j]
+
+
+@kernel
+def miss(gap: Gap, x: Nominal, after: Nominal) -> None:
+    """Write by how much the end of a window misses the next knot of the path."""
+    turn = turn_between(four(after.orientation), four(x.orientation))
+    put(gap.turn, turn)
+    put(gap.speed, apart(turn, after.velocity, x.velocity))
+    put(gap.place, apart(turn, after.position, x.position))
+    for k in range(3):
+        gap.bias[k] = x.gyro_bias[k] - after.gyro_bias[k]
+
+
+@kernel
+def apart(turn: Three, a: Vector, b: Vector) -> Three:
+    """Return the error that leads from a vector a to b, besides the turn of the world."""
+    px, py, pz = turn
+    return (
+        b[0] - a[0] - (py * a[2] - pz * a[1]),
+        b[1] - a[1] - (pz * a[0] - px * a[2]),
+        b[2] - a[2] - (px * a[1] - py * a[0]),
+    )
+
+
+@kernel
+def turn_between(a: Four, b: Four) -> Three:
+    """Return the rotation vector, in world axes, that leads from quaternion a to b."""
+    x, y, z, w = quaternion_multiply(*b, -a[0], -a[1], -a[2], a[3])
+    if w < 0.0:
+        x, y, z, w = -x, -y, -z, -w
+    s = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 * math.atan2(s, w) / s if s > 1e-12 else 2.0
+    return scale * x, scale * y, scale * z
+
+
+@kernel
+def forward(
+    params: Sequence[SmootherParams],
+    windows: Sequence[Window],
+    gaps: Sequence[Gap],
+    knots: Sequence[Knot],
+    path: Sequence[Nominal],
+    constants: Sequence[Constants],
+    beliefs: Sequence[Belief],
+    scalars: Sequence[Scalar],
+) -> None:
+    """Filter forward over all knots; the first belief is what is known before."""
+    p = params[0]
+    for k in range(len(knots)):
+        if k > 0:
+            follow(beliefs[k], beliefs[k - 1])
+            predict(beliefs[k], windows[k - 1], gaps[k - 1], p)
+        before, after = windows[max(k - 1, 0)].span, windows[min(k, len(windows) - 1)].span
+        span = min(0.5 * (before + after), 1.5 * p.window)
+        room = scalars[MOST_MEASURED * k : MOST_MEASURED * (k + 1)]
+        beliefs[k].measured = 0
+        observe_place(beliefs[k], room, path[k], p.place_noise * p.place_noise / span)
+        if knots[k].rest:
+            observe_rest(beliefs[k], room, knots[k], path[k], constants[0], p, span)
+        if knots[k].has_field:
+            variance = p.field_noise * p.field_noise / (span * knots[k].weight)
+            observe_field(beliefs[k], room, knots[k], path[k], constants[0], variance)
+
+
+@kernel
+def follow(belief: Belief, before: Belief) -> None:
+    """Go on from the belief at the knot before."""
+    for i in range(ERRORS):
+        belief.mean[i] = before.mean[i]
+        row, known = belief.covariance[i], before.covariance[i]
+        for j in range(ERRORS):
+            row[j] = known[j]
+
+
+@kernel
+def predict(belief: Belief, window: Window, gap: Gap, p: SmootherParams) -> None:
+    """Move error and covariance over a window."""
+    half = 0.5 * window.span
+    mean, covariance = belief.mean, belief.covariance
+    carry_place(mean, half)
+    carry(mean, window)
+    carry_place(mean, half)
+    for i in range(3):
+        mean[PHI + i] += gap.turn[i]
+        mean[XI + i] += gap.speed[i]
+        mean[BIAS_ERROR + i] += gap.bias[i]
+        mean[POSITION + i] += gap.place[i]
+    carry_places(covariance, half)
+    multiply_rows(covariance, window)
+    carry_places(covariance, half)
+    for i in CARRIED:
+        carry_place(covariance[i], half)
+        carry(covariance[i], window)
+        carry_place(covariance[i], half)
+    for i in CARRIED:
+        row = covariance[i]
+        for k in range(ERRORS):
+            covariance[k][i] = row[k]
+    turn = p.gyro_noise * p.gyro_noise * window.span
+    turn += p.gyro_scale_noise * p.gyro_scale_noise * window.turned
+    speed = p.speed_noise * p.speed_noise * window.span + gap.lost_speed
+    speed += p.speed_turn_noise * p.speed_turn_noise * window.turned
+    for i in range(3):
+        covariance[i][i] += turn
+        covariance[XI + i][XI + i] += speed
+        covariance[BIAS_ERROR + i][BIAS_ERROR + i] += p.bias_walk * p.bias_walk * window.span
+        covariance[POSITION + i][POSITION + i] += gap.lost_speed * window.span * window.span
+        for j in range(3):
+            covariance[i][j] += gap.lost_turn[i][j]
+
+
+@kernel
+def carry_place(error: Vector, span: float) -> None:
+    """Move the position of an error on."""
+    for i in range(3):
+        error[POSITION + i] += span * error[XI + i]
+
+
+@kernel
+def carry_places(matrix: Matrix, span: float) -> None:
+    """Move the position on in every column of a matrix."""
+    for i in range(3):
+        place, speed = matrix[POSITION + i], matrix[XI + i]
+        for k in range(len(place)):
+            place[k] += span * speed[k]
+
+
+@kernel
+def retreat(error: Vector, window: Window) -> None:
+    """Multiply a gradient by the transposed transition over a window."""
+    tilt, half = STANDARD_GRAVITY * window.span, 0.5 * window.span
+    for i in range(3):
+        error[XI + i] += half * error[POSITION + i]
+    for i in range(3):
+        phi, xi = error[PHI + i], error[XI + i]
+        j_bias, v_bias = window.j_bias[i], window.v_bias[i]
+        for j in range(3):
+            error[BIAS_ERROR + j] += j_bias[j] * phi + v_bias[j] * xi
+            error[ACCEL_ERROR + j] += j_bias[j] * xi
+        j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
+        for j in range(9):
+            error[MATRIX_ERROR + j] += j_matrix[j] * phi + v_matrix[j] * xi
+    error[PHI + 1] += tilt * error[XI]
+    error[PHI] -= tilt * error[XI + 1]
+    for i in range(3):
+        error[XI + i] += half * error[POSITION + i]
+
+
+@kernel
+def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
+    """Take in that the sensor stays about its place."""
+    for i in range(3):
+        row = room[belief.measured].row
+        clear(row)
+        row[POSITION + i] = 1.0
+        take(belief, room, -at.position[i], variance)
+
+
+@kernel
+def observe_rest(
+    belief: Belief,
+    room: Sequence[Scalar],
+    knot: Knot,
+    at: Nominal,
+    constants: Constants,
+    p: SmootherParams,
+    span: float,
+) -> None:
+    """Take in that the sensor neither moves nor turns: what the gyro reads is bias.
+
+    The row has no entry for the gyro matrix: it would see the noise of the readings, and take
+    a matrix of -I for the best explanation of no rotation.
+    """
+    turning = corrected_turn(at.gyro_bias, constants.gyro_matrix, knot.rate, 1.0)
+    for i in range(3):
+        row = room[belief.measured].row
+        clear(row)
+        row[XI + i] = 1.0
+        take(belief, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
+        row = room[belief.measured].row
+        clear(row)
+        row[BIAS_ERROR + i] = 1.0
+        take(belief, room, turning[i], p.rest_rate * p.rest_rate / span)
+
+
+@kernel
+def observe_field(
+    belief: Belief,
+    room: Sequence[Scalar],
+    knot: Knot,
+    at: Nominal,
+    constants: Constants,
+    variance: float,
+) -> None:
+    """Take in that the magnetic field points north and keeps its strength and dip."""
+    q, late, usual = four(at.orientation), constants.delay, constants.field
+    swing = quaternion_rotate(*q, *three(knot.swing))
+    x, y, z = quaternion_rotate(*q, *three(knot.field))
+    east, north, up = x - late * swing[0], y - late * swing[1], z - late * swing[2]
+    residual = (-east, usual[0] - north, usual[1] - up)
+    turned = ((0.0, up, -north), (-up, 0.0, east), (north, -east, 0.0))
+    for i in range(3):
+        row = room[belief.measured].row
+        clear(row)
+        put(row, turned[i])
+        if i > 0:
+            row[FIELD + i - 1] = -1.0
+        row[DELAY] = -swing[i]
+        take(belief, room, residual[i], variance)
+
+
+@kernel
+def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: float) -> None:
+    """Take in the next scalar, whose row H is written, and keep it for the way back."""
+    scalar = room[belief.measured]
+    belief.measured += 1
+    row, gain, mean = scalar.row, scalar.gain, belief.mean
+    clear(gain)
+    innovation, s = residual, variance
+    for i in range(ERRORS):
+        if row[i] != 0.0:
+            project(belief.covariance, gain, i, row[i])
+            innovation -= row[i] * mean[i]
+    for i in range(ERRORS):
+        if row[i] != 0.0:
+            s += row[i] * gain[i]
+    scale = 1.0 / math.sqrt(s)
+    innovation *= scale
+    scalar.innovation = innovation
+    for i in range(ERRORS):
+        row[i] *= scale
+        gain[i] *= scale
+        mean[i] += gain[i] * innovation
+    shrink(belief.covariance, gain)
+
+
+@kernel
+def backward(
+    windows: Sequence[Window],
+    beliefs: Sequence[Belief],
+    scalars: Sequence[Scalar],
+    work: Sequence[Later],
+) -> None:
+    """Turn filtered means into smoothed ones."""
+    gradient = work[0].gradient
+    clear(gradient)
+    for k in range(len(beliefs) - 1, -1, -1):
+        mean, covariance = beliefs[k].mean, beliefs[k].covariance
+        for j in range(ERRORS):
+            project(covariance, mean, j, -gradient[j])
+        for m in range(beliefs[k].measured - 1, -1, -1):
+            scalar = scalars[MOST_MEASURED * k + m]
+            slope = scalar.innovation
+            for i in range(ERRORS):
+                slope += scalar.gain[i] * gradient[i]
+            for i in range(ERRORS):
+                gradient[i] -= scalar.row[i] * slope
+        if k > 0:
+            retreat(gradient, windows[k - 1])
+
+
+@kernel
+def uncertainty(
+    windows: Sequence[Window],
+    beliefs: Sequence[Belief],
+    scalars: Sequence[Scalar],
+    work: Sequence[Later],
+    spreads: Sequence[Spread],
+) -> None:
+    """Write smoothed covariances."""
+    later = work[0]
+    for i in range(ERRORS):
+        clear(later.hessian[i])
+    for k in range(len(spreads) - 1, -1, -1):
+        spread(later, beliefs[k].covariance, spreads[k])
+        for m in range(beliefs[k].measured - 1, -1, -1):
+            forget(later, scalars[MOST_MEASURED * k + m])
+        if k > 0:
+            for i in range(ERRORS):
+                retreat(later.hessian[i], windows[k - 1])
+            transpose(later.hessian)
+            for i in range(ERRORS):
+                retreat(later.hessian[i], windows[k - 1])
+
+
+@kernel
+def transpose(matrix: Matrix) -> None:
+    """Exchange rows and columns."""
+    for i in range(ERRORS):
+        row = matrix[i]
+        for j in range(i):
+            a = row[j]
+            row[j] = matrix[j][i]
+            matrix[j][i] = a
+
+
+@kernel
+def forget(later: Later, scalar: Scalar) -> None:
+    """Lead the Hessian from after a scalar measurement to before it."""
+    product, row, gain = later.product, scalar.row, scalar.gain
+    multiply(later.hessian, gain, product)
+    bend = 1.0
+    for i in range(ERRORS):
+        bend += product[i] * gain[i]
+    for i in range(ERRORS):
+        product[i] -= 0.5 * bend * row[i]
+    for i in range(ERRORS):
+        h, u, line = row[i], product[i], later.hessian[i]
+        for j in range(ERRORS):
+            line[j] -= h * product[j] + u * row[j]
+
+
+@kernel
+def multiply(symmetric: Matrix, v: Vector, product: Vector) -> None:
+    """Write the product of a symmetric matrix and a vector."""
+    clear(product)
+    for i in range(ERRORS):
+        if v[i] != 0.0:
+            project(symmetric, product, i, v[i])
+
+
+@kernel
+def spread(later: Later, covariance: Matrix, out: Spread) -> None:
+    """Write P - P Hessian P for the orientation, and on the diagonal for the bias."""
+    for a in range(3):
+        multiply(later.hessian, covariance[a], later.product)
+        for b in range(3):
+            out.orientation[a][b] = left_of(covariance, a, b, later.product)
+        multiply(later.hessian, covariance[BIAS_ERROR + a], later.product)
+        out.bias[a] = left_of(covariance, BIAS_ERROR + a, BIAS_ERROR + a, later.product)
+
+
+@kernel
+def left_of(covariance: Matrix, a: int, b: int, product: Vector) -> float:
+    """Return an element of P less what is known by later measurements."""
+    row = covariance[b]
+    left = row[a]
+    for j in range(ERRORS):
+        left -= product[j] * row[j]
+    return left
+
+
+@kernel
+def fill(
+    steps: Sequence[Step],
+    knots: Sequence[Knot],
+    path: Sequence[Nominal],
+    constants: Sequence[Constants],
+    spreads: Sequence[Spread],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Write rows from the first knot to the last: the corrected gyro between the knots."""
+    first = knots[0].at
+    put_four(rows[0].orientation, four(path[0].orientation))
+    for j in range(len(knots) - 1):
+        at, end = knots[j].at, knots[j + 1].at
+        bias, matrix = path[j].gyro_bias, constants[0].gyro_matrix
+        q = rows[at - first].orientation
+        before = four(q)
+        put_four(q, four(path[j].orientation))
+        elapsed = 0.0
+        for i in range(at + 1, end + 1):
+            step, row = steps[i], rows[i - first]
+            elapsed += step.dt
+            put_four(row.orientation, four(rows[i - 1 - first].orientation))
+            turn_body(row.orientation, corrected_turn(bias, matrix, step.turn, step.dt))
+        left = turn_between(four(rows[end - first].orientation), four(path[j + 1].orientation))
+        done = 0.0
+        for i in range(at, end + 1):
+            row = rows[i - first]
+            if i > at:
+                done += steps[i].dt
+            part = done / elapsed if elapsed > 0.0 else 0.0
+            half = 0.5 * part
+            turn = quaternion_exp(half * left[0], half * left[1], half * left[2])
+            turn_world(row.orientation, turn)
+            normalise(row.orientation, before)
+            before = four(row.orientation)
+            between(row, part, path[j].gyro_bias, path[j + 1].gyro_bias, spreads[j], spreads[j + 1])
+            row.disturbed = knots[j + 1 if done > 0.0 else j].weight < DISTURBED
+
+
+@kernel
+def between(
+    row: FilterRow, part: float, bias: Vector, bias_after: Vector, here: Spread, after: Spread
+) -> None:
+    """Write bias and spread on a straight line between two knots."""
+    for i in range(3):
+        row.gyro_bias[i] = bias[i] + part * (bias_after[i] - bias[i])
+        low, high = max(here.bias[i], 0.0), max(after.bias[i], 0.0)
+        row.gyro_bias_sigma[i] = math.sqrt(low + part * (high - low))
+        for j in range(3):
+            a, b = here.orientation[i][j], after.orientation[i][j]
+            row.covariance[i][j] = a + part * (b - a)

@@ -1,0 +1,244 @@
+"""Gauss-Newton over the knots of a piece of a recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._compile import MachineCode
+from strapdown.estimation.error_state.model import (
+    ACCEL_ERROR,
+    BIAS_ERROR,
+    MATRIX_ERROR,
+    OWN_ERRORS,
+    PHI,
+    XI,
+    Window,
+)
+from strapdown.estimation.error_state.smoother_params import SmootherParams
+from strapdown.estimation.error_state.smoothing import (
+    DELAY,
+    ERRORS,
+    FIELD,
+    MOST_MEASURED,
+    POSITION,
+    Belief,
+    Constants,
+    Gap,
+    Knot,
+    Later,
+    Nominal,
+    Scalar,
+    Spread,
+    Step,
+    backward,
+    forward,
+    preintegrate,
+    turn_between,
+    uncertainty,
+)
+from strapdown.geometry import quaternion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown._records import RecordArray
+    from strapdown._typing import FloatArray
+    from strapdown.estimation.error_state.recording import Recording
+
+__all__ = ["Piece", "Solution", "Start"]
+
+ROUNDS: Final = 6
+CONVERGED: Final = 1e-4  # rad
+LEAST_WEIGHT: Final = 1e-6
+
+_PHI: Final = slice(PHI, PHI + 3)
+_XI: Final = slice(XI, XI + 3)
+_BIAS: Final = slice(BIAS_ERROR, BIAS_ERROR + 3)
+_ACCEL: Final = slice(ACCEL_ERROR, ACCEL_ERROR + 3)
+_MATRIX: Final = slice(MATRIX_ERROR, OWN_ERRORS)
+_POSITION: Final = slice(POSITION, POSITION + 3)
+_FIELD: Final = slice(FIELD, FIELD + 2)
+
+_preintegrate: Final = MachineCode(
+    preintegrate, Step, Knot, Nominal, Constants, Nominal, Window, Gap, name="smoother: windows"
+)
+_backward: Final = MachineCode(
+    backward, Window, Belief, Scalar, Later, name="smoother: backward pass"
+)
+_uncertainty: Final = MachineCode(
+    uncertainty, Window, Belief, Scalar, Later, Spread, name="smoother: covariances"
+)
+_forward: Final = MachineCode(
+    forward,
+    SmootherParams.record(),
+    Window,
+    Gap,
+    Knot,
+    Nominal,
+    Constants,
+    Belief,
+    Scalar,
+    name="smoother: forward pass",
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is known at one knot, each an array of one record: state, constants, covariance."""
+
+    nominal: RecordArray
+    constants: RecordArray
+    covariance: FloatArray
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A smoothed piece: the path over its knots, and what later pieces go on from."""
+
+    knots: RecordArray
+    path: RecordArray
+    constants: RecordArray
+    spreads: RecordArray
+    at_join: Start  # filtered, without what comes after: the next piece knows that itself
+    end: Start
+
+
+class Piece:
+    """Knots of a piece of a recording, solved from what is believed at the first of them.
+
+    Parameters
+    ----------
+    recording : Recording
+    knots : array of Knot
+    params : SmootherParams
+    start : Start
+    """
+
+    def __init__(
+        self, recording: Recording, knots: RecordArray, params: SmootherParams, start: Start
+    ) -> None:
+        self.recording, self.knots, self.start = recording, knots.copy(), start
+        self.params = params
+        self.constants = start.constants.copy()
+        count = len(knots)
+        nominal = recording.nominal
+        self.path = np.zeros(count, Nominal.dtype())
+        q = nominal.q_world_from_body[knots["at"]]
+        turn = turn_between(q[0], start.nominal["orientation"][0])
+        heading = quaternion.from_rotation_vector([0.0, 0.0, turn[2]])
+        self.path["orientation"] = quaternion.multiply(heading, q)
+        self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
+        self.windows = np.zeros(count - 1, Window.dtype())
+        self.gaps = np.zeros(count - 1, Gap.dtype())
+        self.beliefs = np.zeros(count, Belief.dtype())
+        self.scalars = np.zeros(count * MOST_MEASURED, Scalar.dtype())
+        self.later = np.zeros(1, Later.dtype())
+
+    def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
+        """Return the smoothed piece; the next one begins at its knot ``join``."""
+        for k in range(ROUNDS):
+            self._filter()
+            at_join, end = self._known_at(join), self._known_at(-1)
+            step = self._smooth()
+            progress((k + 1) / (ROUNDS + 1))
+            if step < CONVERGED:
+                break
+        spreads = np.zeros(len(self.path), Spread.dtype())
+        _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
+        if not self.recording.has_field:  # heading goes on without a jump from the start
+            at_join.nominal["orientation"] = self.path["orientation"][join]
+            at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
+        return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
+
+    def _known_at(self, knot: int) -> Start:
+        """Return what the filter knows at a knot."""
+        row = np.arange(len(self.path))[knot, None]
+        mean = self.beliefs["mean"][row]
+        return Start(
+            _moved(self.path[row], mean),
+            _adjusted(self.constants, mean[0]),
+            self.beliefs["covariance"][knot].copy(),
+        )
+
+    def _filter(self) -> None:
+        """Linearise about the path and go forward."""
+        moving = np.zeros(1, Nominal.dtype())
+        _preintegrate.compile()(
+            self.recording.steps,
+            self.knots,
+            self.path,
+            self.constants,
+            moving,
+            self.windows,
+            self.gaps,
+        )
+        self._weigh()
+        self.beliefs["mean"][0] = self._first_error()
+        self.beliefs["covariance"][0] = self.start.covariance
+        _forward.compile()(
+            self.params.settings().packed(),
+            self.windows,
+            self.gaps,
+            self.knots,
+            self.path,
+            self.constants,
+            self.beliefs,
+            self.scalars,
+        )
+
+    def _smooth(self) -> float:
+        """Go backward and move the path; return the largest turn [rad]."""
+        _backward.compile()(self.windows, self.beliefs, self.scalars, self.later)
+        means = self.beliefs["mean"].copy()
+        self.path = _moved(self.path, means)
+        self.constants = _adjusted(self.constants, means[-1])
+        return float(np.abs(means[:, _PHI]).max())
+
+    def _weigh(self) -> None:
+        """Trust a field less the farther it is from the usual one: Cauchy's weight, squared."""
+        swing = self.constants["delay"] * self.knots["swing"]
+        field = quaternion.rotate(self.path["orientation"], self.knots["field"] - swing)
+        usual = np.append(0.0, self.constants["field"])
+        off = ((field - usual) ** 2).sum(axis=1) / self.params.field_tolerance**2
+        off[~self.knots["has_field"]] = 0.0
+        self.knots["weight"] = np.maximum(LEAST_WEIGHT, (1.0 + off) ** -2)
+
+    def _first_error(self) -> FloatArray:
+        """Return what is believed at the first knot, as an error of the path."""
+        known, here = self.start.nominal[0], self.path[0]
+        phi = np.array(turn_between(here["orientation"], known["orientation"]))
+        error = np.zeros(ERRORS)
+        error[_PHI] = phi
+        for name, place in (("velocity", _XI), ("position", _POSITION)):
+            error[place] = known[name] - here[name] - np.cross(phi, here[name])
+        error[_BIAS] = known["gyro_bias"] - here["gyro_bias"]
+        known, here = self.start.constants[0], self.constants[0]
+        error[_ACCEL] = known["accel_bias"] - here["accel_bias"]
+        error[_MATRIX] = (known["gyro_matrix"] - here["gyro_matrix"]).ravel()
+        error[_FIELD] = known["field"] - here["field"]
+        error[DELAY] = known["delay"] - here["delay"]
+        return error
+
+
+def _moved(path: RecordArray, errors: FloatArray) -> RecordArray:
+    """Return a path moved by errors."""
+    turn = quaternion.from_rotation_vector(errors[:, _PHI])
+    moved = path.copy()
+    moved["orientation"] = quaternion.multiply(turn, path["orientation"])
+    moved["velocity"] = quaternion.rotate(turn, path["velocity"]) + errors[:, _XI]
+    moved["gyro_bias"] += errors[:, _BIAS]
+    moved["position"] = quaternion.rotate(turn, path["position"]) + errors[:, _POSITION]
+    return moved
+
+
+def _adjusted(constants: RecordArray, error: FloatArray) -> RecordArray:
+    """Return constants moved by the error at a knot."""
+    moved = constants.copy()
+    moved["accel_bias"] += error[_ACCEL]
+    moved["gyro_matrix"] += error[_MATRIX].reshape(3, 3)
+    moved["field"] += error[_FIELD]
+    moved["delay"] += error[DELAY]
+    return moved

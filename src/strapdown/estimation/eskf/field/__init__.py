@@ -1,1 +1,0 @@
-"""What the error-state filter makes of the magnetic field."""

@@ -1,0 +1,407 @@
+"""The one shape of recursive filters: named memory, one step, and a loop of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overload
+
+import numpy as np
+
+from strapdown._checks import as_member
+from strapdown._compile import bind, kernel
+from strapdown._records import Matrix, Record, Vector, filled, record_like, values_of, zeros
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.estimation.intake import FilterCounts, FilterMemory
+from strapdown.estimation.result import (
+    FilterReport,
+    FilterState,
+    OrientationEstimate,
+    OrientationResult,
+)
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.integration import SampleKind
+from strapdown.samples.execution import Execution, Program
+from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from strapdown._typing import FloatArray
+    from strapdown.series import ImuSeries
+
+    step: Callable[..., None]  # the filter's own
+
+__all__ = [
+    "FilterParams",
+    "FilterRow",
+    "RecursiveFilter",
+    "as_columns",
+    "as_result",
+    "empty_columns",
+    "report_of",
+    "step_through",
+    "total_of",
+]
+
+
+@dataclass(frozen=True)
+class FilterParams:
+    """What every filter can be told about its samples.
+
+    Parameters
+    ----------
+    reset_after : float
+        A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
+    sample_kind : SampleKind or {"rate", "mean"}
+        What an angular velocity says: the value at its stamp, between which the trapezoid is
+        integrated, or the mean since the stamp before.
+    gyro_range, accel_range : float
+        Range of the sensor on each axis [rad/s], [m/s^2]: a reading there is taken for
+        clipped, even where the samples do not say so. Infinite: not known.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not positive, or not finite where it must be.
+    UnknownNameError
+        The kind of sample is neither of the two.
+    """
+
+    reset_after: float = 10.0
+    sample_kind: SampleKind = SampleKind.RATE
+    gyro_range: float = math.inf
+    accel_range: float = math.inf
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
+    MAY_BE_INFINITE: ClassVar[frozenset[str]] = frozenset({"gyro_range", "accel_range"})
+
+    def __post_init__(self) -> None:
+        kind = as_member(SampleKind, self.sample_kind, "kind of sample")
+        if kind is SampleKind.INCREMENT:
+            raise UnknownNameError("kind of sample for a filter", kind, ("rate", "mean"))
+        object.__setattr__(self, "sample_kind", kind)
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if not isinstance(value, SampleKind):
+                self._check(entry.name, value)
+
+    def _check(self, name: str, value: float) -> None:
+        least = 0.0 if name in self.MAY_BE_ZERO else math.ulp(0.0)
+        most = math.inf if name in self.MAY_BE_INFINITE else math.nextafter(math.inf, 0.0)
+        if not least <= value <= most:
+            finite = "" if name in self.MAY_BE_INFINITE else "finite and "
+            sign = "not negative" if name in self.MAY_BE_ZERO else "positive"
+            raise ValueRangeError(f"expected {name} {finite}{sign}, got {value}")
+
+    @property
+    def mean_samples(self) -> bool:
+        """Whether an angular velocity is the mean since the stamp before."""
+        return self.sample_kind is SampleKind.MEAN
+
+    @classmethod
+    @cache
+    def record(cls) -> type[Record]:
+        """Return the record type by which kernels know the parameters, under the same names."""
+        forms = {entry.name: _SETTING[str(entry.type)] for entry in fields(cls)}
+        del forms["sample_kind"]
+        return record_like(cls.__name__, forms | {"mean_samples": False})
+
+    def settings(self) -> Record:
+        """Return the parameters as kernels take them."""
+        record = self.record()
+        values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
+        return record(**values)
+
+
+_SETTING: Final = {"float": 0.0, "bool": False, "int": 0, "SampleKind": False}
+
+Params = TypeVar("Params", bound=FilterParams)
+
+
+class FilterRow(Record):
+    """What is known after a sample: one row of a result."""
+
+    orientation: Vector = filled(4)
+    covariance: Matrix = zeros(3, 3)
+    gyro_bias: Vector = filled(3)
+    gyro_bias_sigma: Vector = filled(3)
+    at_rest: bool = False
+    disturbed: bool = False
+    heading_offset: float = 0.0
+
+
+@kernel
+def step_through(
+    state: Sequence[FilterMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[FilterParams],
+    samples: Sequence[Sample],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Step through samples, and write what is known after each."""
+    for i in range(len(samples)):
+        step(state[0], counts[0], params[0], samples[i])  # noqa: F821 (bound by each filter)
+        write(rows[i], state[0])
+
+
+@kernel
+def write(row: FilterRow, s: FilterMemory) -> None:
+    """Write what a filter knows to a row."""
+    for k in range(4):
+        row.orientation[k] = s.orientation[k]
+    for k in range(3):
+        row.gyro_bias[k] = s.gyro_bias[k]
+        row.gyro_bias_sigma[k] = s.gyro_bias_sigma[k]
+        for j in range(3):
+            row.covariance[k][j] = s.covariance[k][j]
+    row.at_rest = s.at_rest
+    row.disturbed = s.disturbed
+    row.heading_offset = s.heading_offset
+
+
+class RecursiveFilter(Generic[Params]):
+    """Base of the filters: all but the parameters and one step.
+
+    A filter gives its ``NAME``, its ``DEFAULTS``, its ``MEMORY`` as it is before any sample, and
+    its ``STEP(memory, counts, params, sample)``.
+
+    Parameters
+    ----------
+    params : FilterParams, optional
+    compiled : bool, optional
+        True steps by machine code from the first sample, and waits until it is compiled; False
+        in plain Python. By default a filter starts in plain Python at once, and changes over
+        when machine code is there. The numbers are the same.
+    """
+
+    NAME: ClassVar[str]
+    DEFAULTS: ClassVar[FilterParams]
+    MEMORY: ClassVar[type[FilterMemory]]
+    STEP: ClassVar[Callable[..., None]]
+    HAS_HEADING_OFFSET: ClassVar[bool] = False
+
+    def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
+        self.params = self.DEFAULTS if params is None else params
+        memory = self.MEMORY(), FilterCounts(), self.params.settings()
+        self._execution = Execution(self.program(), *memory, compiled=compiled)
+
+    @classmethod
+    @cache
+    def program(cls) -> Program:
+        """Return what the filter runs."""
+        memory = cls.MEMORY, FilterCounts, cls.DEFAULTS.record()
+        return Program(cls.NAME, bind(step_through, step=cls.STEP), memory, FilterRow)
+
+    def reset(self, state: FilterState | None = None) -> None:
+        """Go back to a saved state, or to the beginning; the report starts anew.
+
+        Raises
+        ------
+        UnknownNameError
+            The state belongs to another filter.
+        ShapeError
+            The state has not the length of this filter's.
+        """
+        memory, t_ns = self.MEMORY(), 0
+        if state is not None:
+            if state.filter != self.NAME:
+                raise UnknownNameError("state of this filter", state.filter, [self.NAME])
+            try:
+                memory, t_ns = self.MEMORY.of_values(state.values), state.t_ns
+            except ValueError:
+                expected, got = len(values_of(memory)), len(state.values)
+                raise ShapeError(f"expected a state of {expected} values, got {got}") from None
+        with self._execution.lock:
+            self._execution.replace(memory, FilterCounts(last_ns=t_ns), self.params.settings())
+
+    @property
+    def _memory(self) -> FilterMemory:
+        memory: FilterMemory = self._execution.memory(0)
+        return memory
+
+    @property
+    def _counts(self) -> FilterCounts:
+        counts: FilterCounts = self._execution.memory(1)
+        return counts
+
+    @property
+    def state(self) -> FilterState:
+        """All that the future depends on, except ``params``."""
+        with self._execution.lock:
+            return FilterState(self.NAME, self._counts.last_ns, tuple(values_of(self._memory)))
+
+    @property
+    def report(self) -> FilterReport:
+        """An account of the samples since the last reset."""
+        with self._execution.lock:
+            return report_of(self._counts)
+
+    @property
+    def estimate(self) -> OrientationEstimate:
+        """What is known at the stamp of the last sample."""
+        with self._execution.lock:
+            s, t_ns = self._memory, self._counts.last_ns
+            sigma = np.array(s.gyro_bias_sigma)
+            return OrientationEstimate(
+                t_ns,
+                q_world_from_body=np.array(s.orientation),
+                orientation_covariance=np.array(s.covariance),
+                gyro_bias=np.array(s.gyro_bias),
+                gyro_bias_sigma=None if sigma[0] < 0.0 else sigma,
+                rest=s.at_rest,
+                magnetic_disturbance=s.disturbed,
+                heading_offset=s.heading_offset,
+            )
+
+    @overload
+    def update(self, sample: ImuSample, /) -> FloatArray: ...
+
+    @overload
+    def update(
+        self,
+        t_ns: int,
+        angular_velocity: Iterable[float] | None,
+        specific_force: Iterable[float] | None,
+        magnetic_field: Iterable[float] | None = None,
+        /,
+    ) -> FloatArray: ...
+
+    def update(
+        self,
+        sample: ImuSample | int,
+        angular_velocity: Iterable[float] | None = None,
+        specific_force: Iterable[float] | None = None,
+        magnetic_field: Iterable[float] | None = None,
+        /,
+    ) -> FloatArray:
+        """Take one sample and return the orientation at its stamp.
+
+        Parameters
+        ----------
+        sample : ImuSample
+            In FLU body axes. Or its stamp [ns], followed by its vectors (None: not measured).
+
+        Returns
+        -------
+        ndarray, shape (4,)
+            q_world_from_body, ENU from FLU. A sample whose stamp repeats or goes back is
+            counted and changes nothing.
+
+        Raises
+        ------
+        ValueRangeError
+            The stamp does not fit in 64 bits.
+        ShapeError
+            A vector is not three numbers.
+        """
+        if isinstance(sample, ImuSample):
+            t_ns, clipping = sample.t_ns, sample.clipping()
+            w, f, m = sample.vectors()
+        else:
+            t_ns, clipping = sample, 0
+            w = as_three(angular_velocity, "angular_velocity")
+            f = as_three(specific_force, "specific_force")
+            m = as_three(magnetic_field, "magnetic_field")
+        t_ns = checked_stamp(t_ns)
+        with self._execution.lock:
+            return self._execution.update(t_ns, w, f, m, clipping, "orientation")
+
+    def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
+        """Go on through a whole series; the same as a loop of :meth:`update`.
+
+        The filter continues from its state: parts of a recording may be given one after the
+        other. For another recording call :meth:`reset` first, or take a new filter.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            In any frames; stamps are taken as they come.
+        use_magnetic_field : bool
+            False leaves the magnetometer out.
+
+        Returns
+        -------
+        OrientationResult
+            N rows in the frames of the series.
+        """
+        samples = as_columns(series, use_magnetic_field=use_magnetic_field)
+        out = empty_columns(len(series))
+        execution = self._execution
+        with execution.lock:
+            before = self._counts
+            counts = FilterCounts(last_ns=before.last_ns)
+            execution.replace(self._memory, counts, self.params.settings())
+            for part, rows in execution.through(samples):
+                for name, column in out.items():
+                    column[part] = rows[name]
+            memory, counts = self._memory, self._counts
+            execution.replace(memory, total_of(before, counts), self.params.settings())
+        return as_result(
+            series,
+            out,
+            report_of(counts),
+            uses_magnetic_field=memory.field_wait >= 0.0,
+            has_heading_offset=self.HAS_HEADING_OFFSET,
+        )
+
+
+def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
+    """Return the columns of a series as samples that filters take."""
+    inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
+    return SampleColumns(
+        inside.t_ns,
+        inside.angular_velocity,
+        inside.specific_force,
+        inside.magnetic_field if use_magnetic_field else None,
+        inside.gyro_clipping,
+        inside.accel_clipping,
+    )
+
+
+def empty_columns(count: int) -> dict[str, Any]:
+    """Return room for so many rows, by the names of their fields."""
+    row = np.empty(0, FilterRow.dtype())
+    names = row.dtype.names or ()
+    return {name: np.empty((count, *row[name].shape[1:]), row[name].dtype) for name in names}
+
+
+def as_result(
+    series: ImuSeries,
+    columns: dict[str, Any],
+    report: FilterReport,
+    *,
+    uses_magnetic_field: bool,
+    has_heading_offset: bool = False,
+) -> OrientationResult:
+    """Return columns (ENU from FLU) as a result in the frames of the series."""
+    sigma = columns["gyro_bias_sigma"]
+    return OrientationResult(
+        series.t_ns,
+        columns["orientation"],
+        orientation_covariance=columns["covariance"],
+        gyro_bias=columns["gyro_bias"],
+        rest=columns["at_rest"],
+        magnetic_disturbance=columns["disturbed"],
+        gyro_bias_sigma=sigma if bool((sigma[-1:, 0] >= 0.0).all()) else None,
+        heading_offset=columns["heading_offset"] if has_heading_offset else None,
+        report=report,
+        uses_magnetic_field=uses_magnetic_field,
+    ).in_frames(world=series.world, body=series.body)
+
+
+def report_of(counts: FilterCounts) -> FilterReport:
+    """Return what has been counted."""
+    return FilterReport(**{name: n for name, n in vars(counts).items() if name != "last_ns"})
+
+
+def total_of(before: FilterCounts, run: FilterCounts) -> FilterCounts:
+    """Return the account since the last reset after a run with its own account."""
+    total = FilterCounts(last_ns=run.last_ns)
+    for name, count in vars(run).items():
+        if name.endswith("_ns") and name != "last_ns":  # the longest of something
+            setattr(total, name, max(getattr(before, name), count))
+        elif name != "last_ns":
+            setattr(total, name, getattr(before, name) + count)
+    return total

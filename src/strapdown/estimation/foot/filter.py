@@ -1,0 +1,353 @@
+"""A sensor on a foot: one sample into the filter, which is that of the strapdown navigator."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown.detection.intake import DetectorCounts
+from strapdown.detection.stillness import StillnessParams
+from strapdown.detection.stillness.statistic import StillnessEvent, StillnessMemory
+from strapdown.detection.stillness.statistic import step as watch_for_stillness
+from strapdown.estimation.navigation.alignment import put_slopes
+from strapdown.estimation.navigation.errors import (
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+    correct,
+    inject,
+    keep,
+    publish,
+    refuse,
+)
+from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
+from strapdown.estimation.navigation.step import step as navigate
+from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
+from strapdown.geometry.vectors import clear, four, put, three
+from strapdown.integration.navigation.mechanisation import cross
+from strapdown.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import Four, Three
+    from strapdown.estimation.foot.params import FootParams
+    from strapdown.estimation.intake import FilterCounts
+    from strapdown.estimation.navigation.errors import Correction
+    from strapdown.integration.navigation.mechanisation import Earth
+
+    Parameters = Any  # a FootParams, which the navigator's kernels take for their own
+
+NOISE_INTERVAL_S: Final = 0.005  # the noises of zero velocity and rate are those of 200 a second
+SHORTEST_S: Final = 1e-4
+STEEPNESS: Final = 1.5  # of the noise over the statistic
+MOVING: Final = 300.0  # times the envelope: nothing is known of the velocity
+GATE: Final = 30.7  # of three numbers: exceeded once in a million
+REOPEN: Final = 3  # rejections in a row, after which the filter is taken to be wrong
+STANDS: Final = 2.0  # times the envelope: the foot stands, ...
+STANDS_S: Final = 0.05  # ... if that lasts
+LIFTED: Final = 20.0
+
+# The numbers that a sample may bring: three of the velocity, three of the rate, a height.
+RATES: Final = 3
+HEIGHT: Final = 6
+MOST: Final = 7
+
+
+class FootMemory(NavigatorMemory):
+    """What a foot navigator knows and remembers, but for the window of its statistic."""
+
+    statistic: float = -1.0  # how much the foot moves (SHOE); -1 not known
+    quiet: float = 0.0  # its lower envelope: how much it moves in the stances of this gait
+    rejected: int = 0  # zero velocities in a row that did not fit
+    calm: float = 0.0  # how long the statistic has been near its envelope [s]
+    stance: bool = False  # the foot stands
+    floor: float = 0.0  # height of the floor under it [m, world]; with has_floor
+    has_floor: bool = False
+    floor_variance: float = 0.0  # of this height [m^2]
+    contact: Vector = filled(3)  # from the sensor to where the foot touches the floor [m, body]
+
+
+class Watch(Record):
+    """The detector of stillness, whose statistic tells how much the foot moves."""
+
+    memory: StillnessMemory = StillnessMemory()
+    counts: DetectorCounts = DetectorCounts()
+    params: Record = StillnessParams().settings()
+    event: StillnessEvent = StillnessEvent()
+    sample: Sample = Sample()
+
+
+class Tape(Record):
+    """What a sample brought to the filter, for the way back."""
+
+    slopes: Matrix = zeros(MOST, SIZE)  # of each number that was taken,
+    columns: Matrix = zeros(MOST, SIZE)  # the covariance of the errors with it,
+    innovations: Vector = filled(MOST)
+    variances: Vector = filled(MOST)  # and that of the innovation; 0: there was none
+    h: float = 0.0  # length of the step to this sample [s]; 0: there was none
+    rotation: Vector = filled(9)  # R_world_from_body in its middle, by rows
+    force: Vector = filled(3)  # specific force there [m/s^2, world]
+    new_floor: bool = False
+    with_floor: Vector = filled(SIZE)  # covariance of the errors with its height
+
+
+class FootRow(NavigatorRow):
+    """What is known after a sample: one row of a result."""
+
+    stance: bool = False
+    statistic: float = -1.0
+    lift: float = 0.0  # what later samples say of the height of a floor that begins here [m]
+
+
+class Passage(Record):
+    """What the way back needs of a sample."""
+
+    known: FootMemory = FootMemory()  # after it
+    tape: Tape = Tape()
+
+
+@kernel
+def step(
+    s: FootMemory,
+    counts: FilterCounts,
+    p: Parameters,
+    earth: Earth,
+    c: Correction,
+    watch: Watch,
+    tape: Tape,
+    sample: Sample,
+) -> None:
+    """Take a sample: move on, then say how fast a foot that moves so little can be."""
+    clear(tape.variances)
+    tape.h = 0.0
+    tape.new_floor = False
+    was_aligned = s.aligned
+    dropped = counts.duplicates + counts.backward
+    q, v = four(s.orientation), three(s.velocity)
+    navigate(s, counts, p, earth, c, sample)
+    if counts.duplicates + counts.backward > dropped or s.behind > 0.0:
+        return
+    watch.sample.t_ns = sample.t_ns
+    put(watch.sample.angular_velocity, three(s.last_rate))
+    put(watch.sample.specific_force, three(s.last_force))
+    watch_for_stillness(watch.memory, watch.counts, watch.params, watch.sample, watch.event)
+    if not s.aligned:
+        return
+    h = s.past.spacing[0]
+    if not was_aligned:
+        stand(s, p)
+    elif h > 0.0:
+        record_step(s, earth, tape, h, q, v)
+    s.statistic = watch.memory.statistic
+    if s.statistic < 0.0:
+        return
+    follow(s, p, h)
+    measure(s, p, c, tape, three(s.last_rate))
+    inject(s, c)
+    publish(s)
+
+
+@kernel
+def stand(s: FootMemory, p: FootParams) -> None:
+    """Begin: the foot stands flat, so what is down now points to the sole for ever."""
+    x, y, z, w = four(s.orientation)
+    put(s.contact, quaternion_rotate(-x, -y, -z, w, 0.0, 0.0, -p.contact_height))
+    s.rejected = 0
+    s.calm = s.floor = s.floor_variance = 0.0
+    s.stance = s.has_floor = False
+    s.quiet = p.still_statistic
+
+
+@kernel
+def follow(s: FootMemory, p: FootParams, h: float) -> None:
+    """Follow the lower envelope of the statistic, and tell when the foot stands."""
+    rising = s.quiet * math.exp(min(p.envelope_growth * h, 100.0))
+    s.quiet = max(p.still_statistic, min(s.statistic, rising))
+    ratio = s.statistic / s.quiet
+    s.calm = s.calm + h if ratio < STANDS else 0.0
+    if ratio > LIFTED:
+        s.stance = False
+    s.at_rest = s.stance
+
+
+@kernel
+def measure(s: FootMemory, p: FootParams, c: Correction, tape: Tape, rate: Three) -> None:
+    """Take what the statistic says: little velocity where the sole is, little rate, the floor."""
+    ratio = s.statistic / s.quiet
+    if ratio > MOVING:
+        return
+    gait = math.sqrt(s.quiet / p.still_statistic)
+    spread = NOISE_INTERVAL_S / max(s.clock.interval, SHORTEST_S)
+    growth = max(1.0, ratio) ** STEEPNESS
+    keep(s, c)
+    sigma = p.still_sigma * gait * growth
+    nis = tell_velocity(s, c, tape, rate, sigma * sigma * spread)
+    if nis <= GATE or s.rejected >= REOPEN:
+        s.rejected = 0
+    else:
+        s.rejected += 1
+        refuse(s, c)
+        clear(tape.variances)
+    if s.quiet <= p.still_statistic:
+        keep(s, c)
+        sigma = p.rate_sigma * growth
+        if tell_rate(s, c, tape, rate, sigma * sigma * spread) > GATE:
+            refuse(s, c)
+            for k in range(RATES, HEIGHT):
+                tape.variances[k] = 0.0
+    if not s.stance and s.calm >= STANDS_S:
+        s.stance = s.at_rest = True
+        if p.stair_height > 0.0:
+            land(s, p, c, tape)
+
+
+@kernel
+def tell_velocity(s: FootMemory, c: Correction, tape: Tape, rate: Three, variance: float) -> float:
+    """Tell that the point under the foot does not move, v + R (w x c) = 0; return the NIS."""
+    q, contact, bias = four(s.orientation), three(s.contact), s.gyro_bias
+    turning = (rate[0] - bias[0], rate[1] - bias[1], rate[2] - bias[2])
+    u = quaternion_rotate(*q, *cross(turning, contact))
+    m = quaternion_to_matrix(*q)
+    nis = 0.0
+    for k in range(3):
+        clear(c.slopes)
+        c.slopes[VELOCITY + k] = 1.0
+        # the attitude turns u, and the rate is what was read less the bias
+        axis = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
+        put_slopes(c, ORIENTATION, cross(u, axis))
+        put_slopes(c, GYRO_BIAS, cross((m[3 * k], m[3 * k + 1], m[3 * k + 2]), contact))
+        nis += take(s, c, tape, k, -(s.velocity[k] + u[k]), variance)
+    return nis
+
+
+@kernel
+def tell_rate(s: FootMemory, c: Correction, tape: Tape, rate: Three, variance: float) -> float:
+    """Tell that the foot does not turn; return the NIS."""
+    nis = 0.0
+    for k in range(3):
+        clear(c.slopes)
+        c.slopes[GYRO_BIAS + k] = 1.0
+        nis += take(s, c, tape, RATES + k, rate[k] - s.gyro_bias[k], variance)
+    return nis
+
+
+@kernel
+def land(s: FootMemory, p: FootParams, c: Correction, tape: Tape) -> None:
+    """Put the foot on the floor that it left, or, if that is too far off, on another one."""
+    up = POSITION + 2
+    height = s.position[2] + c.error[up]
+    if s.has_floor and abs(s.floor - height) < p.stair_height:
+        clear(c.slopes)
+        c.slopes[up] = 1.0
+        take(s, c, tape, HEIGHT, s.floor - s.position[2], p.floor_sigma * p.floor_sigma)
+        return
+    s.floor = height
+    s.has_floor = True
+    # From here on heights are those above the new floor, whose own error is kept apart.
+    s.floor_variance += s.error_covariance[up][up]
+    tape.new_floor = True
+    for k in range(SIZE):
+        tape.with_floor[k] = s.error_covariance[up][k]
+    for k in range(SIZE):
+        s.error_covariance[up][k] = s.error_covariance[k][up] = 0.0
+
+
+@kernel
+def take(
+    s: FootMemory, c: Correction, tape: Tape, number: int, residual: float, variance: float
+) -> float:
+    """Take a number, and write it down; return its squared innovation."""
+    nis = correct(s, c, residual, variance)
+    slopes, column = tape.slopes[number], tape.columns[number]
+    for k in range(SIZE):
+        slopes[k], column[k] = c.slopes[k], c.column[k]
+    tape.variances[number], tape.innovations[number] = c.variance, c.innovation
+    return nis
+
+
+@kernel
+def record_step(s: FootMemory, earth: Earth, tape: Tape, h: float, q: Four, v: Three) -> None:
+    """Write down a step: rotation and specific force [world] in its middle."""
+    x, y, z, w = four(s.orientation)
+    x, y, z, w = q[0] + x, q[1] + y, q[2] + z, q[3] + w
+    size = math.sqrt(x * x + y * y + z * z + w * w)
+    matrix = quaternion_to_matrix(x / size, y / size, z / size, w / size)
+    tape.h = h
+    for k in range(9):
+        tape.rotation[k] = matrix[k]
+    for k in range(3):
+        tape.force[k] = (s.velocity[k] - v[k]) / h
+    tape.force[2] += earth.gravity
+
+
+@kernel
+def write(row: FootRow, s: FootMemory) -> None:
+    """Write a row: what the navigator knows, and the stance."""
+    describe(row, s)
+    row.covariance[2][2] += s.floor_variance
+    row.stance = s.stance
+    row.statistic = s.statistic
+
+
+@kernel
+def write_known(known: FootMemory, s: FootMemory) -> None:
+    """Write what the way back corrects, and what it gives on."""
+    for k in range(4):
+        known.orientation[k] = s.orientation[k]
+    for k in range(3):
+        known.velocity[k] = s.velocity[k]
+        known.position[k] = s.position[k]
+        known.gyro_bias[k] = s.gyro_bias[k]
+        known.accel_bias[k] = s.accel_bias[k]
+        known.last_rate[k] = s.last_rate[k]
+    for j in range(SIZE):
+        for k in range(SIZE):
+            known.error_covariance[j][k] = s.error_covariance[j][k]
+    known.aligned = s.aligned
+    known.floor_variance = s.floor_variance
+    known.stance = s.stance
+    known.statistic = s.statistic
+
+
+@kernel
+def run(
+    memory: Sequence[FootMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[Parameters],
+    earth: Sequence[Earth],
+    correction: Sequence[Correction],
+    watch: Sequence[Watch],
+    tape: Sequence[Tape],
+    samples: Sequence[Sample],
+    rows: Sequence[FootRow],
+) -> None:
+    """Step through samples, and write what is known after each."""
+    s = memory[0]
+    for i in range(len(samples)):
+        step(s, counts[0], params[0], earth[0], correction[0], watch[0], tape[0], samples[i])
+        write(rows[i], s)
+
+
+@kernel
+def run_and_record(
+    memory: Sequence[FootMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[Parameters],
+    earth: Sequence[Earth],
+    correction: Sequence[Correction],
+    watch: Sequence[Watch],
+    _tape: Sequence[Tape],
+    samples: Sequence[Sample],
+    passages: Sequence[Passage],
+) -> None:
+    """Step through samples, and write what the way back needs of each."""
+    s = memory[0]
+    for i in range(len(samples)):
+        tape = passages[i].tape
+        step(s, counts[0], params[0], earth[0], correction[0], watch[0], tape, samples[i])
+        write_known(passages[i].known, s)

@@ -1,1 +1,0 @@
-"""Going back through the samples of a foot."""

@@ -1,0 +1,230 @@
+"""What a filter makes of a sample: its clock, what of it can be used, and the turn it measured."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
+from strapdown.geometry.vectors import put, square, three
+from strapdown.samples.clock import (
+    DROPPED,
+    MERGED,
+    START,
+    STEP,
+    Clock,
+    Counts,
+    gap_after,
+    tick,
+)
+from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample, usable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import Three
+    from strapdown.estimation.filter import FilterParams
+
+__all__ = [
+    "BRIDGE_S",
+    "DROPPED",
+    "FORCE_BIT",
+    "MERGED",
+    "RATE_BIT",
+    "START",
+    "STEP",
+    "FilterCounts",
+    "FilterMemory",
+    "Intake",
+    "intake",
+]
+
+BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
+AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
+LOST_SAMPLE: Final = 1.5  # a step of so many mean intervals lacks a sample
+
+RATE_BIT: Final = 1  # of seen
+FORCE_BIT: Final = 2
+FIELD_BIT: Final = 4
+
+
+class FilterMemory(Record):
+    """What every filter knows and remembers; samples stand in FLU, the world is ENU."""
+
+    orientation: Vector = vector(0.0, 0.0, 0.0, 1.0)  # q_world_from_body, x y z w
+    gyro_bias: Vector = filled(3)  # subtracted from readings [rad/s, body]
+    gyro_bias_sigma: Vector = filled(3, -1.0)  # [rad/s]; -1 not known
+    covariance: Matrix = zeros(3, 3)  # of the orientation, about the world's axes [rad^2]
+    at_rest: bool = False
+    disturbed: bool = False  # the magnetic field is not the usual one
+    heading_offset: float = 0.0  # of the magnetic world in that of the gyro [rad]
+    clock: Clock = Clock()
+    last_rate: Vector = filled(3)  # last usable angular velocity [rad/s, body]
+    rate_held: float = BRIDGE_S  # how long it has stood in for unusable ones [s]
+    force_wait: float = -1.0  # time since the last usable specific force [s]; -1 never
+    field_wait: float = -1.0  # the same of the magnetic field
+    rate_wait: float = -1.0  # the same of the angular velocity
+    seen: int = 0  # bits of the sensors that were usable at the last stamp
+
+
+class FilterCounts(Counts):
+    """An account of the samples, field by field as in FilterReport."""
+
+    merged: int = 0
+    invalid_angular_velocity: int = 0
+    invalid_specific_force: int = 0
+    invalid_magnetic_field: int = 0
+    clipped_angular_velocity: int = 0
+    clipped_specific_force: int = 0
+    silent_angular_velocity_ns: int = 0
+    silent_specific_force_ns: int = 0
+    silent_magnetic_field_ns: int = 0
+
+
+class Intake(NamedTuple):
+    """A sample, as a filter takes it; its vectors stay in the sample."""
+
+    event: int  # DROPPED, START, STEP or MERGED
+    dt: float  # seconds since the last sample; 0 at a start and when merged
+    turn: Three  # what the gyro measured over dt, with bias [rad, body]
+    has_rate: bool
+    has_force: bool
+    has_field: bool
+    clipping: int  # bits: gyro X=1 Y=2 Z=4, accelerometer X=8 Y=16 Z=32
+    hole: float  # a hole in the rates that ends here, longer than a gap [s]; else 0
+    force_wait: float  # since the last usable specific force, and magnetic field [s];
+    field_wait: float  # 0 for the first
+
+
+@kernel
+def intake(s: FilterMemory, counts: FilterCounts, p: FilterParams, sample: Sample) -> Intake:
+    """Judge a sample: its clock, its vectors, and the turn since the one before."""
+    w, f, m = sample.angular_velocity, sample.specific_force, sample.magnetic_field
+    has_rate, has_force = usable(w, MAX_RATE), usable(f, MAX_FORCE)
+    has_field = usable(m, MAX_FIELD) and square(m) > MIN_FIELD * MIN_FIELD
+    seen = RATE_BIT * has_rate + FORCE_BIT * has_force + FIELD_BIT * has_field
+    new, longest = seen & ~s.seen, gap_after(s.clock.interval)
+    event, dt = tick(s.clock, counts, sample.t_ns, p.reset_after, new != 0)
+    if event == MERGED:
+        counts.merged += 1
+        has_rate = has_rate and not s.seen & RATE_BIT
+        has_force = has_force and not s.seen & FORCE_BIT
+        has_field = has_field and not s.seen & FIELD_BIT
+        seen |= s.seen
+        # what was taken for unusable at this stamp was only late
+        counts.invalid_angular_velocity -= has_rate
+        counts.invalid_specific_force -= has_force
+    else:
+        counts.invalid_angular_velocity += not has_rate
+        counts.invalid_specific_force += not has_force
+        counts.invalid_magnetic_field += not has_field and not is_absent(m)
+    if event == DROPPED:
+        return Intake(DROPPED, 0.0, (0.0, 0.0, 0.0), False, False, False, 0, 0.0, 0.0, 0.0)
+    s.seen = seen
+    if event == START:
+        s.rate_held = BRIDGE_S
+    hole = s.rate_held + dt
+    force_wait, field_wait = wait_for_vectors(s, counts, dt, has_rate, has_force, has_field)
+    turn = turn_to(s, dt, w, p.mean_samples) if has_rate else turn_on(s, dt)
+    hole = hole if has_rate and event == STEP and hole > longest else 0.0
+    clipping = sample.clipping
+    if has_rate:
+        clipping |= axes_at(AT_RANGE * p.gyro_range, w)
+    if has_force:
+        clipping |= axes_at(AT_RANGE * p.accel_range, f) << 3
+    counts.clipped_angular_velocity += clipping & 7 > 0
+    counts.clipped_specific_force += clipping & 56 > 0
+    return Intake(
+        event, dt, turn, has_rate, has_force, has_field, clipping, hole, force_wait, field_wait
+    )
+
+
+@kernel
+def wait_for_vectors(
+    s: FilterMemory,
+    counts: FilterCounts,
+    dt: float,
+    has_rate: bool,
+    has_force: bool,
+    has_field: bool,
+) -> tuple[float, float]:
+    """Count how long each sensor has been silent; return the waits for force and field."""
+    rate_wait, s.rate_wait = waited(s.rate_wait, dt, has_rate)
+    force_wait, s.force_wait = waited(s.force_wait, dt, has_force)
+    field_wait, s.field_wait = waited(s.field_wait, dt, has_field)
+    if has_rate:
+        silent_ns = whole_ns(rate_wait)
+        counts.silent_angular_velocity_ns = max(counts.silent_angular_velocity_ns, silent_ns)
+    if has_force:
+        silent_ns = whole_ns(force_wait)
+        counts.silent_specific_force_ns = max(counts.silent_specific_force_ns, silent_ns)
+    if has_field:
+        silent_ns = whole_ns(field_wait)
+        counts.silent_magnetic_field_ns = max(counts.silent_magnetic_field_ns, silent_ns)
+    return force_wait, field_wait
+
+
+@kernel
+def waited(before: float, dt: float, came: bool) -> tuple[float, float]:
+    """Return the time since the last usable vector, and how it counts on; ``came``: now one is."""
+    seconds = before + dt if before >= 0.0 else 0.0
+    if came:
+        return seconds, 0.0
+    return seconds, seconds if before >= 0.0 else before
+
+
+@kernel
+def whole_ns(seconds: float) -> int:
+    """Return a time in nanoseconds, as far as 64 bits hold it."""
+    return int(min(seconds, 9e9) * 1e9 + 0.5)
+
+
+@kernel
+def is_absent(v: Sequence[float]) -> bool:
+    """Whether a vector is all NaN: a slower sensor did not measure at this stamp."""
+    return math.isnan(v[0]) and math.isnan(v[1]) and math.isnan(v[2])
+
+
+@kernel
+def axes_at(limit: float, v: Sequence[float]) -> int:
+    """Return the bits of the axes that reach a limit."""
+    return (abs(v[0]) >= limit) + 2 * (abs(v[1]) >= limit) + 4 * (abs(v[2]) >= limit)
+
+
+@kernel
+def turn_to(s: FilterMemory, dt: float, rate: Vector, mean_samples: bool) -> Three:
+    """Return the turn up to a usable rate, less what has been turned on credit before it.
+
+    The trapezoid of the last usable rate and this one; a mean says all about its own interval,
+    and the trapezoid stands for the samples that are lost before it.
+    """
+    held = s.rate_held
+    span = min(held + dt, BRIDGE_S)
+    if held >= BRIDGE_S:
+        new, old = min(dt, BRIDGE_S), 0.0
+    else:
+        known = 0.0
+        if mean_samples:
+            interval = s.clock.interval
+            known = span if span < LOST_SAMPLE * interval else interval
+        new = 0.5 * (span + known)
+        old = 0.5 * (span - known) - held
+    last = s.last_rate
+    turn = (
+        old * last[0] + new * rate[0],
+        old * last[1] + new * rate[1],
+        old * last[2] + new * rate[2],
+    )
+    put(last, three(rate))
+    s.rate_held = 0.0
+    return turn
+
+
+@kernel
+def turn_on(s: FilterMemory, dt: float) -> Three:
+    """Return the turn at the last usable rate, on credit, and for a while only."""
+    held = s.rate_held
+    s.rate_held = held + dt
+    span = max(min(held + dt, BRIDGE_S) - held, 0.0)
+    return span * s.last_rate[0], span * s.last_rate[1], span * s.last_rate[2]

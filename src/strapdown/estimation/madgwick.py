@@ -1,0 +1,133 @@
+"""The filter of Madgwick: a descent of fixed speed down the gradient of the error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from strapdown._compile import bind, kernel
+from strapdown.estimation.classical import (
+    ClassicalMemory,
+    ClassicalParams,
+    Sight,
+    classical_step,
+    descend,
+    look,
+    noise_of,
+    tighten_both,
+)
+from strapdown.estimation.filter import RecursiveFilter
+from strapdown.geometry.vectors import square
+from strapdown.units import STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from strapdown.estimation.intake import Intake
+    from strapdown.samples.sample import Sample
+
+__all__ = ["MadgwickFilter", "MadgwickParams"]
+
+LEAST_GRADIENT: Final = 1e-12
+
+
+@dataclass(frozen=True)
+class MadgwickParams(ClassicalParams):
+    """What can be set; beta is the best one for the BROAD benchmark.
+
+    Parameters
+    ----------
+    beta : float
+        Speed of the correction [1/s], of the quaternion; the orientation is corrected at
+        2 beta [rad/s], however large the error is. Larger: less disturbed by gyro errors, more
+        by acceleration and by changing magnetic fields. Its author sets it to sqrt(3/4) times
+        the error of the gyro [rad/s].
+    zeta : float
+        Speed at which a gyro bias is learnt [1/s^2]: sqrt(3/4) times its drift [rad/s^2].
+        0 learns none.
+    bias_clip : float
+        Largest gyro bias on an axis that is learnt [rad/s].
+    gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
+        As in :class:`~strapdown.estimation.classical.ClassicalParams`.
+    reset_after, gyro_range, accel_range
+        As in :class:`~strapdown.estimation.filter.FilterParams`.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite, or not positive (zeta, bias_clip: negative).
+    """
+
+    accel_noise: float = 0.3
+    beta: float = 0.12
+    zeta: float = 0.0
+    bias_clip: float = 0.1
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {"zeta", "bias_clip"}
+
+
+@kernel
+def correct(s: ClassicalMemory, p: MadgwickParams, sample: Sample, taken: Intake) -> None:
+    """Go a step of fixed speed down the gradient of both errors."""
+    sight = look(s, p, sample, taken)
+    span = max(sight.up_wait, sight.north_wait)
+    if span == 0.0:
+        return
+    # A sensor that came more often has had its steps in between.
+    up, north = sight.up_wait / span, sight.north_wait / span
+    east = up * sight.up_x + north * sight.north_x
+    northward = up * sight.up_y + north * sight.north_y
+    slope = math.sqrt(square((east, northward, north * sight.north_z)))
+    if slope <= LEAST_GRADIENT:
+        return
+    # The gradient of two unit vectors turns at most so fast: no step overshoots.
+    length = 2.0 * p.beta * span
+    size = min(length / slope, 1.0 / (up + north))
+    descend(s, sight, size * up, size * north, p.zeta / p.beta, p.bias_clip)
+    # A slope below its noise is small by chance: it makes no step more certain.
+    size = min(size, length / usual_slope(p, sight))
+    tighten_both(s, p, sight, size * up, size * north)
+
+
+@kernel
+def usual_slope(p: MadgwickParams, sight: Sight) -> float:
+    """Return how large the noise alone makes the gradient."""
+    if sight.up_wait > 0.0:
+        return math.sqrt(noise_of(p.accel_noise / STANDARD_GRAVITY, sight.up_wait))
+    return math.sqrt(noise_of(p.field_noise, sight.north_wait))
+
+
+class MadgwickFilter(RecursiveFilter[MadgwickParams]):
+    """Orientation by a descent of the error of gravity and magnetic field.
+
+    With the unit vectors a and m of specific force and magnetic field in body axes, and
+    R = R(q_world_from_body), the objective is ``|R'up - a|^2 / 2 + |R'b - m|^2 / 2`` with
+    b = (0, |h_xy|, h_z), h = R m. As a rotation of the body its gradient is
+    ``R'up x a + R'b x m``; the orientation is turned against it at 2 beta, and not past the
+    point where it vanishes.
+
+    Start, unusable vectors, gaps and clocks are handled as in
+    :class:`~strapdown.estimation.ComplementaryFilter`: the first samples set the orientation,
+    whatever it is, and the law above begins after a second.
+
+    Parameters
+    ----------
+    params : MadgwickParams, optional
+
+    References
+    ----------
+    S. Madgwick, "An efficient orientation filter for inertial and inertial/magnetic sensor
+    arrays", report, University of Bristol, 2010. S. Madgwick, A. Harrison, R. Vaidyanathan,
+    "Estimation of IMU and MARG orientation using a gradient descent algorithm", ICORR 2011.
+
+    Examples
+    --------
+    >>> from strapdown.estimation import ImuSample, MadgwickFilter
+    >>> orientation = MadgwickFilter()
+    >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
+    [0.0, 0.0, 0.0, 1.0]
+    """
+
+    NAME = "madgwick"
+    DEFAULTS = MadgwickParams()
+    MEMORY = ClassicalMemory
+    STEP = bind(classical_step, correct=correct)

@@ -1,0 +1,123 @@
+"""The filter of Mahony: an explicit complementary filter on the rotation group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from strapdown._compile import bind, kernel
+from strapdown.estimation.attitude import gain
+from strapdown.estimation.classical import (
+    ClassicalMemory,
+    ClassicalParams,
+    classical_step,
+    descend,
+    look,
+    tighten_both,
+)
+from strapdown.estimation.filter import RecursiveFilter
+from strapdown.geometry.vectors import square
+
+if TYPE_CHECKING:
+    from strapdown.estimation.intake import Intake
+    from strapdown.samples.sample import Sample
+
+__all__ = ["MahonyFilter", "MahonyParams"]
+
+MOST_ERROR: Final = 0.2  # rad, of which a bias is learnt
+
+
+@dataclass(frozen=True)
+class MahonyParams(ClassicalParams):
+    """What can be set; the gains are the best ones for the BROAD benchmark.
+
+    Parameters
+    ----------
+    k_p : float
+        Rate of the correction over the error [1/s]. Larger: less disturbed by gyro errors,
+        more by acceleration and by changing magnetic fields.
+    k_i : float
+        Rate of the learnt gyro bias over the error [1/s^2]. Larger: a bias is learnt sooner,
+        and so is acceleration taken for one. 0 learns none.
+    field_weight : float
+        Weight of the magnetic field against that of the specific force.
+    bias_clip : float
+        Largest gyro bias on an axis that is learnt [rad/s].
+    gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
+        As in :class:`~strapdown.estimation.classical.ClassicalParams`.
+    reset_after, gyro_range, accel_range
+        As in :class:`~strapdown.estimation.filter.FilterParams`.
+
+    Raises
+    ------
+    ValueRangeError
+        A value is not finite, or not positive (k_i, field_weight, bias_clip: negative).
+    """
+
+    accel_noise: float = 0.5
+    k_p: float = 0.74
+    k_i: float = 0.0012
+    field_weight: float = 1.0
+    bias_clip: float = 0.1
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {
+        "k_i",
+        "field_weight",
+        "bias_clip",
+    }
+
+
+@kernel
+def correct(s: ClassicalMemory, p: MahonyParams, sample: Sample, taken: Intake) -> None:
+    """Turn in proportion to the errors of both directions."""
+    sight = look(s, p, sample, taken)
+    span = sight.up_wait + p.field_weight * sight.north_wait
+    if span == 0.0:
+        return
+    # Held over the span; that the error shrinks meanwhile keeps a long one stable.
+    size = gain(span, 1.0 / p.k_p) / span
+    up, north = size * sight.up_wait, size * p.field_weight * sight.north_wait
+    # An error that no bias makes is not taken for one: the integral would need minutes to
+    # forget it.
+    east, northward = sight.up_x + sight.north_x, sight.up_y + sight.north_y
+    error = math.sqrt(square((east, northward, sight.north_z)))
+    learning = p.k_i / p.k_p if error < MOST_ERROR else 0.0
+    descend(s, sight, up, north, learning, p.bias_clip)
+    tighten_both(s, p, sight, up, north)
+
+
+class MahonyFilter(RecursiveFilter[MahonyParams]):
+    """Orientation by a correction in proportion to the errors of gravity and magnetic field.
+
+    With the unit vectors a and m of specific force and magnetic field in body axes, and
+    R = R(q_world_from_body), the error is ``a x R'up + w m x R'(0, |h_xy|, h_z)``, h = R m.
+    The orientation turns at ``angular velocity - bias + k_p error``, the bias at ``-k_i
+    error``. The correction is integrated exactly over the time that a measurement stands for,
+    so it is stable for every step.
+
+    Start, unusable vectors, gaps and clocks are handled as in
+    :class:`~strapdown.estimation.ComplementaryFilter`: the first samples set the orientation,
+    whatever it is, and the law above begins after a second.
+
+    Parameters
+    ----------
+    params : MahonyParams, optional
+
+    References
+    ----------
+    R. Mahony, T. Hamel, J.-M. Pflimlin, "Nonlinear complementary filters on the special
+    orthogonal group", IEEE Transactions on Automatic Control 53(5), 2008.
+
+    Examples
+    --------
+    >>> from strapdown.estimation import ImuSample, MahonyFilter
+    >>> orientation = MahonyFilter()
+    >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
+    [0.0, 0.0, 0.0, 1.0]
+    """
+
+    NAME = "mahony"
+    DEFAULTS = MahonyParams()
+    MEMORY = ClassicalMemory
+    STEP = bind(classical_step, correct=correct)

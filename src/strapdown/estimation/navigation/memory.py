@@ -1,0 +1,166 @@
+"""What the strapdown navigator remembers, and what it makes of its past when samples fail."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.attitude import gain
+from strapdown.estimation.intake import FilterMemory
+from strapdown.estimation.navigation.errors import (
+    ACCEL_BIAS,
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+    widen,
+)
+from strapdown.geometry.vectors import approach, distance2, put, square, three
+
+if TYPE_CHECKING:
+    from strapdown._typing import Three
+
+SMOOTHING_S: Final = 0.5  # of what is known of the motion before a hole
+LOST_TURN: Final = 1.0  # of the usual turn in the time of a hole
+LOST_PUSH: Final = 0.5
+CLIPPED: Final = 0.5  # of a full range, while an axis is saturated
+
+
+class Past(Record):
+    """The last samples, newest first."""
+
+    spacing: Vector = filled(2)  # [s]; 0 where the history does not reach
+    rates: Matrix = zeros(3, 3)  # angular velocities [rad/s, body]
+    forces: Matrix = zeros(3, 3)  # specific forces [m/s^2, body]
+    turn: Vector = filled(3)  # integral of the last sample alone [rad, body]
+    pushes: Matrix = zeros(2, 3)  # the same of specific force, of the last two [m/s, body]
+
+
+class UsualMotion(Record):
+    """Running means of what the sensors read, for what may happen in a hole."""
+
+    force: Vector = filled(3)  # specific force [m/s^2, body]
+    force_spread: float = 0.0  # mean square of its deviation [m^2/s^4]
+    rate_square: float = 0.0  # mean square of the angular velocity [rad^2/s^2]
+
+
+class Alignment(Record):
+    """The start at rest: sums of the readings so far."""
+
+    seconds: float = 0.0
+    count: float = 0.0
+    rate: Vector = filled(3)  # [rad/s, body]
+    force: Vector = filled(3)  # [m/s^2, body]
+    rate_square: float = 0.0  # [rad^2/s^2]
+    force_square: float = 0.0  # [m^2/s^4]
+
+
+class NavigatorMemory(FilterMemory):
+    """What a navigator knows and remembers."""
+
+    velocity: Vector = filled(3)  # [m/s, world]
+    position: Vector = filled(3)  # [m, world]
+    accel_bias: Vector = filled(3)  # subtracted from readings [m/s^2, body]
+    error_covariance: Matrix = zeros(SIZE, SIZE)  # of the fifteen errors
+    last_force: Vector = filled(3)  # last usable specific force [m/s^2, body]
+    behind: float = 0.0  # time since the last sample that was integrated [s]
+    started: bool = False  # there is a sample to integrate from
+    past: Past = Past()
+    usual: UsualMotion = UsualMotion()
+    gyro_clipped: float = 0.0  # how long the gyro has been saturated [s]
+    accel_clipped: float = 0.0  # how long the accelerometer has been [s]
+    aligned: bool = False  # the start is over
+    alignment: Alignment = Alignment()
+    refused: Vector = filled(5)  # aidings that were refused in a row, by their kind
+
+
+class NavigatorRow(Record):
+    """What is known after a sample: one row of a result."""
+
+    orientation: Vector = filled(4)
+    velocity: Vector = filled(3)
+    position: Vector = filled(3)
+    angular_velocity: Vector = filled(3)
+    gyro_bias: Vector = filled(3)
+    accel_bias: Vector = filled(3)
+    gyro_bias_sigma: Vector = filled(3)
+    accel_bias_sigma: Vector = filled(3)
+    covariance: Matrix = zeros(ACCEL_BIAS, ACCEL_BIAS)  # of position, velocity, orientation
+
+
+@kernel
+def describe(row: NavigatorRow, s: NavigatorMemory) -> None:
+    """Write what a navigator knows to a row."""
+    for k in range(4):
+        row.orientation[k] = s.orientation[k]
+    for k in range(3):
+        row.velocity[k] = s.velocity[k]
+        row.position[k] = s.position[k]
+        row.angular_velocity[k] = s.last_rate[k] - s.gyro_bias[k]
+        row.gyro_bias[k] = s.gyro_bias[k]
+        row.accel_bias[k] = s.accel_bias[k]
+        row.gyro_bias_sigma[k] = sigma(s, GYRO_BIAS + k)
+        row.accel_bias_sigma[k] = sigma(s, ACCEL_BIAS + k)
+    for j in range(ACCEL_BIAS):
+        known, written = s.error_covariance[j], row.covariance[j]
+        for k in range(ACCEL_BIAS):
+            written[k] = known[k]
+
+
+@kernel
+def sigma(s: NavigatorMemory, error: int) -> float:
+    """Return the standard deviation of an error."""
+    return math.sqrt(max(s.error_covariance[error][error], 0.0))
+
+
+@kernel
+def shift(history: Matrix, newest: Three) -> None:
+    """Put a vector in front of a history."""
+    for k in range(len(history) - 1, 0, -1):
+        put(history[k], three(history[k - 1]))
+    put(history[0], newest)
+
+
+@kernel
+def remember_motion(s: NavigatorMemory, h: float, rate: Three, force: Three) -> None:
+    """Keep the usual size of rates and accelerations, for what may happen in a hole."""
+    usual, weight = s.usual, 1.0
+    if s.started:
+        weight = gain(h, SMOOTHING_S)
+    approach(usual.force, weight, force)
+    usual.force_spread += weight * (distance2(force, usual.force) - usual.force_spread)
+    usual.rate_square += weight * (square(rate) - usual.rate_square)
+
+
+@kernel
+def loosen(s: NavigatorMemory, hole: float) -> None:
+    """Widen the covariance for a hole: what happened in it is lost, not known."""
+    usual = s.usual
+    angle = LOST_TURN * math.sqrt(usual.rate_square) * hole
+    gravity = math.sqrt(square(usual.force))
+    away = gravity * min(1.0, angle) + math.sqrt(usual.force_spread)
+    speed = LOST_PUSH * hole * away
+    widen(s.error_covariance, ORIENTATION, angle * angle)
+    widen(s.error_covariance, VELOCITY, speed * speed)
+    widen(s.error_covariance, POSITION, 0.25 * speed * speed * hole * hole)
+
+
+@kernel
+def widen_clipped(s: NavigatorMemory, clipping: int, h: float, rate: Three, force: Three) -> None:
+    """Widen the covariance while axes are saturated, as of an error that lasts."""
+    turned, s.gyro_clipped = clipped_for(s.gyro_clipped, clipping & 7, h, rate)
+    pushed, s.accel_clipped = clipped_for(s.accel_clipped, clipping & 56, h, force)
+    widen(s.error_covariance, ORIENTATION, turned)
+    widen(s.error_covariance, VELOCITY, pushed)
+
+
+@kernel
+def clipped_for(seconds: float, axes: int, h: float, reading: Three) -> tuple[float, float]:
+    """Return the variance that saturated axes add in h seconds, and how long they are so."""
+    if not axes:
+        return 0.0, 0.0
+    size = CLIPPED * CLIPPED * square(reading)
+    return size * h * (2.0 * seconds + h), seconds + h

@@ -1,0 +1,359 @@
+"""What a navigator is given, one after the other: samples, increments, aidings; ENU from FLU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from strapdown._compile import kernel
+from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.intake import DROPPED, FORCE_BIT, RATE_BIT, START, intake
+from strapdown.estimation.navigation.alignment import align, align_anew
+from strapdown.estimation.navigation.errors import (
+    SIZE,
+    correct,
+    inject,
+    keep,
+    propagate,
+    publish,
+    refuse,
+)
+from strapdown.estimation.navigation.memory import (
+    describe,
+    loosen,
+    remember_motion,
+    shift,
+    widen_clipped,
+)
+from strapdown.geometry.formulas import (
+    quaternion_exp,
+    quaternion_multiply,
+    quaternion_rotate,
+    quaternion_to_matrix,
+)
+from strapdown.geometry.vectors import clear, four, put, put_four, three
+from strapdown.integration.coning_sculling import (
+    MEAN,
+    RATE,
+    add,
+    corrections,
+    integral,
+    is_uneven,
+    quadrature_weights,
+)
+from strapdown.integration.navigation.mechanisation import (
+    HOLE,
+    ZERO,
+    Before,
+    Motion,
+    advance,
+    change_of_integrals,
+    plus,
+    scaled,
+)
+from strapdown.samples.clock import gap_after
+from strapdown.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import Three
+    from strapdown.estimation.intake import FilterCounts
+    from strapdown.estimation.navigation.errors import Correction
+    from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
+    from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.integration.navigation.mechanisation import Earth
+
+
+class Increment(Sample):
+    """A sample of means, together with what they are the means of."""
+
+    delta_angle: Vector = filled(3)  # integral of the angular velocity [rad, body]
+    delta_angle_dt: float = 0.0  # over so many seconds before the stamp
+    delta_velocity: Vector = filled(3)  # of specific force, axes of the middle [m/s, body]
+    delta_velocity_dt: float = 0.0
+
+
+class Told(Record):
+    """An aiding: up to three numbers measured together, of independent errors."""
+
+    kind: int = 0
+    count: int = 0
+    slopes: Matrix = zeros(3, SIZE)  # how each number grows with the errors
+    residuals: Vector = filled(3)  # measured less predicted
+    variances: Vector = filled(3)
+    gate: float = 0.0  # largest sum of squared innovations that is accepted
+
+
+class Verdict(Record):
+    """What became of an aiding."""
+
+    nis: float = 0.0  # sum of the normalised innovations squared
+    accepted: bool = False
+
+
+class Step(NamedTuple):
+    """From the last sample to this one, in body axes and less biases; and the readings."""
+
+    h: float  # [s]; 0 from nowhere
+    turn: Three  # rotation vector, coning included [rad]
+    push: Three  # integral of the specific force, sculling included [m/s]
+    change: Three  # of the specific force, times h [m/s]
+    rate: Three  # [rad/s], biases included
+    force: Three  # [m/s^2], biases included
+
+
+@kernel
+def step(
+    s: NavigatorMemory,
+    counts: FilterCounts,
+    p: NavigatorParams,
+    earth: Earth,
+    c: Correction,
+    sample: Sample,
+) -> None:
+    """Take a sample; both sensors must have measured at its stamp, in it or in one before."""
+    taken = intake(s, counts, p, sample)
+    if taken.event == DROPPED:
+        return
+    if taken.event == START:
+        begin(s, p)
+    s.behind += taken.dt
+    if taken.has_force:
+        put(s.last_force, three(sample.specific_force))
+    both = RATE_BIT | FORCE_BIT
+    if s.seen & both == both and (taken.has_rate or taken.has_force):
+        go_on(s, p, earth, c, to_sample(s, p), taken.clipping)
+    publish(s)
+
+
+@kernel
+def step_increment(
+    s: NavigatorMemory,
+    counts: FilterCounts,
+    p: NavigatorParams,
+    earth: Earth,
+    c: Correction,
+    increment: Increment,
+) -> None:
+    """Take an increment; what lies between it and the one before is bridged."""
+    taken = intake(s, counts, p, increment)
+    if taken.event == DROPPED:
+        return
+    if taken.event == START:
+        begin(s, p)
+    s.behind += taken.dt
+    if not (taken.has_rate and taken.has_force):
+        return
+    put(s.last_force, three(increment.specific_force))
+    h = increment.delta_velocity_dt
+    hole = s.behind - h if s.started else 0.0
+    s.behind = 0.0
+    if hole > HOLE * h:
+        if hole > gap_after(s.clock.interval):
+            loosen(s, hole)
+        go_on(s, p, earth, c, across(s, hole), 0)
+        s.past.spacing[0] = 0.0
+    go_on(s, p, earth, c, over_increment(s, increment), taken.clipping)
+    publish(s)
+
+
+@kernel
+def begin(s: NavigatorMemory, p: NavigatorParams) -> None:
+    """Start the clock; where it jumped, nobody knows what happened between."""
+    if not s.aligned:
+        align_anew(s)
+    elif s.started:
+        loosen(s, p.reset_after)
+    s.behind = 0.0
+    s.started = False
+    clear(s.past.spacing)
+
+
+@kernel
+def to_sample(s: NavigatorMemory, p: NavigatorParams) -> Step:
+    """Return the step to the last complete sample, by a quadrature of those before."""
+    past, h = s.past, s.behind
+    rate, force = three(s.last_rate), three(s.last_force)
+    angle = velocity = turn = push = change = ZERO
+    s.behind = 0.0
+    if s.started:
+        h1, h2 = past.spacing[0], past.spacing[1]
+        if h > gap_after(s.clock.interval):
+            loosen(s, h)
+            h1 = h2 = 0.0
+        if is_uneven(round(h * 1e9), round(h1 * 1e9), round(h2 * 1e9)):
+            h1 = h2 = 0.0
+        kind = MEAN if p.mean_samples and h1 > 0.0 else RATE
+        weights = quadrature_weights(h, h1, h2)
+        rates, forces = past.rates, past.forces
+        angle = integral(kind, h, weights, rate, three(rates[0]), three(rates[1]), three(rates[2]))
+        velocity = integral(
+            kind, h, weights, force, three(forces[0]), three(forces[1]), three(forces[2])
+        )
+        last_turn, last_push = three(past.turn), three(past.pushes[0])
+        if kind == MEAN:
+            before = Before(last_push, h1, three(past.pushes[1]), h2, last_turn)
+            change = change_of_integrals(velocity, h, before)
+        else:
+            change = scaled(plus(force, three(forces[0]), -1.0), h)
+        turn, push = less(angle, s.gyro_bias, h), less(velocity, s.accel_bias, h)
+        if h1 > 0.0:
+            last_turn = scaled(less(last_turn, s.gyro_bias, h1), h / h1)
+            last_push = scaled(less(last_push, s.accel_bias, h1), h / h1)
+            coning, sculling = corrections(ZERO, last_turn, turn, ZERO, last_push, push)
+            turn, push = add(turn, coning), add(push, sculling)
+        past.spacing[0], past.spacing[1] = h, h1
+    shift(past.rates, rate)
+    shift(past.forces, force)
+    put(past.turn, angle)
+    shift(past.pushes, velocity)
+    return Step(h, turn, push, change, rate, force)
+
+
+@kernel
+def over_increment(s: NavigatorMemory, increment: Increment) -> Step:
+    """Return the step over an increment."""
+    past, h = s.past, increment.delta_velocity_dt
+    rate, force = three(s.last_rate), three(s.last_force)
+    turn, push = three(increment.delta_angle), three(increment.delta_velocity)
+    h1, h2 = past.spacing[0], past.spacing[1]
+    before = Before(three(past.pushes[0]), h1, three(past.pushes[1]), h2, ZERO)
+    change = change_of_integrals(push, h, before)
+    past.spacing[0], past.spacing[1] = h, h1
+    shift(past.rates, rate)
+    shift(past.forces, force)
+    shift(past.pushes, push)
+    turn = less(turn, s.gyro_bias, increment.delta_angle_dt)
+    return Step(h, turn, less(push, s.accel_bias, h), change, rate, force)
+
+
+@kernel
+def across(s: NavigatorMemory, hole: float) -> Step:
+    """Return the step over a hole between increments, by the means of the rates on both sides."""
+    rate = scaled(add(three(s.last_rate), three(s.past.rates[0])), 0.5)
+    force = scaled(add(three(s.last_force), three(s.past.forces[0])), 0.5)
+    turn = scaled(less(rate, s.gyro_bias, 1.0), hole)
+    return Step(hole, turn, scaled(less(force, s.accel_bias, 1.0), hole), ZERO, rate, force)
+
+
+@kernel
+def less(total: Three, bias: Vector, h: float) -> Three:
+    """Return an integral over h seconds less a bias."""
+    return plus(total, three(bias), -h)
+
+
+@kernel
+def go_on(
+    s: NavigatorMemory,
+    p: NavigatorParams,
+    earth: Earth,
+    c: Correction,
+    there: Step,
+    clipping: int,
+) -> None:
+    """Align at rest while that lasts, then navigate."""
+    remember_motion(s, there.h, there.rate, there.force)
+    s.started = True
+    if not s.aligned:
+        align(s, p, earth, c, there.h, there.rate, there.force)
+    elif there.h > 0.0:
+        widen_clipped(s, clipping, there.h, there.rate, there.force)
+        move(s, p, earth, there)
+
+
+@kernel
+def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, there: Step) -> None:
+    """Take the estimates and their covariance over a step."""
+    h, q = there.h, four(s.orientation)
+    here = Motion(q, three(s.velocity), three(s.position))
+    after = advance(here, there.turn, there.push, there.change, h, earth)
+    middle = quaternion_multiply(*q, *quaternion_exp(*scaled(there.turn, 0.25)))
+    force = scaled(quaternion_rotate(*middle, *there.push), 1.0 / h)
+    propagate(s.error_covariance, h, quaternion_to_matrix(*middle), force, p)
+    put_four(s.orientation, after.q)
+    put(s.velocity, after.v)
+    put(s.position, after.p)
+
+
+@kernel
+def aid(s: NavigatorMemory, p: NavigatorParams, c: Correction, told: Told, answer: Verdict) -> None:
+    """Take what is told, if it fits.
+
+    Beyond its gate it is refused, and changes nothing. After ``patience`` refusals of its kind
+    in a row it is the state that is doubted: its covariance is scaled so that the numbers fit,
+    and they are taken.
+    """
+    keep(s, c)
+    answer.nis = tell(s, c, told)
+    answer.accepted = answer.nis <= told.gate
+    if not answer.accepted:
+        refuse(s, c)
+        s.refused[told.kind] += told.gate > 0.0
+        if s.refused[told.kind] > p.patience:
+            for j in range(SIZE):
+                for k in range(SIZE):
+                    s.error_covariance[j][k] *= answer.nis / told.count
+            tell(s, c, told)
+            answer.accepted = True
+    if answer.accepted:
+        s.refused[told.kind] = 0.0
+        inject(s, c)
+        publish(s)
+
+
+@kernel
+def tell(s: NavigatorMemory, c: Correction, told: Told) -> float:
+    """Correct by numbers one after the other; return the sum of their squared innovations."""
+    nis = 0.0
+    for k in range(told.count):
+        for j in range(SIZE):
+            c.slopes[j] = told.slopes[k][j]
+        nis += correct(s, c, told.residuals[k], told.variances[k])
+    return nis
+
+
+@kernel
+def run_samples(
+    memory: Sequence[NavigatorMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[NavigatorParams],
+    earth: Sequence[Earth],
+    correction: Sequence[Correction],
+    samples: Sequence[Sample],
+    rows: Sequence[NavigatorRow],
+) -> None:
+    """Step through samples, and write what is known after each."""
+    for i in range(len(samples)):
+        step(memory[0], counts[0], params[0], earth[0], correction[0], samples[i])
+        describe(rows[i], memory[0])
+
+
+@kernel
+def run_increments(
+    memory: Sequence[NavigatorMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[NavigatorParams],
+    earth: Sequence[Earth],
+    correction: Sequence[Correction],
+    increments: Sequence[Increment],
+    rows: Sequence[NavigatorRow],
+) -> None:
+    """Step through increments, and write what is known after each."""
+    for i in range(len(increments)):
+        step_increment(memory[0], counts[0], params[0], earth[0], correction[0], increments[i])
+        describe(rows[i], memory[0])
+
+
+@kernel
+def run_aidings(
+    memory: Sequence[NavigatorMemory],
+    _counts: Sequence[FilterCounts],
+    params: Sequence[NavigatorParams],
+    _earth: Sequence[Earth],
+    correction: Sequence[Correction],
+    told: Sequence[Told],
+    answers: Sequence[Verdict],
+) -> None:
+    """Take aidings, and say what became of each."""
+    for i in range(len(told)):
+        aid(memory[0], params[0], correction[0], told[i], answers[i])

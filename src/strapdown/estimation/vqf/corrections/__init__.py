@@ -1,1 +1,0 @@
-"""The corrections of VQF."""

@@ -1,0 +1,150 @@
+"""The low-pass of VQF, and the sampling interval that it is designed for."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from strapdown._compile import kernel
+from strapdown._records import Record, Vector, filled
+from strapdown.geometry.vectors import clear
+from strapdown.samples.clock import GAP_INTERVALS
+
+__all__ = [
+    "LowPass",
+    "LowPassOfNine",
+    "LowPassOfTwo",
+    "Pace",
+    "average_anew",
+    "design",
+    "forget",
+    "low_pass",
+    "paced",
+    "set_pace",
+    "settle",
+]
+
+PACE_MEMORY: Final = 200.0  # intervals that a mean interval remembers
+PACE_WEIGHT: Final = 1.0 / PACE_MEMORY
+PACE_TOLERANCE: Final = 0.05  # of the interval that the low-passes are designed for
+MOST_CUT_OFF: Final = 0.45  # of a low-pass, as a part of the sampling rate
+
+
+class LowPass(Record):
+    """A low-pass of second order (Butterworth); a plain mean stands for it at first."""
+
+    output: Vector = filled(3)
+    first: Vector = filled(3)  # its memory; the mean is kept in the first
+    second: Vector = filled(3)
+    count: float = 0.0  # samples in the mean; -1: the low-pass runs
+    b0: float = 0.0  # its coefficients
+    a1: float = 0.0
+    a2: float = 0.0
+
+
+class LowPassOfTwo(LowPass):
+    """The same of two numbers."""
+
+    output: Vector = filled(2)
+    first: Vector = filled(2)
+    second: Vector = filled(2)
+
+
+class LowPassOfNine(LowPass):
+    """The same of nine numbers."""
+
+    output: Vector = filled(9)
+    first: Vector = filled(9)
+    second: Vector = filled(9)
+
+
+class Pace(Record):
+    """The sampling interval of one sensor [s]."""
+
+    interval: float = 0.0  # the mean
+    count: float = 0.0  # intervals in the mean
+    designed: float = 0.0  # the one that the low-passes are designed for
+
+
+@kernel
+def design(f: LowPass, tau: float, interval: float) -> None:
+    """Set the coefficients: Butterworth, second order, bilinear transform."""
+    c = math.tan(math.pi * min(interval / (math.sqrt(2.0) * math.pi * tau), MOST_CUT_OFF))
+    scale = 1.0 / (c * c + math.sqrt(2.0) * c + 1.0)
+    b0 = c * c * scale
+    a1 = 2.0 * (c * c - 1.0) * scale
+    a2 = (1.0 - math.sqrt(2.0) * c + c * c) * scale
+    if f.count < 0.0:  # the memory changes so that a steady input goes on without a jump
+        for i in range(len(f.output)):
+            f.first[i] += (f.b0 - b0) * f.output[i]
+            f.second[i] += (b0 - a2 - f.b0 + f.a2) * f.output[i]
+    f.b0, f.a1, f.a2 = b0, a1, a2
+
+
+@kernel
+def low_pass(f: LowPass, tau: float, interval: float) -> None:
+    """Replace the inputs, written in the place of the outputs, by the outputs."""
+    out, first, second = f.output, f.first, f.second
+    if f.count >= 0.0:
+        f.count += 1.0
+        for i in range(len(out)):
+            first[i] += (out[i] - first[i]) / f.count
+            out[i] = first[i]
+        if f.count * interval >= tau:
+            settle(f)
+        return
+    b0, a1, a2 = f.b0, f.a1, f.a2
+    for i in range(len(out)):
+        x = b0 * out[i]
+        y = x + first[i]
+        first[i] = 2.0 * x - a1 * y + second[i]
+        second[i] = x - a2 * y
+        out[i] = y
+
+
+@kernel
+def settle(f: LowPass) -> None:
+    """Let a low-pass run on from its mean, as if that had been the input for ever."""
+    f.count = -1.0
+    for i in range(len(f.output)):
+        f.first[i] = (1.0 - f.b0) * f.output[i]
+        f.second[i] = (f.b0 - f.a2) * f.output[i]
+
+
+@kernel
+def average_anew(f: LowPass, worth: float) -> None:
+    """Let a low-pass go on as a mean, in which what is known counts as so many samples."""
+    if f.count < 0.0:
+        for i in range(len(f.output)):
+            f.first[i] = f.output[i]
+        f.count = worth
+    f.count = min(f.count, worth)
+
+
+@kernel
+def forget(f: LowPass) -> None:
+    """Go back to before any input."""
+    clear(f.output)
+    clear(f.first)
+    clear(f.second)
+    f.count = 0.0
+
+
+@kernel
+def paced(pace: Pace, wait: float) -> bool:
+    """Follow a sampling interval; return whether the low-passes no longer fit it."""
+    if wait <= 0.0:
+        return False
+    mean, count = pace.interval, min(pace.count + 1.0, PACE_MEMORY)
+    weight = PACE_WEIGHT if count == PACE_MEMORY else 1.0 / count
+    if count <= 2.0 or (count == 3.0 and mean > GAP_INTERVALS * wait):
+        mean = wait  # before it was only a guess, or a gap
+    mean += (min(wait, 2.0 * mean) - mean) * weight
+    pace.interval, pace.count = mean, count
+    return abs(mean - pace.designed) > PACE_TOLERANCE * pace.designed
+
+
+@kernel
+def set_pace(pace: Pace, interval: float) -> None:
+    """Count the mean anew from an interval."""
+    pace.interval, pace.count = interval, 0.0

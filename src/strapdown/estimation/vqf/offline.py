@@ -1,0 +1,459 @@
+"""A whole recording through VQF: the bias from both directions, then filters without delay.
+
+D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
+magnetic disturbance rejection", Information Fusion 91, 2023, section 3.7.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import numpy as np
+
+from strapdown._compile import MachineCode, kernel
+from strapdown._records import Record, Vector, filled
+from strapdown.errors import StrapdownError
+from strapdown.estimation.filter import FilterRow, as_columns, as_result, report_of
+from strapdown.estimation.intake import DROPPED, START, FilterCounts
+from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
+from strapdown.estimation.vqf.heading import FIELD_WORTH
+from strapdown.estimation.vqf.low_pass import LowPass, Pace, average_anew, design, low_pass, settle
+from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+from strapdown.estimation.vqf.small_angles import half_turn, quick_gain, unit, upright, wrapped
+from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, quadratic, shrink, six
+from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, UNKNOWN
+from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
+from strapdown.geometry.vectors import four, put, put_four, square, three
+from strapdown.samples.execution import Execution, Program
+from strapdown.samples.sample import MAX_RATE, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from strapdown._records import RecordArray
+    from strapdown._typing import IntArray
+    from strapdown.estimation.result import OrientationResult
+    from strapdown.samples import ImuSample
+    from strapdown.series import ImuSeries
+
+__all__ = ["OfflineVqf"]
+
+PASSES: Final = 3  # so often a recording is gone through
+SHORTEST_S: Final = 1e-9  # an interval that is not zero
+LOST_ALL: Final = 1e3  # rad; at a restart of the clock nothing is known of the turn
+
+
+class Passed(Record):
+    """What a pass in one direction knows of a sample."""
+
+    event: int = DROPPED  # what it is by its stamp
+    dt: float = 0.0  # since the sample before [s]
+    turn: Vector = filled(3)  # what the gyro measured over it, bias included [rad, body]
+    has_force: bool = False  # whether there is a usable specific force,
+    has_field: bool = False  # and magnetic field
+    lost: float = 0.0  # turn that was lost up to this sample [rad]
+    gyro_bias: Vector = filled(3)  # [rad/s, body]
+    bias_covariance: Vector = filled(6)  # xx xy xz yy yz zz [rad^2/s^2]
+    at_rest: bool = False
+    disturbed: bool = False
+
+
+class Path(Record):
+    """What is worked out about a sample on the way."""
+
+    gyro: Vector = filled(4)  # what the gyro says alone, x y z w
+    level: Vector = filled(3)  # specific force as the gyro turns it [m/s^2]
+    bias_about_up: float = 0.0  # variance of the bias about the vertical [rad^2/s^2]
+
+
+class Smoothing(Record):
+    """How to smooth."""
+
+    force_interval: float = 0.0  # usual sampling interval [s]
+    field_interval: float = 0.0  # 0: there is no magnetic field
+    low_pass: LowPass = LowPass()  # of the specific force
+
+
+@kernel
+def go_through(
+    state: Sequence[VqfMemory],
+    counts: Sequence[FilterCounts],
+    params: Sequence[VqfParams],
+    samples: Sequence[Sample],
+    passed: Sequence[Passed],
+) -> None:
+    """Run the recursive filter in one direction."""
+    s = state[0]
+    for i in range(len(samples)):
+        event = take(s, counts[0], params[0], samples[i])
+        note(passed[i], event, s)
+
+
+@kernel
+def note(passed: Passed, event: int, s: VqfMemory) -> None:
+    """Write what is known after a sample."""
+    now = s.now
+    passed.event, passed.dt = event, now.dt
+    put(passed.turn, three(now.turn))
+    passed.has_force, passed.has_field = now.force_wait >= 0.0, now.field_wait >= 0.0
+    passed.lost = LOST_ALL if event == START else s.broken
+    put(passed.gyro_bias, three(s.gyro_bias))
+    for k in range(6):
+        passed.bias_covariance[k] = s.bias_covariance[k]
+    passed.at_rest, passed.disturbed = s.at_rest, s.disturbed
+
+
+@kernel
+def smooth(
+    params: Sequence[VqfParams],
+    smoothing: Sequence[Smoothing],
+    samples: Sequence[Sample],
+    passed: Sequence[Passed],
+    back: Sequence[Passed],
+    path: Sequence[Path],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Join two passes and go through their samples once more, with filters that do not delay.
+
+    ``back`` comes from the backward pass, in its order.
+    """
+    p, how = params[0], smoothing[0]
+    n = len(rows)
+    for i in range(n):
+        join(passed[i], back[n - 1 - i], rows[i])
+    integrate(passed, samples, path, rows)
+    low_pass_both_ways(p, how.low_pass, how.force_interval, passed, path, rows)
+    level_out(passed, samples, path, rows)
+    follow_heading(p, how.field_interval, passed, path, rows, False)
+    follow_heading(p, how.field_interval, passed, path, rows, True)
+    finish(passed, rows)
+
+
+@kernel
+def join(passed: Passed, back: Passed, row: FilterRow) -> None:
+    """Weigh the biases of the two directions by their covariances; the backward one is negative.
+
+    With S = (P1 + P2)^-1: b = b1 + P1 S (b2 - b1) and P = P1 - P1 S P1, which is the mean
+    weighted by the inverses of P1 and P2.
+    """
+    xx, xy, xz, yy, yz, zz = six(passed.bias_covariance)
+    p2 = back.bias_covariance
+    s = inverse(xx + p2[0], xy + p2[1], xz + p2[2], yy + p2[3], yz + p2[4], zz + p2[5])
+    k = shrink(passed.bias_covariance, (xx, xy, xz, xy, yy, yz, xz, yz, zz), s)
+    x, y, z = three(passed.gyro_bias)
+    dx, dy, dz = -back.gyro_bias[0] - x, -back.gyro_bias[1] - y, -back.gyro_bias[2] - z
+    row.gyro_bias[0] = x + k[0] * dx + k[1] * dy + k[2] * dz
+    row.gyro_bias[1] = y + k[3] * dx + k[4] * dy + k[5] * dz
+    row.gyro_bias[2] = z + k[6] * dx + k[7] * dy + k[8] * dz
+    row.at_rest = passed.at_rest or back.at_rest
+    row.disturbed = passed.disturbed and back.disturbed
+
+
+@kernel
+def integrate(
+    passed: Sequence[Passed],
+    samples: Sequence[Sample],
+    path: Sequence[Path],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Turn by the gyro alone, and turn the specific forces with it."""
+    x, y, z, w = 0.0, 0.0, 0.0, 1.0
+    for i in range(len(rows)):
+        dt, turn, bias = passed[i].dt, passed[i].turn, rows[i].gyro_bias
+        half = half_turn(
+            0.5 * (turn[0] - dt * bias[0]),
+            0.5 * (turn[1] - dt * bias[1]),
+            0.5 * (turn[2] - dt * bias[2]),
+        )
+        x, y, z, w = unit(*quaternion_multiply(x, y, z, w, *half))
+        put_four(path[i].gyro, (x, y, z, w))
+        if passed[i].has_force:
+            put(path[i].level, quaternion_rotate(x, y, z, w, *three(samples[i].specific_force)))
+
+
+@kernel
+def low_pass_both_ways(
+    p: VqfParams,
+    f: LowPass,
+    interval: float,
+    passed: Sequence[Passed],
+    path: Sequence[Path],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Low-pass the turned specific forces forwards, then backwards, so that nothing is delayed.
+
+    Where a turn was lost the averages begin anew, and the variance of tilt is larger around.
+    """
+    n, tau = len(rows), p.tau_acc
+    kept = 1.0 - quick_gain(interval, tau)
+    least = p.tilt_sigma * p.tilt_sigma
+    design(f, tau, interval)
+    extra = 0.0
+    for i in range(n):
+        extra = kept * kept * extra + average_after(f, passed[i].lost, interval, tau)
+        if passed[i].has_force:
+            put(f.output, three(path[i].level))
+            low_pass(f, tau, interval)
+            put(path[i].level, three(f.output))
+        rows[i].covariance[0][0] = least + extra
+    settle(f)
+    extra = 0.0
+    for i in range(n - 1, -1, -1):
+        if passed[i].has_force:
+            put(f.output, three(path[i].level))
+            low_pass(f, tau, interval)
+        put(path[i].level, three(f.output))
+        rows[i].covariance[0][0] = min(rows[i].covariance[0][0] + extra, UNKNOWN)
+        extra = kept * kept * extra + average_after(f, passed[i].lost, interval, tau)
+
+
+@kernel
+def average_after(f: LowPass, lost: float, interval: float, tau: float) -> float:
+    """Average anew where a turn was lost; return what the variance of tilt is larger by."""
+    if lost < LOOSE_ANGLE:
+        return 0.0
+    average_anew(f, FORCE_WORTH / (lost * lost * interval))
+    return min(lost * lost, FORCE_WORTH / tau)
+
+
+@kernel
+def level_out(
+    passed: Sequence[Passed],
+    samples: Sequence[Sample],
+    path: Sequence[Path],
+    rows: Sequence[FilterRow],
+) -> None:
+    """Bring the low-passed specific force up; find the heading of the magnetic field."""
+    tx, ty, tz, tw = 0.0, 0.0, 0.0, 1.0
+    for i in range(len(rows)):
+        up = quaternion_rotate(tx, ty, tz, tw, *three(path[i].level))
+        size2 = square(up)
+        if size2 >= MIN_UP * MIN_UP:
+            scale = 1.0 / math.sqrt(size2)
+            px, py, pw = upright(scale * up[0], scale * up[1], scale * up[2])
+            tx, ty, tz, tw = unit(*quaternion_multiply(px, py, 0.0, pw, tx, ty, tz, tw))
+        x, y, z, w = quaternion_multiply(tx, ty, tz, tw, *four(path[i].gyro))
+        put_four(rows[i].orientation, (x, y, z, w))
+        path[i].bias_about_up = quadratic(
+            passed[i].bias_covariance,
+            2.0 * (x * z - y * w),
+            2.0 * (y * z + x * w),
+            1.0 - 2.0 * (x * x + y * y),
+        )
+        if passed[i].has_field:
+            east, north, _ = quaternion_rotate(x, y, z, w, *three(samples[i].magnetic_field))
+            rows[i].heading_offset = math.atan2(east, north)
+
+
+@kernel
+def follow_heading(
+    p: VqfParams,
+    interval: float,
+    passed: Sequence[Passed],
+    path: Sequence[Path],
+    rows: Sequence[FilterRow],
+    backward: bool,
+) -> None:
+    """Replace the headings of the magnetic field by their low-pass, in one direction."""
+    n = len(rows)
+    offset, opening, rejected, wait = 0.0, 1.0, 0.0, interval
+    noise = p.rate_noise * p.rate_noise
+    floor = p.heading_sigma * p.heading_sigma
+    variance = UNKNOWN if backward or interval > 0.0 else 0.0
+    for k in range(n):
+        i = n - 1 - k if backward else k
+        row = rows[i]
+        if k > 0:
+            step = passed[i + 1] if backward else passed[i]
+            wait += step.dt
+            if step.lost >= LOOSE_ANGLE:
+                fields = FIELD_WORTH / (step.lost * step.lost * max(interval, SHORTEST_S))
+                opening = max(opening, 1.0 / (1.0 + fields))
+                variance += step.lost * step.lost
+            grown = 2.0 * math.sqrt(variance * path[i].bias_about_up)
+            variance = min(variance + step.dt * (noise + grown), UNKNOWN)
+        if passed[i].has_field:
+            weight = quick_gain(wait, p.tau_mag)
+            if p.reject_disturbed_field:
+                if not row.disturbed:
+                    rejected = max(rejected - p.rejection_factor * wait, 0.0)
+                elif rejected <= p.rejection_time:
+                    rejected += wait
+                    weight = 0.0
+                else:
+                    weight /= p.rejection_factor
+            if opening > 0.0:
+                weight = max(weight, opening)
+                opening /= opening + 1.0
+                opening = opening if opening * p.tau_mag >= interval else 0.0
+            if weight == 1.0:
+                offset = row.heading_offset
+            else:
+                offset = wrapped(offset + weight * wrapped(row.heading_offset - offset))
+            variance = floor + (1.0 - weight) * (1.0 - weight) * (variance - floor)
+            wait = 0.0
+        row.heading_offset = offset
+        row.covariance[2][2] = min(row.covariance[2][2], variance) if backward else variance
+
+
+@kernel
+def finish(passed: Sequence[Passed], rows: Sequence[FilterRow]) -> None:
+    """Turn to magnetic north, with signs that continue; fill in the covariances."""
+    px, py, pz, pw = 0.0, 0.0, 0.0, 1.0
+    for i in range(len(rows)):
+        row = rows[i]
+        half = 0.5 * row.heading_offset
+        turned = quaternion_multiply(
+            0.0, 0.0, math.sin(half), math.cos(half), *four(row.orientation)
+        )
+        x, y, z, w = unit(*turned)
+        if x * px + y * py + z * pz + w * pw < 0.0:
+            x, y, z, w = -x, -y, -z, -w
+        put_four(row.orientation, (x, y, z, w))
+        px, py, pz, pw = x, y, z, w
+        row.covariance[1][1] = row.covariance[0][0]
+        for k in range(3):
+            row.gyro_bias_sigma[k] = math.sqrt(passed[i].bias_covariance[DIAGONAL[k]])
+
+
+PASS: Final = Program(
+    "offline vqf, a pass", go_through, (VqfMemory, FilterCounts, VqfParams.record()), Passed
+)
+SMOOTH: Final = MachineCode(
+    smooth, VqfParams.record(), Smoothing, Sample, Passed, Passed, Path, FilterRow,
+    name="offline vqf, smoothing",
+)  # fmt: skip
+
+
+class OfflineVqf:
+    """VQF over a whole recording: from the samples before and after each.
+
+    The recursive filter runs forwards and backwards; their biases are joined by their
+    covariances. With that bias the gyro is integrated once more, and the specific force and
+    the heading are low-passed in both directions, so that nothing is delayed.
+
+    Parameters
+    ----------
+    params : VqfParams, optional
+    compiled : bool, optional
+        True runs machine code, and waits until it is compiled; False plain Python. By default
+        that which is done sooner. The numbers are the same.
+
+    References
+    ----------
+    D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation
+    and magnetic disturbance rejection", Information Fusion 91, 2023.
+    """
+
+    NAME = "vqf"
+
+    def __init__(self, params: VqfParams | None = None, *, compiled: bool | None = None) -> None:
+        self.params = VqfParams() if params is None else params
+        self._compiled = compiled
+
+    def update(self, sample: ImuSample) -> NoReturn:
+        """Refuse: a smoother needs the samples after this one.
+
+        Raises
+        ------
+        StrapdownError
+            Always.
+        """
+        raise StrapdownError(
+            f"expected a whole series, got a sample at {sample.t_ns} ns in OfflineVqf.update: "
+            "use OfflineVqf.run(series), or VqfFilter for sample by sample"
+        )
+
+    def run(
+        self,
+        series: ImuSeries,
+        *,
+        use_magnetic_field: bool = True,
+        progress: Callable[[float], object] | None = None,
+    ) -> OrientationResult:
+        """Return the orientation at every stamp of a recording.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            In any frames; stamps are taken as they come.
+        use_magnetic_field : bool
+            False leaves the magnetometer out.
+        progress : callable, optional
+            Told the share that is done, 0 to 1.
+
+        Returns
+        -------
+        OrientationResult
+            N rows in the frames of the series; its report counts the samples once.
+        """
+        columns = as_columns(series, use_magnetic_field=use_magnetic_field)
+        samples = columns.block(0, len(columns))
+        interval = _interval(samples["t_ns"])
+        passed, counts = self._pass(interval, samples.copy())
+        kept = passed["event"] != DROPPED
+        if not kept.all():
+            passed, samples = passed[kept], samples[kept]
+        if progress is not None:
+            progress(0.4)
+        rows, uses_magnetic_field = self._smoothed(interval, passed, samples)
+        if progress is not None:
+            progress(1.0)
+        if not kept.all():
+            rows = rows[np.cumsum(kept) - 1]  # a sample that is left out has the row before it
+        return as_result(
+            series,
+            {name: rows[name].copy() for name in FilterRow.fresh()},
+            report_of(counts),
+            uses_magnetic_field=uses_magnetic_field,
+            has_heading_offset=True,
+        )
+
+    def _pass(self, interval: float, samples: RecordArray) -> tuple[RecordArray, FilterCounts]:
+        """Return what the recursive filter knows of each sample in one direction, and its account.
+
+        It takes out of the samples what was not read.
+        """
+        memory = VqfMemory(force_pace=Pace(interval=interval))  # what to expect
+        code = PASS.machine.code_for(PASSES * len(samples), compiled=self._compiled)
+        settings = self.params.settings()
+        execution = Execution(PASS, memory, FilterCounts(), settings, compiled=code is not None)
+        return execution.run(samples), execution.memory(1)
+
+    def _smoothed(
+        self, interval: float, passed: RecordArray, samples: RecordArray
+    ) -> tuple[RecordArray, bool]:
+        """Return rows of results, and whether a magnetic field had its part in them."""
+        count, t_ns = len(samples), samples["t_ns"]
+        backwards = samples[::-1].copy()
+        backwards["t_ns"] = t_ns[-1:] - backwards["t_ns"]
+        backwards["angular_velocity"] *= -1.0
+        back, _ = self._pass(interval, backwards)
+        rate = samples["angular_velocity"][:1]
+        if self.params.mean_samples and count > 1 and bool((np.abs(rate) < MAX_RATE).all()):
+            # the interval of the first mean began before the recording
+            passed["dt"][0] = passed["dt"][1]
+            passed["turn"][0] = rate[0] * passed["dt"][1]
+        force_interval, field_interval = (
+            interval if passed[has].all() and count > 1 else _interval(t_ns[passed[has]])
+            for has in ("has_force", "has_field")
+        )
+        # no specific force at all: any pace will do
+        smoothing = Smoothing(
+            force_interval=force_interval or interval, field_interval=field_interval
+        )
+        settings, rows = self.params.settings(), np.zeros(count, FilterRow.dtype())
+        code = SMOOTH.code_for(PASSES * count, compiled=self._compiled) or SMOOTH.plain
+        path = np.zeros(count, Path.dtype())
+        code(settings.packed(), smoothing.packed(), samples, passed, back, path, rows)
+        return rows, field_interval > 0.0
+
+
+def _interval(t_ns: IntArray) -> float:
+    """Return the median interval [s] of a sensor; 0 where it never measured."""
+    intervals = np.diff(t_ns)
+    intervals = intervals[intervals > 0]
+    if intervals.size:
+        return float(np.median(intervals)) * 1e-9
+    return GUESS_S if t_ns.size else 0.0

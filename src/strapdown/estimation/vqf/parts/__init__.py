@@ -1,1 +1,0 @@
-"""The pieces of VQF that know nothing of its state."""

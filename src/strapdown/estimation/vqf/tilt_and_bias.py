@@ -1,0 +1,231 @@
+"""What VQF learns from gravity and from rest: tilt, and the gyro's bias."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from strapdown._compile import kernel
+from strapdown.estimation.vqf.low_pass import design, low_pass, paced
+from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
+from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, nine, quadratic, shrink, six
+from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
+from strapdown.geometry.vectors import distance2, four, put, put_four, square, three
+
+if TYPE_CHECKING:
+    from strapdown._records import Vector
+    from strapdown._typing import Three
+    from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+    from strapdown.estimation.vqf.symmetric import Nine
+
+__all__ = [
+    "FORCE_WORTH",
+    "MIN_UP",
+    "UNKNOWN",
+    "correct_tilt",
+    "design_for_force",
+    "design_for_rate",
+    "learn_bias",
+    "let_errors_grow",
+    "narrow_tilt",
+    "set_tilt_variance",
+    "watch_force",
+    "watch_rate",
+]
+
+FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, what a bias drifts in bias_forgetting_time
+MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
+UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
+CORRELATED_S: Final = 0.3  # so long specific forces of a motion err in the same way, ...
+FORCE_WORTH: Final = 0.2**2 * CORRELATED_S  # rad^2 s, ... by so much of gravity: what a mean errs
+IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@kernel
+def design_for_rate(s: VqfMemory, p: VqfParams) -> None:
+    """Fit the low-pass of the gyro to its sampling interval."""
+    interval = s.rate_pace.designed = s.rate_pace.interval
+    design(s.slow_rate, p.rest_tau, interval)
+
+
+@kernel
+def design_for_force(s: VqfMemory, p: VqfParams) -> None:
+    """Fit low-passes and noise of the bias to the sampling interval of the accelerometer."""
+    interval = s.force_pace.designed = s.force_pace.interval
+    design(s.level, p.tau_acc, interval)
+    design(s.attitude, p.tau_acc, interval)
+    design(s.level_bias, p.tau_acc, interval)
+    design(s.slow_force, p.rest_tau, interval)
+    s.drift = FORGOTTEN * FORGOTTEN / p.bias_forgetting_time
+    s.noise_level = steady_noise(p.bias_sigma_motion, s.drift * interval)
+    s.noise_vertical = s.noise_level / p.bias_vertical_forgetting
+    s.noise_at_rest = steady_noise(p.bias_sigma_rest, s.drift * interval)
+
+
+@kernel
+def steady_noise(sigma: float, drift: float) -> float:
+    """Return the variance of a measurement that leaves a drifting state uncertain by sigma."""
+    variance = sigma * sigma
+    return variance * variance / drift + variance
+
+
+@kernel
+def watch_rate(s: VqfMemory, p: VqfParams, wait: float, rate: Vector) -> None:
+    """End the rest if the rate differs from its low-pass, or that is more than a bias."""
+    if paced(s.rate_pace, wait):
+        design_for_rate(s, p)
+    slow = s.slow_rate.output
+    put(slow, three(rate))
+    low_pass(s.slow_rate, p.rest_tau, s.rate_pace.interval)
+    most = max(abs(slow[0]), abs(slow[1]), abs(slow[2]))
+    if distance2(rate, slow) >= p.rest_rate * p.rest_rate or most > p.bias_clip:
+        s.rest_s = 0.0
+        s.at_rest = False
+
+
+@kernel
+def watch_force(s: VqfMemory, p: VqfParams, wait: float, force: Vector) -> None:
+    """End the rest if the specific force differs from its low-pass, or let it go on."""
+    if paced(s.force_pace, wait):
+        design_for_force(s, p)
+    put(s.slow_force.output, three(force))
+    low_pass(s.slow_force, p.rest_tau, s.force_pace.interval)
+    if distance2(force, s.slow_force.output) >= p.rest_force * p.rest_force:
+        s.rest_s = 0.0
+        s.at_rest = False
+        return
+    s.rest_s += wait
+    if s.rest_s >= p.rest_time:
+        s.at_rest = True
+
+
+@kernel
+def correct_tilt(s: VqfMemory, p: VqfParams, force: Vector) -> tuple[float, float]:
+    """Turn by the smallest rotation that brings the low-passed specific force up.
+
+    Return east and north of its direction before, as far as they tell of the bias: what sets
+    tilt at first does not.
+    """
+    put(s.level.output, quaternion_rotate(*four(s.gyro), *three(force)))
+    from_base = s.has_base and s.level.count >= 0.0
+    first = s.level.count == 0.0
+    low_pass(s.level, p.tau_acc, s.force_pace.interval)
+    qx, qy, qz, qw = unit(*four(s.base)) if from_base else unit(*four(s.tilt))
+    up = quaternion_rotate(qx, qy, qz, qw, *three(s.level.output))
+    size2 = square(up)
+    if size2 < MIN_UP * MIN_UP:
+        return 0.0, 0.0
+    scale = math.sqrt(size2) * (1.0 / size2)  # both at a time, other than 1 / sqrt
+    east, north = scale * up[0], scale * up[1]
+    px, py, pw = upright(east, north, scale * up[2])
+    put_four(s.tilt, quaternion_multiply(px, py, 0.0, pw, qx, qy, qz, qw))
+    return (0.0, 0.0) if first else (east, north)
+
+
+@kernel
+def learn_bias(s: VqfMemory, p: VqfParams, wait: float, up_x: float, up_y: float, r: Nine) -> None:
+    """Follow the bias: at rest by what the gyro reads, in motion by what tilt had to be corrected.
+
+    A Kalman filter with the measurement e = H (bias - estimate), H the identity or the low-passed
+    matrix of the attitude.
+    """
+    bias, turned = s.gyro_bias, s.level_bias.output
+    for i in range(9):
+        s.attitude.output[i] = r[i]
+    turned[0] = r[0] * bias[0] + r[1] * bias[1] + r[2] * bias[2]
+    turned[1] = r[3] * bias[0] + r[4] * bias[1] + r[5] * bias[2]
+    low_pass(s.attitude, p.tau_acc, s.force_pace.interval)
+    low_pass(s.level_bias, p.tau_acc, s.force_pace.interval)
+    for i in DIAGONAL:
+        if s.bias_covariance[i] < p.bias_sigma_start * p.bias_sigma_start:
+            s.bias_covariance[i] += s.drift * wait
+    s.pause_s = max(s.pause_s - s.force_pace.interval, 0.0)
+    if s.at_rest and p.learn_bias_at_rest:
+        h, slow = IDENTITY, s.slow_rate.output
+        level = vertical = s.noise_at_rest
+        error = (slow[0] - bias[0], slow[1] - bias[1], slow[2] - bias[2])
+    elif s.pause_s == 0.0 and p.learn_bias_in_motion:
+        h, pace = nine(s.attitude.output), 1.0 / s.force_pace.designed
+        level, vertical = s.noise_level, s.noise_vertical
+        error = (
+            turned[0] - up_y * pace - (h[0] * bias[0] + h[1] * bias[1] + h[2] * bias[2]),
+            turned[1] + up_x * pace - (h[3] * bias[0] + h[4] * bias[1] + h[5] * bias[2]),
+            -(h[6] * bias[0] + h[7] * bias[1] + h[8] * bias[2]),
+        )
+    else:
+        return
+    update_bias(s, p.bias_clip, h, level, vertical, error)
+
+
+@kernel
+def update_bias(
+    s: VqfMemory, clip: float, h: Nine, level: float, vertical: float, error: Three
+) -> None:
+    """Update bias and covariance by three measurements with independent noises."""
+    pxx, pxy, pxz, pyy, pyz, pzz = six(s.bias_covariance)
+    h00, h01, h02, h10, h11, h12, h20, h21, h22 = h
+    # a = P H^T
+    a00 = pxx * h00 + pxy * h01 + pxz * h02
+    a10 = pxy * h00 + pyy * h01 + pyz * h02
+    a20 = pxz * h00 + pyz * h01 + pzz * h02
+    a01 = pxx * h10 + pxy * h11 + pxz * h12
+    a11 = pxy * h10 + pyy * h11 + pyz * h12
+    a21 = pxz * h10 + pyz * h11 + pzz * h12
+    a02 = pxx * h20 + pxy * h21 + pxz * h22
+    a12 = pxy * h20 + pyy * h21 + pyz * h22
+    a22 = pxz * h20 + pyz * h21 + pzz * h22
+    measured = inverse(
+        h00 * a00 + h01 * a10 + h02 * a20 + level,
+        h00 * a01 + h01 * a11 + h02 * a21,
+        h00 * a02 + h01 * a12 + h02 * a22,
+        h10 * a01 + h11 * a11 + h12 * a21 + level,
+        h10 * a02 + h11 * a12 + h12 * a22,
+        h20 * a02 + h21 * a12 + h22 * a22 + vertical,
+    )
+    a = (a00, a01, a02, a10, a11, a12, a20, a21, a22)
+    k = shrink(s.bias_covariance, a, measured)
+    x, y, z = clipped(error[0], clip), clipped(error[1], clip), clipped(error[2], clip)
+    bias = s.gyro_bias
+    bias[0] = clipped(bias[0] + (k[0] * x + k[1] * y + k[2] * z), clip)
+    bias[1] = clipped(bias[1] + (k[3] * x + k[4] * y + k[5] * z), clip)
+    bias[2] = clipped(bias[2] + (k[6] * x + k[7] * y + k[8] * z), clip)
+
+
+@kernel
+def clipped(value: float, most: float) -> float:
+    """Return a value as near as a limit allows."""
+    return min(max(value, -most), most)
+
+
+@kernel
+def let_errors_grow(s: VqfMemory, p: VqfParams, dt: float) -> None:
+    """Let the variances of tilt and heading grow by noise, and as fast as the bias may turn."""
+    spread = s.bias_covariance
+    x, y, z, w = four(s.orientation)
+    about_up = quadratic(
+        spread, 2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)
+    )
+    level = 0.5 * max(spread[0] + spread[3] + spread[5] - about_up, 0.0)
+    noise = p.rate_noise * p.rate_noise
+    tilt, heading = s.covariance[0][0], s.covariance[2][2]
+    tilt += dt * (noise + 2.0 * math.sqrt(tilt * level))
+    heading += dt * (noise + 2.0 * math.sqrt(heading * about_up))
+    set_tilt_variance(s, min(tilt, UNKNOWN))
+    s.covariance[2][2] = min(heading, UNKNOWN)
+
+
+@kernel
+def narrow_tilt(s: VqfMemory, p: VqfParams, wait: float) -> None:
+    """Let the variance of tilt shrink to what the specific force tells."""
+    floor, tilt, count = p.tilt_sigma * p.tilt_sigma, s.covariance[0][0], s.level.count
+    if count >= 0.0:
+        floor = max(floor, FORCE_WORTH / (count * s.force_pace.interval + CORRELATED_S))
+        tilt = min(tilt, floor)
+    kept = 1.0 - quick_gain(wait, p.tau_acc)
+    set_tilt_variance(s, floor + kept * kept * (tilt - floor))
+
+
+@kernel
+def set_tilt_variance(s: VqfMemory, tilt: float) -> None:
+    """Write the variance about level axes."""
+    s.covariance[0][0] = s.covariance[1][1] = tilt

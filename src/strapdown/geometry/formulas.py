@@ -1,0 +1,121 @@
+"""Quaternion formulas, component by component: the one place of each.
+
+Every function takes and returns bare components, so the same source serves plain floats in
+a streaming filter, compiled loops, and whole arrays in :mod:`strapdown.geometry.quaternion`.
+Order x, y, z, w; Hamilton product; a unit quaternion ``q_a_from_b`` turns components in frame
+b into components in frame a.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeVar
+
+from strapdown._compile import kernel
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
+
+    Real = TypeVar("Real", float, FloatArray)
+
+
+@kernel
+def quaternion_multiply(
+    px: Real, py: Real, pz: Real, pw: Real, qx: Real, qy: Real, qz: Real, qw: Real
+) -> tuple[Real, Real, Real, Real]:
+    """Return the Hamilton product p q."""
+    return (
+        pw * qx + px * qw + py * qz - pz * qy,
+        pw * qy - px * qz + py * qw + pz * qx,
+        pw * qz + px * qy - py * qx + pz * qw,
+        pw * qw - px * qx - py * qy - pz * qz,
+    )
+
+
+@kernel
+def quaternion_rotate(
+    qx: Real, qy: Real, qz: Real, qw: Real, vx: Real, vy: Real, vz: Real
+) -> tuple[Real, Real, Real]:
+    """Return the vector v turned by the unit quaternion q."""
+    # v + 2 w (u x v) + 2 u x (u x v), with u the vector part: 18 products instead of 27.
+    tx = 2.0 * (qy * vz - qz * vy)
+    ty = 2.0 * (qz * vx - qx * vz)
+    tz = 2.0 * (qx * vy - qy * vx)
+    return (
+        vx + qw * tx + (qy * tz - qz * ty),
+        vy + qw * ty + (qz * tx - qx * tz),
+        vz + qw * tz + (qx * ty - qy * tx),
+    )
+
+
+@kernel
+def quaternion_to_matrix(
+    x: Real, y: Real, z: Real, w: Real
+) -> tuple[Real, Real, Real, Real, Real, Real, Real, Real, Real]:
+    """Return the rotation matrix of a unit quaternion, row by row."""
+    return (
+        1.0 - 2.0 * (y * y + z * z),
+        2.0 * (x * y - z * w),
+        2.0 * (x * z + y * w),
+        2.0 * (x * y + z * w),
+        1.0 - 2.0 * (x * x + z * z),
+        2.0 * (y * z - x * w),
+        2.0 * (x * z - y * w),
+        2.0 * (y * z + x * w),
+        1.0 - 2.0 * (x * x + y * y),
+    )
+
+
+@kernel
+def quaternion_from_half_angles_zyx(
+    sin_roll: Real,
+    cos_roll: Real,
+    sin_pitch: Real,
+    cos_pitch: Real,
+    sin_yaw: Real,
+    cos_yaw: Real,
+) -> tuple[Real, Real, Real, Real]:
+    """Return the quaternion of Rz(yaw) Ry(pitch) Rx(roll) from sines and cosines of halves."""
+    return (
+        sin_roll * cos_pitch * cos_yaw - cos_roll * sin_pitch * sin_yaw,
+        cos_roll * sin_pitch * cos_yaw + sin_roll * cos_pitch * sin_yaw,
+        cos_roll * cos_pitch * sin_yaw - sin_roll * sin_pitch * cos_yaw,
+        cos_roll * cos_pitch * cos_yaw + sin_roll * sin_pitch * sin_yaw,
+    )
+
+
+@kernel
+def quaternion_exp(x: float, y: float, z: float) -> tuple[float, float, float, float]:
+    """Return (sin|u| u/|u|, cos|u|), the rotation by the vector 2u, for plain floats."""
+    square = x * x + y * y + z * z
+    angle = math.sqrt(square)
+    # below 1e-4 the next term of the series, angle^4 / 120, is under 1e-18
+    scale = math.sin(angle) / angle if angle > 1e-4 else 1.0 - square / 6.0
+    return x * scale, y * scale, z * scale, math.cos(angle)
+
+
+# Webots R2025a: these formulas in this order of evaluation, so that the bits agree.
+
+
+@kernel
+def webots_nue_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
+    """Return sine and cosine (of one scale) of roll, sine of pitch, sine and cosine of yaw."""
+    return (
+        2.0 * x * w - 2.0 * y * z,
+        1.0 - 2.0 * x * x - 2.0 * z * z,
+        2.0 * x * y + 2.0 * z * w,
+        2.0 * y * w - 2.0 * x * z,
+        1.0 - 2.0 * y * y - 2.0 * z * z,
+    )
+
+
+@kernel
+def webots_enu_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
+    """Return what :func:`webots_nue_terms` does, for angles about other axes."""
+    return (
+        2.0 * (w * x + y * z),
+        1.0 - 2.0 * (x * x + y * y),
+        2.0 * (w * y - z * x),
+        2.0 * (w * z + x * y),
+        1.0 - 2.0 * (y * y + z * z),
+    )

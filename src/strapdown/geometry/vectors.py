@@ -1,0 +1,83 @@
+"""Vectors and matrices of records: read as tuples of floats, changed in place."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from strapdown._compile import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._records import Vector
+    from strapdown._typing import Four, Three
+
+
+@kernel
+def three(v: Sequence[float]) -> Three:
+    """Return a vector as it is now."""
+    return v[0], v[1], v[2]
+
+
+@kernel
+def four(v: Sequence[float]) -> Four:
+    """Return a quaternion as it is now."""
+    return v[0], v[1], v[2], v[3]
+
+
+@kernel
+def put(v: Vector, values: Three) -> None:
+    """Write a vector."""
+    v[0], v[1], v[2] = values
+
+
+@kernel
+def put_four(v: Vector, values: Four) -> None:
+    """Write a quaternion."""
+    v[0], v[1], v[2], v[3] = values
+
+
+@kernel
+def clear(v: Vector) -> None:
+    """Make every element of a vector zero."""
+    for i in range(len(v)):
+        v[i] = 0.0
+
+
+@kernel
+def add_to(v: Vector, values: Three) -> None:
+    """Add to a vector."""
+    v[0] += values[0]
+    v[1] += values[1]
+    v[2] += values[2]
+
+
+@kernel
+def approach(v: Vector, weight: float, values: Sequence[float]) -> None:
+    """Move a vector towards a value."""
+    v[0] += weight * (values[0] - v[0])
+    v[1] += weight * (values[1] - v[1])
+    v[2] += weight * (values[2] - v[2])
+
+
+@kernel
+def square(v: Sequence[float]) -> float:
+    """Return the squared length of a vector."""
+    return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+
+
+@kernel
+def distance2(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the squared distance of two vectors."""
+    x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+    return x * x + y * y + z * z
+
+
+@kernel
+def length(x: float, y: float) -> float:
+    """Return the length of a vector in a plane.
+
+    Python and the C library round ``hypot`` differently; this is the same everywhere.
+    """
+    return math.sqrt(x * x + y * y)

@@ -1,1 +1,0 @@
-"""What PX4 remembers of the messages of two sensors."""

@@ -1,1 +1,0 @@
-"""When PX4 reads messages, and where its windows end."""

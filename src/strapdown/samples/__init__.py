@@ -1,0 +1,7 @@
+"""Samples as streaming algorithms take them: what one is, its clock, and what of it is usable."""
+
+from __future__ import annotations
+
+from strapdown.samples.sample import ImuSample
+
+__all__ = ["ImuSample"]

@@ -1,0 +1,93 @@
+"""Machine code beforehand: compile what long recordings and fast streams would wait for."""
+
+from __future__ import annotations
+
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from strapdown._compile import compiling_first
+from strapdown.detection import DETECTORS
+from strapdown.errors import UnknownNameError
+from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
+from strapdown.integration import WindowRule, integrate, preintegrate
+from strapdown.series import ImuSeries
+from strapdown.simulation import simulate
+from strapdown.units import NS_PER_MS, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["warm_up"]
+
+
+def warm_up(
+    names: Iterable[str] | None = None, *, announce: Callable[[str], object] | None = None
+) -> dict[str, float]:
+    """Compile estimators and detectors for this machine; later processes find them compiled.
+
+    Without it they start in plain Python, and a long recording compiles the one that it needs.
+    In the process that calls it, filters and detectors made afterwards use machine code from
+    their first sample.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        What to compile, by the names of :func:`parts`; by default everything.
+    announce : callable, optional
+        Told the name of each before its turn.
+
+    Returns
+    -------
+    dict
+        Seconds by name; a fraction of a second where the machine code was there.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such name.
+    """
+    known = parts()
+    took: dict[str, float] = {}
+    for name in known if names is None else names:
+        if name not in known:
+            raise UnknownNameError("part to compile", name, known)
+        if announce is not None:
+            announce(name)
+        begun = perf_counter()
+        with compiling_first():
+            known[name]()
+        took[name] = perf_counter() - begun
+    return took
+
+
+def parts() -> dict[str, Callable[[], object]]:
+    """Return what can be compiled, by name: filters, smoothers, navigators, detectors, ..."""
+    series = _rest()
+    return {
+        **{name: partial(_run, make, series) for name, make in FILTERS.items()},
+        **{f"{name} smoother": partial(_run, make, series) for name, make in SMOOTHERS.items()},
+        "navigator": partial(_run, StrapdownNavigator, series),
+        "foot navigator": partial(_run, FootNavigator, series),
+        **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
+        "increments": partial(integrate, series, window=WindowRule(10)),
+        "preintegration": partial(preintegrate, series),
+        "simulation": partial(simulate, "wander", duration_s=1.0),
+    }
+
+
+def _run(make: Callable[[], Any], series: ImuSeries) -> object:
+    return make().run(series)
+
+
+def _rest() -> ImuSeries:
+    """Return two seconds at rest, in a magnetic field."""
+    count = 200
+    return ImuSeries(
+        np.arange(count) * 10 * NS_PER_MS,
+        np.zeros((count, 3)),
+        np.tile([0.0, 0.0, STANDARD_GRAVITY], (count, 1)),
+        magnetic_field=np.tile([0.0, 2e-5, -4e-5], (count, 1)),
+    )

@@ -1,0 +1,54 @@
+"""Results stay as they are, to the last bit; ``cases.py`` says how to renew them.
+
+These pin behaviour: a change of results must be deliberate. On a platform whose mathematics
+rounds otherwise, the written numbers have to agree to 1e-6.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cases import GROUPS, RESULTS, is_missing
+from pins import difference, fingerprint, pinned
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(scope="module")
+def known():
+    return json.loads(RESULTS.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def same_mathematics(known):
+    return fingerprint() == known["fingerprint"]
+
+
+def test_every_case_is_written(known):
+    assert list(known["cases"]) == [name for group in GROUPS.values() for name in group]
+
+
+def marks_of(group, name):
+    """By default the hard series and two recordings; the others take minutes."""
+    usual = any(recording in name for recording in ("hard", "broad-08", "pyshoe-walk"))
+    return [pytest.mark.xdist_group(f"golden {group}"), *[pytest.mark.slow] * (not usual)]
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        pytest.param(group, name, id=name, marks=marks_of(group, name))
+        for group, cases in GROUPS.items()
+        for name in cases
+    ],
+)
+def test_results_stay_as_they_are(known, same_mathematics, group, name):
+    if missing := is_missing(name):
+        pytest.skip(f"no recording {missing}: see the data's README")
+    found, pins = pinned(GROUPS[group][name]()), known["cases"][name]
+    if same_mathematics:
+        assert found == pins
+    else:
+        assert found.keys() == pins.keys()
+        assert max(difference(found[each], pins[each]) for each in pins) <= 1.0

@@ -1,0 +1,125 @@
+"""Machine code beforehand, and plain Python until it is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import strapdown
+from strapdown._compile import announce_compiling, compiling_first
+from strapdown.errors import UnknownNameError
+from strapdown.estimation import ImuSample, MahonyFilter
+from strapdown.samples import execution
+from strapdown.series import ImuSeries
+from strapdown.warming import parts
+
+
+def series(count):
+    random = np.random.default_rng(3)
+    return ImuSeries(
+        np.arange(count) * 10_000_000,
+        random.normal(size=(count, 3)),
+        random.normal((0.0, 0.0, 9.81), size=(count, 3)),
+        magnetic_field=random.normal((0.0, 2.0, -4.0), size=(count, 3)),
+    )
+
+
+def in_a_process_of_its_own(program, folder):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+    )
+    return done.stdout.split()
+
+
+SHORT = """
+import sys
+import numpy as np
+from strapdown import ImuSeries
+from strapdown.estimation import FILTERS, ImuSample
+count = 300
+force = np.tile([0.0, 0.0, 9.81], (count, 1))
+series = ImuSeries(np.arange(count) * 10_000_000, 0.0 * force, force)
+for make in FILTERS.values():
+    made = make()
+    made.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81)))
+    made.run(series)
+print("numba" in sys.modules)
+"""
+
+
+def test_short_recordings_and_streams_do_not_even_import_the_compiler(tmp_path):
+    assert in_a_process_of_its_own(SHORT, tmp_path) == ["False"]
+
+
+WARM = """
+import strapdown
+from strapdown.estimation import MahonyFilter
+took = strapdown.warm_up(["mahony"])
+print(*took, MahonyFilter.program().machine.loaded is not None)
+"""
+FOUND = """
+from strapdown._compile import announce_compiling
+from strapdown.estimation import MahonyFilter
+with announce_compiling(print):
+    print(MahonyFilter.program().machine.load() is not None)
+    MahonyFilter(compiled=True)
+"""
+
+
+def test_what_was_compiled_beforehand_is_found_by_another_process(tmp_path):
+    assert in_a_process_of_its_own(FOUND, tmp_path) == ["False", "mahony"]
+    assert in_a_process_of_its_own(FOUND, tmp_path) == ["True"]
+    assert in_a_process_of_its_own(WARM, tmp_path) == ["mahony", "True"]
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    nowhere = tmp_path / "file"
+    nowhere.write_text("no folder")
+    assert in_a_process_of_its_own(WARM, nowhere) == ["mahony", "True"]
+
+
+def test_an_unknown_part_is_refused():
+    with pytest.raises(UnknownNameError, match="eskf"):
+        strapdown.warm_up(["eskff"])
+    assert {"mahony", "eskf smoother", "foot navigator", "fall detector"} <= parts().keys()
+
+
+def test_a_long_recording_says_that_it_compiles_and_gives_the_same_bits(monkeypatch):
+    data, told = series(400), []
+    plain = MahonyFilter(compiled=False).run(data)
+    machine = MahonyFilter.program().machine
+    monkeypatch.setattr(machine, "_loaded", None)
+    monkeypatch.setattr(machine, "load", lambda: None)
+    with announce_compiling(told.append), compiling_first():
+        compiled = MahonyFilter().run(data)
+    assert told == ["mahony"]
+    assert compiled.q_world_from_body.tobytes() == plain.q_world_from_body.tobytes()
+    assert compiled.orientation_covariance.tobytes() == plain.orientation_covariance.tobytes()
+
+
+def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
+    monkeypatch.setattr(execution, "UPDATES_BEFORE_LOADING", 5)
+    data = series(60)
+    columns = zip(
+        data.t_ns.tolist(),
+        data.angular_velocity,
+        data.specific_force,
+        data.magnetic_field,
+        strict=True,
+    )
+    samples = [ImuSample(*row) for row in columns]
+    machine = MahonyFilter.program().machine
+    code = machine.compile()
+    monkeypatch.setattr(machine, "_loaded", None)
+    monkeypatch.setattr(machine, "load", lambda: monkeypatch.setattr(machine, "_loaded", code))
+    changing, plain = MahonyFilter(), MahonyFilter(compiled=False)
+    for sample in samples:
+        assert changing.update(sample).tobytes() == plain.update(sample).tobytes()
+    assert machine.loaded is code
+    assert changing.state == plain.state
+    assert changing.report == plain.report
