@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from strapdown import _compile
@@ -51,3 +52,35 @@ def test_short_work_is_done_in_plain_python_and_long_by_machine_code():
     twin = _compile.quickest(quaternion_multiply, 10**6)
     assert twin is compiled(quaternion_multiply)
     assert _compile.quickest(quaternion_multiply, 10) is twin, "it is there already"
+
+
+def test_processes_that_compile_a_kernel_for_other_arguments_write_other_files(
+    tmp_path, monkeypatch
+):
+    double = made("def f(a):\n    return 2 * a")
+    double.__code__ = double.__code__.replace(co_filename=__file__)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def files_after(argument):
+        _compile._jit(double, "double", no_cpython_wrapper=False)(argument)
+        folder = (tmp_path / "cache").rename(tmp_path / str(argument))
+        return {path.name for path in folder.rglob("*.nb?")}
+
+    one, other = files_after(1), files_after(2.5)
+    assert len(one) == len(other) == 1
+    assert not one & other
+
+
+def test_machine_code_of_another_version_of_the_source_file_is_not_used(tmp_path, monkeypatch):
+    double = made("def f(a):\n    return 2 * a")
+    double.__code__ = double.__code__.replace(co_filename=__file__)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first = _compile._jit(double, "double", no_cpython_wrapper=False)
+    first(1)
+    again = _compile._jit(double, "double", no_cpython_wrapper=False)
+    again(1)
+    assert (again.stats.cache_hits, again.stats.cache_misses) == ({(numba.int64,): 1}, {})
+    edited = _compile._jit(double, "double", no_cpython_wrapper=False)
+    edited._cache._cache_file._source_stamp = "later"
+    edited(1)
+    assert not edited.stats.cache_hits

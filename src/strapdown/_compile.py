@@ -9,7 +9,7 @@ already: a caller goes on in plain Python as long as it is not worth the wait.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dis import get_instructions
 from functools import cache
@@ -248,6 +248,8 @@ def _jit(function: FunctionType, name: str, *, no_cpython_wrapper: bool) -> Any:
     """Return a kernel to be compiled, under a name for its file in the cache."""
     from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
 
+    from strapdown._code_cache import CodeCache  # noqa: PLC0415 (imports the compiler)
+
     scope = dict(function.__globals__)
     for used in _kernels_used(function):
         scope[used] = _within(scope[used])
@@ -262,10 +264,11 @@ def _jit(function: FunctionType, name: str, *, no_cpython_wrapper: bool) -> Any:
         "nogil": True,
         "fastmath": False,
     }
-    try:
-        return njit(cache=not no_cpython_wrapper, **options)(twin)
-    except RuntimeError:  # nowhere to write: compile for this process alone
-        return njit(**options)(twin)
+    dispatcher = njit(**options)(twin)
+    if not no_cpython_wrapper:
+        with suppress(RuntimeError):  # nowhere to write: code for this process alone
+            dispatcher._cache = CodeCache(twin)  # noqa: SLF001 (no other way to name its files)
+    return dispatcher
 
 
 def _kernels_used(function: FunctionType) -> list[str]:

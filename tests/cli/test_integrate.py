@@ -19,7 +19,7 @@ runner = CliRunner()
 
 
 def run(*arguments):
-    return runner.invoke(app, ["integrate", *map(str, arguments)])
+    return runner.invoke(app, ["integrate", *map(str, arguments)], catch_exceptions=False)
 
 
 def run_json(*arguments):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import operator
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -236,6 +238,7 @@ def test_a_gap_breaks_the_window_off_and_starts_again():
     increments, report = increments_from_rates(still(t_ns), samples_per_increment=2)
     assert increments.t_ns.tolist() == [10 * MS, 125 * MS]
     assert (report.gaps, report.discarded, report.lost_ns) == (1, 1, 105 * MS)
+    assert json.loads(json.dumps(asdict(report))) == asdict(report)
 
 
 def test_a_step_too_long_for_64_bits_is_a_gap():

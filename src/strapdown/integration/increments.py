@@ -309,7 +309,7 @@ def report_of(
         backward=tally[kernels.BACKWARD],
         uneven=tally[kernels.UNEVEN],
         discarded=state.discarded,
-        lost_ns=state.lost_ns,
+        lost_ns=int(state.lost_ns),
         unfinished=state.samples,
     )
 
