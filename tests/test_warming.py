@@ -28,8 +28,9 @@ def series(count):
     )
 
 
-def in_a_process_of_its_own(program, folder):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+def in_a_process_of_its_own(program, folder=None, **variables):
+    environment = os.environ | variables
+    environment |= {} if folder is None else {"NUMBA_CACHE_DIR": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
     )
@@ -75,6 +76,35 @@ def test_what_was_compiled_beforehand_is_found_by_another_process(tmp_path):
     assert in_a_process_of_its_own(FOUND, tmp_path) == ["False", "mahony"]
     assert in_a_process_of_its_own(FOUND, tmp_path) == ["True"]
     assert in_a_process_of_its_own(WARM, tmp_path) == ["mahony", "True"]
+
+
+USED = """
+import sys
+import numpy as np
+from strapdown import ImuSeries
+from strapdown.estimation import MahonyFilter
+count = 1000
+force = np.tile([0.0, 0.0, 9.81], (count, 1))
+MahonyFilter().run(ImuSeries(np.arange(count) * 10_000_000, 0.0 * force, force))
+print("numba" in sys.modules, MahonyFilter.program().machine.loaded is not None)
+"""
+
+
+def test_what_was_compiled_beforehand_runs_without_the_compiler(tmp_path):
+    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "False"], "in plain Python"
+    in_a_process_of_its_own(WARM, tmp_path)
+    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "True"]
+
+
+def test_machine_code_that_was_damaged_is_made_again(tmp_path):
+    in_a_process_of_its_own(WARM, tmp_path)
+    (file,) = tmp_path.glob("*.o")
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:100], whole[:200] + b"?" + whole[201:]):
+        file.write_bytes(damaged)
+        assert in_a_process_of_its_own(USED, tmp_path) == ["False", "False"]
+    assert in_a_process_of_its_own(WARM, tmp_path) == ["mahony", "True"]
+    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "True"]
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):

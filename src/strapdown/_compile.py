@@ -12,7 +12,7 @@ import logging
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dis import get_instructions
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2s
 from threading import RLock
 from time import perf_counter
@@ -23,6 +23,7 @@ from warnings import catch_warnings, simplefilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from strapdown._object_code import LinkedCode
     from strapdown._records import Record, RecordArray
 
     Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -47,7 +48,7 @@ _listeners: Final[list[Callable[[str], object]]] = []
 _entered: Final[set[FunctionType]] = set()
 _eager: Final = ContextVar("eager", default=False)
 
-PLAIN_ROWS: Final = 5_000  # a recording this short is done before machine code is loaded
+PLAIN_ROWS: Final = 500  # a recording this short is done before machine code is loaded
 COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
 
 
@@ -134,34 +135,34 @@ class MachineCode:
         self.name = name or function.__name__
         self._function = cast("FunctionType", function)
         self._records = records
-        self._loaded: Callable[..., Any] | None = None
+        self._loaded: LinkedCode | None = None
 
     @property
-    def loaded(self) -> Callable[..., Any] | None:
+    def loaded(self) -> LinkedCode | None:
         """The machine code, where this process has it."""
         return self._loaded
 
-    def load(self) -> Callable[..., Any] | None:
+    def load(self) -> LinkedCode | None:
         """Return the machine code if it has been compiled before, by any process."""
+        from strapdown._object_code import find  # noqa: PLC0415 (imports LLVM)
+
         with _compiler:
-            if self._loaded is None:
-                dispatcher, signature = self._entry()
-                found = dispatcher._cache.load_overload(signature, dispatcher.targetctx)  # noqa: SLF001
-                if found is not None:
-                    dispatcher.add_overload(found)
-                    self._loaded = found.entry_point
+            if self._loaded is None and (code := find(self._file)):
+                self._loaded = self._linked(code)
             return self._loaded
 
-    def compile(self) -> Callable[..., Any]:
+    def compile(self) -> LinkedCode:
         """Return the machine code; compile it if it is not there."""
-        ready = self.load()
-        if ready is None:
-            with _compiler, _announced(self.name):
-                dispatcher, signature = self._entry()
-                with catch_warnings():  # a record may stand for its base: experimental, and tested
-                    simplefilter("ignore")
-                    ready = self._loaded = dispatcher.compile(signature)
-        return cast("Callable[..., Any]", ready)
+        with _compiler:
+            if (ready := self.load()) is not None:
+                return ready
+            from strapdown._object_code import save  # noqa: PLC0415 (imports LLVM)
+
+            with _announced(self.name):
+                code = self._compiled()
+                self._loaded = self._linked(code)
+            save(self._file, code)
+            return self._loaded
 
     def plain(self, *arrays: RecordArray) -> None:
         """Run the kernel as plain Python; the arrays change as they do by machine code."""
@@ -171,7 +172,7 @@ class MachineCode:
         for (record, array), changed in zip(pairs, lists, strict=True):
             array[:] = record.pack(changed)
 
-    def code_for(self, rows: int, *, compiled: bool | None = None) -> Callable[..., Any] | None:
+    def code_for(self, rows: int, *, compiled: bool | None = None) -> LinkedCode | None:
         """Return the machine code for so many rows; None where plain Python is done sooner.
 
         ``compiled`` asks for one of them: True for machine code, False for plain Python.
@@ -182,15 +183,34 @@ class MachineCode:
             return self.compile()
         return self.load() if worth_loading(rows) else self.loaded
 
-    def _entry(self) -> tuple[Any, tuple[Any, ...]]:
+    @cached_property
+    def _file(self) -> str:
+        layouts = repr([record.dtype() for record in self._records])
+        source = blake2s((_digest(self._function) + layouts).encode(), digest_size=8).hexdigest()
+        return f"{self._function.__name__}.{source}"
+
+    def _linked(self, code: bytes) -> LinkedCode:
+        from strapdown._object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
+
+        return LinkedCode(self.name, code, [record.dtype() for record in self._records])
+
+    def _compiled(self) -> bytes:
         from numba import from_dtype, types  # noqa: PLC0415 (a slow import)
 
-        rows = (types.Array(from_dtype(record.dtype()), 1, "C") for record in self._records)
-        return _entry(self._function), tuple(rows)
+        from strapdown._object_code import with_entry  # noqa: PLC0415 (imports LLVM)
+
+        signature = tuple(
+            types.Array(from_dtype(record.dtype()), 1, "C") for record in self._records
+        )
+        dispatcher = _within(self._function)
+        with catch_warnings():  # a record may stand for its base: experimental, and tested
+            simplefilter("ignore")
+            dispatcher.compile(signature)
+        return with_entry(dispatcher.overloads[signature], self.name)
 
 
 def worth_loading(rows: int) -> bool:
-    """Whether machine code that is in the cache saves time with so many rows."""
+    """Whether machine code that is on disk saves time with so many rows."""
     return rows > PLAIN_ROWS or _eager.get()
 
 

@@ -1,8 +1,8 @@
 """Execution: a loop over samples in plain Python until machine code is there, then by that.
 
-Nobody waits for a compiler unasked. A short recording runs in plain Python. A long one takes
-machine code from the cache, and where there is none compiles it. A stream starts in plain Python
-and changes over when machine code was found; it never compiles.
+Nobody waits for a compiler unasked. A short recording runs in plain Python. A longer one takes
+machine code that was compiled before, and only a long one compiles it. A stream starts in plain
+Python and changes over when machine code was found; it never compiles.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from strapdown.samples.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from strapdown._object_code import LinkedCode
     from strapdown._records import Record, RecordArray
     from strapdown._typing import AnyArray, Three
     from strapdown.samples.sample import SampleColumns
 
 __all__ = ["BLOCK", "SAMPLE_LAYOUT", "Execution", "Program", "SharedExecution", "packed_sample"]
 
-UPDATES_BEFORE_LOADING: Final = 5_000
+UPDATES_BEFORE_LOADING: Final = 500
 BLOCK: Final = 2_048  # samples that are taken at a time
 
 SAMPLE_LAYOUT: Final = Struct("=q9dq")  # the fields of a Sample
@@ -69,7 +70,7 @@ class Program:
         self._weight = weight
         self.machine = MachineCode(run, *memory, sample, row, name=name)
 
-    def code_for(self, rows: int) -> Callable[..., Any] | None:
+    def code_for(self, rows: int) -> LinkedCode | None:
         """Return the machine code for so many rows; None where plain Python is done sooner."""
         return self.machine.code_for(round(rows * self._weight))
 
@@ -95,7 +96,7 @@ class Execution:
         self._may_change_over = compiled is None
         self._plain: tuple[Record, ...] = memory
         self._updates = 0
-        self._code: Callable[..., Any] | None = None
+        self._code: LinkedCode | None = None
         self._arrays: list[RecordArray] = []
         if compiled:
             self._change_over(program.machine.compile())
@@ -152,7 +153,7 @@ class Execution:
             self._change_over(self.program.machine.loaded)
         if self._code is not None:
             SAMPLE_LAYOUT.pack_into(self._buffer, 0, t_ns, *rate, *force, *field, clipping)
-            self._code(*self._arrays)
+            self._step()
             return np.array(self._answers[answer][0])
         sample = Sample(
             t_ns=t_ns,
@@ -172,13 +173,14 @@ class Execution:
     def _lists(self) -> list[list[Record]]:
         return [[part] for part in self._plain]
 
-    def _change_over(self, code: Callable[..., Any] | None) -> None:
+    def _change_over(self, code: LinkedCode | None) -> None:
         """Go on by machine code, if there is any."""
         if code is None:
             return
         self._code, self._may_change_over = code, False
         sample, row = Sample().packed(), self.program.row().packed()
         self._arrays = [*(part.packed() for part in self._plain), sample, row]
+        self._step = code.prepared(*self._arrays)
         self._buffer = sample.view(np.uint8).data
         self._answers = {name: row[name] for name in self.program.row.fresh()}
 

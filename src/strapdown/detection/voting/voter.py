@@ -37,8 +37,9 @@ from strapdown.timebase import ordered, resample
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from strapdown._object_code import LinkedCode
     from strapdown._records import Record, RecordArray
     from strapdown.samples import ImuSample
 
@@ -132,7 +133,7 @@ class Voter:
             raise ValueRangeError(f"expected sigmas of profiles above 0, got {sigmas}")
         self._size = n
         self._updates = 0
-        self._code: Callable[..., Any] | None = None
+        self._code: LinkedCode | None = None
         self.reset()
 
     def reset(self, state: DetectorState | None = None) -> None:
@@ -173,7 +174,7 @@ class Voter:
             return self._records
         return [kind.unpack(part) for kind, part in zip(_MEMORY, self._arrays, strict=True)]
 
-    def _change_over(self, code: Callable[..., Any] | None) -> None:
+    def _change_over(self, code: LinkedCode | None) -> None:
         """Go on by machine code, if there is any."""
         if code is not None and not self._arrays:
             self._code = code

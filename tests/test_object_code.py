@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from strapdown import _object_code
+from strapdown._compile import MachineCode, kernel
+from strapdown._records import Record, Vector, vector
+
+
+class Total(Record):
+    """What has been added up."""
+
+    sum: Vector = vector(0.0, 0.0)
+    count: int = 0
+
+
+class Step(Record):
+    """What is added."""
+
+    value: Vector = vector(0.0, 0.0)
+
+
+@kernel
+def add_up(total, steps):
+    for step in steps:
+        for k in range(2):
+            total[0].sum[k] += step.value[k]
+        total[0].count += 1
+
+
+@kernel
+def divide(total, steps):
+    total[0].sum[0] = steps[0].value[0] / total[0].count
+
+
+@pytest.fixture(scope="module")
+def code():
+    return MachineCode(add_up, Total, Step).compile()
+
+
+def test_arrays_are_changed_as_by_plain_python(code):
+    steps = np.arange(200.0).reshape(100, 2).view(Step.dtype()).ravel()
+    total, expected = Total().packed(), Total().packed()
+    code(total, steps)
+    MachineCode(add_up, Total, Step).plain(expected, steps)
+    assert total.tobytes() == expected.tobytes()
+    assert total["count"][0] == 100
+
+
+def test_a_prepared_call_goes_on_with_its_arrays(code):
+    total, step = Total().packed(), Step(value=[1.0, 2.0]).packed()
+    again = code.prepared(total, step)
+    again()
+    step["value"][0] = [10.0, 20.0]
+    again()
+    assert total["sum"][0].tolist() == [11.0, 22.0]
+
+
+def test_other_arrays_are_refused(code):
+    total, steps = Total().packed(), np.zeros(10, Step.dtype())
+    for wrong in ((steps, total), (total, steps[::2]), (total, steps.reshape(5, 2))):
+        with pytest.raises(TypeError, match="add_up: expected a contiguous array of"):
+            code(*wrong)
+    with pytest.raises(ValueError, match="zip"):
+        code(total)
+
+
+def test_what_plain_python_cannot_divide_is_an_error_here_too():
+    machine = MachineCode(divide, Total, Step)
+    arrays = Total().packed(), Step().packed()
+    with pytest.raises(ZeroDivisionError):
+        machine.plain(*arrays)
+    with pytest.raises(ArithmeticError, match="divide"):
+        machine.compile()(*arrays)
+
+
+def test_code_is_found_where_it_was_saved_and_kept_by_what_can_be_written(tmp_path, monkeypatch):
+    shipped, own = tmp_path / "package", tmp_path / "user"
+    monkeypatch.setattr(_object_code, "_folders", lambda: iter((shipped, own)))
+    assert _object_code.find("code") is None
+    _object_code.save("code", b"some")
+    assert [file.parent for file in tmp_path.rglob("*.o")] == [shipped]
+    assert _object_code.find("code") == b"some"
+
+    nowhere = tmp_path / "file"
+    nowhere.write_text("no folder")
+    monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere, own)))
+    _object_code.save("more", b"other")
+    assert [file.parent for file in own.rglob("*.o")] == [own]
+    assert _object_code.find("more") == b"other"
+
+    monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere,)))
+    _object_code.save("lost", b"other")
+    assert _object_code.find("lost") is None
+
+
+def test_code_lies_where_the_user_says_or_with_the_package_or_the_user(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/there")
+    assert list(_object_code._folders()) == [Path("/there")]
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    package = Path(_object_code.__file__).parent
+    assert list(_object_code._folders()) == [package / "__pycache__", Path("/caches/strapdown")]
