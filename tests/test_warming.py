@@ -42,6 +42,8 @@ import sys
 import numpy as np
 from strapdown import ImuSeries
 from strapdown.estimation import FILTERS, ImuSample
+from strapdown.simulation import simulate
+simulate("wander", "BMI270", 1.0)
 count = 300
 force = np.tile([0.0, 0.0, 9.81], (count, 1))
 series = ImuSeries(np.arange(count) * 10_000_000, 0.0 * force, force)
@@ -53,7 +55,7 @@ print("numba" in sys.modules)
 """
 
 
-def test_short_recordings_and_streams_do_not_even_import_the_compiler(tmp_path):
+def test_short_simulations_recordings_and_streams_do_not_even_import_the_compiler(tmp_path):
     assert in_a_process_of_its_own(SHORT, tmp_path) == ["False"]
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "array_making_kernel",
     "bind",
     "compiled",
+    "compiled_is_quicker",
     "compiling_first",
     "inlined_kernel",
     "kernel",
@@ -333,13 +334,19 @@ def _code_parts(code: CodeType) -> Iterator[str]:
             yield repr(constant)
 
 
-def quickest(function: Kernel, rows: int) -> Kernel:
-    """Return a kernel over arrays in the execution that is done soonest with so many rows.
+def compiled_is_quicker(function: Kernel, rows: int) -> bool:
+    """Whether machine code is done first with so many rows.
 
-    A short recording runs in plain Python, unless this process has the machine code already.
+    Few are done first in plain Python, unless this process has the machine code already.
     """
-    if worth_compiling(rows) or function in _entered:
+    if worth_compiling(rows):
         _entered.add(cast("FunctionType", function))
+    return function in _entered
+
+
+def quickest(function: Kernel, rows: int) -> Kernel:
+    """Return a kernel over arrays in the execution that is done first with so many rows."""
+    if compiled_is_quicker(function, rows):
         return compiled(function)
     from numpy import errstate  # noqa: PLC0415 (this module serves code that needs no arrays)
 

@@ -73,6 +73,13 @@ def test_the_demo_records_what_the_topic_carried(demo_dir):
     assert recording.increments["fmu/out/vehicle_imu"].body == "FRD"
 
 
+def test_the_demo_refuses_to_replace_its_files_before_it_begins(brief_dir, monkeypatch):
+    monkeypatch.setattr(demo, "simulate", None)
+    done = run("demo", "--output", brief_dir)
+    assert done.exit_code == 1
+    assert "demo.mcap: exists already" in done.stderr
+
+
 def test_the_demo_gives_the_same_samples_for_the_same_seed(brief_dir, tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "DURATION_S", BRIEF_S)
     first = strapdown.open(brief_dir / "demo.mcap").imu["imu/data"]

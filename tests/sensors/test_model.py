@@ -130,7 +130,7 @@ def test_chunks_steps_and_restored_states_give_the_bits_of_one_run(case, pieces)
     model, at, parts = model_of(case), 0, []
     for size, in_steps, save in [*pieces, (samples, False, False)]:
         columns = inputs[:, at * window : (at + size) * window]
-        parts.append(stepped(model, columns) if in_steps and size < 100 else model.run(columns))
+        parts.append(model.run(columns, compiled=not in_steps or size > 100))
         at = min(samples, at + size)
         if save:
             model = saved_and_restored(model, case)

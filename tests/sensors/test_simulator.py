@@ -141,6 +141,13 @@ def test_steps_give_the_bits_of_a_run(name):
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_plain_python_gives_the_bits_of_machine_code(name, monkeypatch):
+    samples = device(name).run(300)
+    monkeypatch.setattr("strapdown.sensors.simulator.compiled_is_quicker", lambda *_: False)
+    assert_equal(device(name).run(300), samples)
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_chunks_and_restored_states_give_the_bits_of_a_run(name):
     samples, parts, simulator = device(name).run(6000), [], device(name)
     for size in (1, 2, 500, 1, 4096, 1400):

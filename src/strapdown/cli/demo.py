@@ -17,6 +17,7 @@ from strapdown.cli._outcome import Outcome
 from strapdown.estimation import ErrorStateFilter, ImuSample
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
+from strapdown.formats._output import refuse
 from strapdown.integration import increments_from_rates
 from strapdown.messages import Imu, VehicleImu, conversion
 from strapdown.sensors import ImuSpec, TriadSpec
@@ -63,6 +64,8 @@ def demo(
     strapdown demo --output runs/7 --seed 7 --json
     """
     recording_path, picture_path = output / "demo.mcap", output / "demo.png"
+    for path in (recording_path, picture_path):
+        refuse(path, force=force)
     output.mkdir(parents=True, exist_ok=True)
 
     with working("simulating a minute of motion"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._compile import compiled as compile_kernel
 from strapdown.sensors import _coefficients as coefficients
 from strapdown.sensors import measuring as kernels
 from strapdown.sensors._nodes import SlowError, samples_between
@@ -189,13 +189,15 @@ class SensorModel:
         for slow, own in zip(self._slow, state["slow"], strict=True):
             slow.restore(own)
 
-    def run(self, inputs: FloatArray) -> tuple[FloatArray, ByteArray]:
-        """Turn many inputs into outputs, compiled.
+    def run(self, inputs: FloatArray, *, compiled: bool = True) -> tuple[FloatArray, ByteArray]:
+        """Turn many inputs into outputs.
 
         Parameters
         ----------
         inputs : (A, N M)
             One row an axis, M columns an output sample.
+        compiled : bool, optional
+            False takes them one by one, in plain Python.
 
         Returns
         -------
@@ -207,10 +209,19 @@ class SensorModel:
         count = inputs.shape[1] // self._window
         values = np.empty((len(self._axes), count))
         clipping = np.zeros((len(self._axes) // 3, count), np.uint8)
-        inputs = np.ascontiguousarray(inputs)
+        if compiled:
+            self._run_compiled(np.ascontiguousarray(inputs), values, clipping)
+        else:
+            taken = map(self.step, inputs.T.tolist())
+            for i, step in enumerate(step for step in taken if step is not None):
+                values[:, i], clipping[:, i] = step
+        return values, clipping
+
+    def _run_compiled(self, inputs: FloatArray, values: FloatArray, clipping: ByteArray) -> None:
+        count = values.shape[1]
         if self._fronts:
             inputs = self._run_fronts(inputs, clipping)
-        measure, outputs = compiled(kernels.measure), np.array(self._outputs)
+        measure, outputs = compile_kernel(kernels.measure), np.array(self._outputs)
         residues = np.array(self._residues)
         for first in range(0, count, _CHUNK):
             last = min(count, first + _CHUNK)
@@ -240,7 +251,6 @@ class SensorModel:
             )
             self.position += last - first
         self._residues = residues.tolist()
-        return values, clipping
 
     def _run_fronts(self, inputs: FloatArray, clipping: ByteArray) -> FloatArray:
         """Lead inputs through element, filter and window."""
@@ -248,7 +258,7 @@ class SensorModel:
         conditioned, hits = np.empty((len(inputs), count)), np.empty(count)
         for a, own in enumerate(self._fronts):
             memory = np.array(self._memory[a])
-            compiled(kernels.condition)(
+            compile_kernel(kernels.condition)(
                 a,
                 inputs,
                 self._element_normals(a, self.position, count, machine_code=True),

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from strapdown._checks import as_finite
+from strapdown._compile import compiled_is_quicker
 from strapdown.errors import DeviceError, ShapeError, UnknownNameError, ValueRangeError
 from strapdown.sensors import _spec_checks as must
 from strapdown.sensors._inputs import IdealInputs
 from strapdown.sensors._metadata import about_spec
 from strapdown.sensors._timeline import Timeline
 from strapdown.sensors.filters import oversampling
+from strapdown.sensors.measuring import measure
 from strapdown.sensors.model import SensorModel
 from strapdown.sensors.noise import GYRO, MAG, NoiseKey, seed_or_drawn, sensor_number
 from strapdown.sensors.samples import Sample, Samples
@@ -210,7 +212,7 @@ class ImuSimulator:
         return self._imu.variance
 
     def run(self, samples: int) -> Samples:
-        """Return the next samples along the motion, compiled.
+        """Return the next samples along the motion; many are computed by machine code.
 
         Parameters
         ----------
@@ -233,13 +235,14 @@ class ImuSimulator:
         inputs = self._inputs_until(stop)
         measured = np.empty((6 if self._mag is None else 9, samples))
         clipping = np.zeros((2, samples), np.uint8)
+        compiled = compiled_is_quicker(measure, samples * self._window)
         while self._next < stop:
             columns = inputs.columns(self._next, stop)
             count = columns.shape[1] // self._window
             rows = slice(self._next - start, self._next - start + count)
-            measured[:6, rows], clipping[:, rows] = self._imu.run(columns[:6])
+            measured[:6, rows], clipping[:, rows] = self._imu.run(columns[:6], compiled=compiled)
             if self._mag is not None:
-                measured[6:, rows], _ = self._mag.run(columns[6:])
+                measured[6:, rows], _ = self._mag.run(columns[6:], compiled=compiled)
             self._next += count
         return self._collected(start, measured, clipping)
 

@@ -1,0 +1,13 @@
+"""What the sensor model computes is compared by machine code, however few samples there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from strapdown._compile import compiling_first
+
+
+@pytest.fixture(autouse=True)
+def machine_code():
+    with compiling_first():
+        yield
