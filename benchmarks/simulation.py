@@ -285,7 +285,8 @@ def generators(repeats: int) -> None:
     from strapdown.sensors.noise import generator as kernels  # noqa: PLC0415 (as above)
 
     out = np.empty(204_800, np.float32)
-    fill = functools.partial(compiled(kernels.fill_normals), 0, 0, 0, 0, 0, out)
+    arguments = (0, 0, 0, 0, 0, out, *kernels.scratch())
+    fill = functools.partial(compiled(kernels.fill_normals), *arguments)
     ours = report("strapdown", out.size, thread_times(fill, repeats), None)
     for bits in (np.random.SFC64, np.random.PCG64):
         draw = functools.partial(np.random.Generator(bits(0)).standard_normal, out.size)

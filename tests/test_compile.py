@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-import numba
+import math
+from typing import NamedTuple
+
 import numpy as np
+import pytest
 
 from strapdown import _compile
 from strapdown._compile import compiled
@@ -45,42 +48,53 @@ def test_what_a_loop_leaves_open_is_bound_in_both_executions():
     assert _compile.bind(loop, step=thrice)(5) == 45
 
 
-def test_short_work_is_done_in_plain_python_and_long_by_machine_code():
-    short = _compile.quickest(quaternion_rotate, 10)
-    assert short(0.0, 0.0, 1.0, 0.0, 1.0, 2.0, 3.0) == (-1.0, -2.0, 3.0)
-    assert quaternion_rotate not in _compile._entered
-    twin = _compile.quickest(quaternion_multiply, 10**6)
-    assert twin is compiled(quaternion_multiply)
-    assert _compile.quickest(quaternion_multiply, 10) is twin, "it is there already"
+def test_short_work_is_done_in_plain_python_and_long_by_machine_code(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    thrice, told = made("def f(n):\n    return n + n + n"), []
+    with _compile.announce_compiling(told.append):
+        assert _compile.quickest(thrice, 10)(2) == 6
+        assert _compile.quickest(thrice, 1000)(2) == 6
+        assert not list(tmp_path.iterdir())
+        assert not told
+        assert _compile.quickest(thrice, 10**6)(2) == 6
+        assert told == ["f"]
+    by_types = _compile._ByTypes(thrice)
+    assert by_types.if_made(2) == 6
+    assert by_types._code, "it was there already"
 
 
-def test_processes_that_compile_a_kernel_for_other_arguments_write_other_files(
+def test_what_is_compiled_for_each_combination_of_types_has_a_file_of_its_own(
     tmp_path, monkeypatch
 ):
-    double = made("def f(a):\n    return 2 * a")
-    double.__code__ = double.__code__.replace(co_filename=__file__)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-
-    def files_after(argument):
-        _compile._jit(double, "double", no_cpython_wrapper=False)(argument)
-        folder = (tmp_path / "cache").rename(tmp_path / str(argument))
-        return {path.name for path in folder.rglob("*.nb?")}
-
-    one, other = files_after(1), files_after(2.5)
-    assert len(one) == len(other) == 1
-    assert not one & other
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    total = made("def f(a, pair):\n    return a[0] + a[1], pair[0], pair[1]")
+    floats, integers = np.array([1.5, 2.5]), np.array([1, 2])
+    cases = [(floats, (1, True)), (integers, (1, True)), (floats[::-1], (1, True)),
+             (floats, (None, 0.5)), (floats.astype(np.float32), (1, True))]  # fmt: skip
+    expected = [(4.0, 1, True), (3, 1, True), (4.0, 1, True), (4.0, None, 0.5), (4.0, 1, True)]
+    for _ in range(2):
+        by_types = _compile._ByTypes(total)
+        assert [by_types(*case) for case in cases] == expected
+        assert len(list(tmp_path.glob("*.o"))) == len(cases)
 
 
-def test_machine_code_of_another_version_of_the_source_file_is_not_used(tmp_path, monkeypatch):
-    double = made("def f(a):\n    return 2 * a")
-    double.__code__ = double.__code__.replace(co_filename=__file__)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    first = _compile._jit(double, "double", no_cpython_wrapper=False)
-    first(1)
-    again = _compile._jit(double, "double", no_cpython_wrapper=False)
-    again(1)
-    assert (again.stats.cache_hits, again.stats.cache_misses) == ({(numba.int64,): 1}, {})
-    edited = _compile._jit(double, "double", no_cpython_wrapper=False)
-    edited._cache._cache_file._source_stamp = "later"
-    edited(1)
-    assert not edited.stats.cache_hits
+class Pair(NamedTuple):
+    left: np.float32
+    right: tuple[int, bool]
+
+
+def test_a_result_is_what_the_kernel_returns_with_its_named_tuples():
+    swap = made("def f(p):\n    return Pair(p.left, (p.right[0] + 1, not p.right[1]))", Pair=Pair)
+    assert _compile.compiled(swap)(Pair(np.float32(0.1), (2, True))) == swap(
+        Pair(np.float32(0.1), (2, True))
+    )
+    nothing = made("def f(a):\n    a[0] = 7.0")
+    room = np.zeros(1)
+    assert _compile.compiled(nothing)(room) is None
+    assert room[0] == 7.0
+
+
+def test_a_kernel_that_could_not_run_without_the_compiler_is_refused():
+    gamma = made("def f(x):\n    return math.gamma(x)", math=math)
+    with pytest.raises(RuntimeError, match="f needs numba_gamma, which only the compiler has"):
+        _compile.compiled(gamma)(0.5)

@@ -77,23 +77,26 @@ def test_what_plain_python_cannot_divide_is_an_error_here_too():
         machine.compile()(*arrays)
 
 
+CODE = _object_code.ObjectCode(b"some", ["ptr", "i64"], {"tuple": None, "parts": ["float64"]})
+
+
 def test_code_is_found_where_it_was_saved_and_kept_by_what_can_be_written(tmp_path, monkeypatch):
     shipped, own = tmp_path / "package", tmp_path / "user"
     monkeypatch.setattr(_object_code, "_folders", lambda: iter((shipped, own)))
     assert _object_code.find("code") is None
-    _object_code.save("code", b"some")
+    _object_code.save("code", CODE)
     assert [file.parent for file in tmp_path.rglob("*.o")] == [shipped]
-    assert _object_code.find("code") == b"some"
+    assert _object_code.find("code") == CODE
 
     nowhere = tmp_path / "file"
     nowhere.write_text("no folder")
     monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere, own)))
-    _object_code.save("more", b"other")
+    _object_code.save("more", CODE)
     assert [file.parent for file in own.rglob("*.o")] == [own]
-    assert _object_code.find("more") == b"other"
+    assert _object_code.find("more") == CODE
 
     monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere,)))
-    _object_code.save("lost", b"other")
+    _object_code.save("lost", CODE)
     assert _object_code.find("lost") is None
 
 

@@ -9,7 +9,7 @@ already: a caller goes on in plain Python as long as it is not worth the wait.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dis import get_instructions
 from functools import cache, cached_property
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from warnings import catch_warnings, simplefilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from strapdown._object_code import LinkedCode
+    from strapdown._object_code import LinkedCode, ObjectCode
     from strapdown._records import Record, RecordArray
 
     Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MachineCode",
     "announce_compiling",
-    "array_making_kernel",
     "bind",
     "compiled",
     "compiled_is_quicker",
@@ -56,27 +55,22 @@ COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
 def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel: what it calls by name is a kernel or known to the compiler.
 
-    A kernel makes no arrays and keeps none, unless it is marked :func:`array_making_kernel`.
+    A kernel makes no arrays, writes to no slices and keeps none: it takes the room in which it
+    works, and the compiler need not count who holds it.
     """
-    function.makes_arrays = False  # type: ignore[attr-defined]
-    return function
-
-
-def array_making_kernel(function: Kernel) -> Kernel:
-    """Mark a kernel that makes arrays, or writes to slices: the compiler counts who holds them."""
-    function.makes_arrays = True  # type: ignore[attr-defined]
+    function.inlines = False  # type: ignore[attr-defined]
     return function
 
 
 def inlined_kernel(function: Kernel) -> Kernel:
     """Mark a kernel that is merged into its callers, because it hands on many numbers by value."""
     function.inlines = True  # type: ignore[attr-defined]
-    return kernel(function)
+    return function
 
 
 def is_kernel(value: object) -> bool:
     """Whether a value is a function marked as a kernel."""
-    return isinstance(value, FunctionType) and hasattr(value, "makes_arrays")
+    return isinstance(value, FunctionType) and hasattr(value, "inlines")
 
 
 def bind(loop: Kernel, **parts: Callable[..., Any]) -> Kernel:
@@ -96,7 +90,7 @@ def bind(loop: Kernel, **parts: Callable[..., Any]) -> Kernel:
 def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
     """Return a kernel as machine code, together with every kernel that it calls.
 
-    The machine code is cached on disk, so one process pays for it once per installation; what was
+    The machine code is kept on disk, so one process pays for it once per installation; what was
     compiled from another source, of this kernel or of one that it calls, is not used again.
     Arithmetic stays IEEE double in the written order (no fast-math), and the call releases the
     interpreter lock.
@@ -109,12 +103,73 @@ def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
     """
     if parts:
         function = _bound(function, tuple(parts.items()))
-    return cast("Kernel", _entry(cast("FunctionType", function)))
+    return cast("Kernel", _by_types(cast("FunctionType", function)))
 
 
 @cache
 def _bound(function: Kernel, parts: tuple[tuple[str, Callable[..., Any]], ...]) -> Kernel:
     return bind(function, **dict(parts))
+
+
+class _ByTypes:
+    """A kernel as machine code, made for each combination of types when it first comes."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self._name = function.__name__.rpartition(".")[2]
+        self._code: dict[tuple[Any, ...], LinkedCode] = {}
+
+    def __call__(self, *arguments: object) -> Any:
+        kinds = _kinds(arguments)
+        with _compiler:
+            code = self._found(kinds) or self._made(kinds, arguments)
+        return code(*arguments)
+
+    def if_made(self, *arguments: object) -> Any:
+        """Run by machine code that is there, else in plain Python."""
+        with _compiler:
+            code = self._found(_kinds(arguments))
+        return _in_plain_python(self._function)(*arguments) if code is None else code(*arguments)
+
+    def _found(self, kinds: tuple[Any, ...]) -> LinkedCode | None:
+        if kinds not in self._code and (code := _found(_file(self._function, kinds))):
+            self._keep(kinds, code)
+        return self._code.get(kinds)
+
+    def _made(self, kinds: tuple[Any, ...], arguments: Sequence[object]) -> LinkedCode:
+        def signature(numba: Any) -> tuple[Any, ...]:
+            return tuple(map(numba.typeof, arguments))
+
+        file = _file(self._function, kinds)
+        return self._keep(kinds, _made(self._function, signature, file, self._name))
+
+    def _keep(self, kinds: tuple[Any, ...], code: ObjectCode) -> LinkedCode:
+        from strapdown._object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
+
+        linked = self._code[kinds] = LinkedCode(self._name, code)
+        return linked
+
+
+@cache
+def _by_types(function: FunctionType) -> _ByTypes:
+    return _ByTypes(function)
+
+
+def _kinds(arguments: Sequence[object]) -> tuple[Any, ...]:
+    """Return what machine code depends on of the arguments."""
+    return tuple([_kind(argument) for argument in arguments])
+
+
+def _kind(value: object) -> Any:
+    from numpy import ndarray  # noqa: PLC0415 (this module serves code that needs no arrays)
+
+    if isinstance(value, ndarray):
+        flags = value.flags
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return value.dtype, value.ndim, order, flags.writeable
+    if isinstance(value, tuple):
+        return type(value), *_kinds(value)
+    return type(value)
 
 
 class MachineCode:
@@ -145,25 +200,18 @@ class MachineCode:
 
     def load(self) -> LinkedCode | None:
         """Return the machine code if it has been compiled before, by any process."""
-        from strapdown._object_code import find  # noqa: PLC0415 (imports LLVM)
-
         with _compiler:
-            if self._loaded is None and (code := find(self._file)):
-                self._loaded = self._linked(code)
+            if self._loaded is None:
+                self._loaded = self._linked(_found(self._file))
             return self._loaded
 
     def compile(self) -> LinkedCode:
         """Return the machine code; compile it if it is not there."""
         with _compiler:
-            if (ready := self.load()) is not None:
-                return ready
-            from strapdown._object_code import save  # noqa: PLC0415 (imports LLVM)
-
-            with _announced(self.name):
-                code = self._compiled()
+            if self.load() is None:
+                code = _made(self._function, self._signature, self._file, self.name)
                 self._loaded = self._linked(code)
-            save(self._file, code)
-            return self._loaded
+            return cast("LinkedCode", self._loaded)
 
     def plain(self, *arrays: RecordArray) -> None:
         """Run the kernel as plain Python; the arrays change as they do by machine code."""
@@ -186,28 +234,47 @@ class MachineCode:
 
     @cached_property
     def _file(self) -> str:
-        layouts = repr([record.dtype() for record in self._records])
-        source = blake2s((_digest(self._function) + layouts).encode(), digest_size=8).hexdigest()
-        return f"{self._function.__name__}.{source}"
+        return _file(self._function, [record.dtype() for record in self._records])
 
-    def _linked(self, code: bytes) -> LinkedCode:
+    def _linked(self, code: ObjectCode | None) -> LinkedCode | None:
         from strapdown._object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
 
-        return LinkedCode(self.name, code, [record.dtype() for record in self._records])
+        layouts = [record.dtype() for record in self._records]
+        return None if code is None else LinkedCode(self.name, code, layouts)
 
-    def _compiled(self) -> bytes:
-        from numba import from_dtype, types  # noqa: PLC0415 (a slow import)
-
-        from strapdown._object_code import with_entry  # noqa: PLC0415 (imports LLVM)
-
-        signature = tuple(
-            types.Array(from_dtype(record.dtype()), 1, "C") for record in self._records
+    def _signature(self, numba: Any) -> tuple[Any, ...]:
+        return tuple(
+            numba.types.Array(numba.from_dtype(record.dtype()), 1, "C") for record in self._records
         )
-        dispatcher = _within(self._function)
-        with catch_warnings():  # a record may stand for its base: experimental, and tested
-            simplefilter("ignore")
-            dispatcher.compile(signature)
-        return with_entry(dispatcher.overloads[signature], self.name)
+
+
+def _file(function: FunctionType, kinds: object) -> str:
+    """Return the name for machine code of a kernel for arguments of certain kinds."""
+    source = blake2s(f"{_digest(function)} {kinds!r}".encode(), digest_size=8).hexdigest()
+    return f"{function.__name__}.{source}"
+
+
+def _found(file: str) -> ObjectCode | None:
+    """Return machine code that was made before."""
+    from strapdown._object_code import find  # noqa: PLC0415 (imports LLVM)
+
+    return find(file)
+
+
+def _made(
+    function: FunctionType, signature: Callable[[Any], tuple[Any, ...]], file: str, name: str
+) -> ObjectCode:
+    """Compile, and keep the machine code for later processes."""
+    import numba  # noqa: PLC0415 (a slow import)
+
+    from strapdown._object_code import save  # noqa: PLC0415 (imports LLVM)
+    from strapdown._translation import translated  # noqa: PLC0415 (imports Numba)
+
+    with _announced(name), catch_warnings():
+        simplefilter("ignore")  # a record may stand for its base: experimental, and tested
+        code = translated(_jit(function), signature(numba), name)
+    save(file, code)
+    return code
 
 
 def worth_loading(rows: int) -> bool:
@@ -250,46 +317,28 @@ def _announced(name: str) -> Iterator[None]:
 
 
 @cache
-def _entry(function: FunctionType) -> Any:
-    """Return a kernel as Python calls it."""
-    return _jit(function, function.__name__, no_cpython_wrapper=False)
+def _jit(function: FunctionType) -> Any:
+    """Return a kernel as Numba compiles it, and so every kernel that it calls.
 
-
-@cache
-def _within(function: FunctionType) -> Any:
-    """Return a kernel as other kernels call it.
-
-    It needs no wrapper that takes Python's objects apart, which for a tuple of many floats takes
+    None needs a wrapper that takes Python's objects apart, which for a tuple of many floats takes
     longer to compile than the kernel does.
     """
-    return _jit(function, f"{function.__name__}_within", no_cpython_wrapper=True)
+    import numba  # noqa: PLC0415 (a slow import that only compiling pays for)
 
-
-def _jit(function: FunctionType, name: str, *, no_cpython_wrapper: bool) -> Any:
-    """Return a kernel to be compiled, under a name for its file in the cache."""
-    from numba import njit  # noqa: PLC0415 (a slow import that only compiled runs pay for)
-
-    from strapdown._code_cache import CodeCache  # noqa: PLC0415 (imports the compiler)
-
+    jit: Any = numba.njit  # it takes more options than it tells
     scope = dict(function.__globals__)
     for used in _kernels_used(function):
-        scope[used] = _within(scope[used])
-    twin = FunctionType(function.__code__, scope, name, function.__defaults__)
-    twin.__qualname__ = f"{name}_{_digest(function)}"
+        scope[used] = _jit(scope[used])
+    twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     twin.__module__ = function.__module__
-    options: dict[str, Any] = {
-        "no_cpython_wrapper": no_cpython_wrapper,
-        "no_cfunc_wrapper": True,
-        "forceinline": hasattr(function, "inlines"),
-        "_nrt": function.makes_arrays,  # type: ignore[attr-defined]
-        "nogil": True,
-        "fastmath": False,
-    }
-    dispatcher = njit(**options)(twin)
-    if not no_cpython_wrapper:
-        with suppress(RuntimeError):  # nowhere to write: code for this process alone
-            dispatcher._cache = CodeCache(twin)  # noqa: SLF001 (no other way to name its files)
-    return dispatcher
+    return jit(
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        forceinline=function.inlines,  # type: ignore[attr-defined]
+        _nrt=False,
+        nogil=True,
+        fastmath=False,
+    )(twin)
 
 
 def _kernels_used(function: FunctionType) -> list[str]:
@@ -346,8 +395,15 @@ def compiled_is_quicker(function: Kernel, rows: int) -> bool:
 
 def quickest(function: Kernel, rows: int) -> Kernel:
     """Return a kernel over arrays in the execution that is done first with so many rows."""
-    if compiled_is_quicker(function, rows):
+    if worth_compiling(rows):
         return compiled(function)
+    if worth_loading(rows):
+        return cast("Kernel", _by_types(cast("FunctionType", function)).if_made)
+    return _in_plain_python(function)
+
+
+def _in_plain_python(function: Kernel) -> Kernel:
+    """Return a kernel that takes arrays as machine code does: without a word on infinities."""
     from numpy import errstate  # noqa: PLC0415 (this module serves code that needs no arrays)
 
     return errstate(all="ignore")(function)

@@ -1,4 +1,4 @@
-"""Object code: kernels as the compiler leaves them, kept on disk and linked without it.
+"""Object code: kernels as the compiler leaves them, kept on disk and run without it.
 
 Importing the compiler takes longer than a minute of samples in plain Python. LLVM alone links what
 was compiled before in a few milliseconds.
@@ -7,13 +7,16 @@ was compiled before in a few milliseconds.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import sys
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2s
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import llvmlite
@@ -23,122 +26,168 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    Description: TypeAlias = str | dict[str, Any] | None
 
-__all__ = ["LinkedCode", "PreparedCall", "find", "save", "with_entry"]
+__all__ = ["ENTRY", "LinkedCode", "ObjectCode", "PreparedCall", "find", "save"]
 
+ENTRY: Final = "strapdown_entry"
 _CHECKSUM_BYTES: Final = 16
-_ENTRY: Final = "strapdown_entry"
-_ARRAY: Final = ("ptr", "ptr", "i64", "i64", "ptr", "i64", "i64")  # as Numba passes one
 _DONE: Final = (0, -2)  # with a result, with None
-_LIBRARY_OF_THE_COMPILER: Final = ("numba_", "NRT_")
+_SLOT: Final = {"ptr": "q", "i64": "q", "double": "d", "float": "f4x", "i8": "b7x", "i1": "?7x"}
 
 
-def find(name: str) -> bytes | None:
+class ObjectCode(NamedTuple):
+    """What the compiler leaves of a kernel.
+
+    Parameters
+    ----------
+    code : bytes
+        With a function ``ENTRY``, which takes a block with a slot of eight bytes for each number:
+        where the result goes, where an error goes, and what the kernel takes, one after the other.
+    slots : list of str
+        LLVM type of each slot.
+    result : str, dict or None
+        What it returns: None, the NumPy type of a number, or ``{"tuple": "module:name" or None,
+        "parts": [...]}``.
+    """
+
+    code: bytes
+    slots: list[str]
+    result: Description
+
+    def packed(self) -> bytes:
+        """Return the contents of a file."""
+        header = json.dumps([self.slots, self.result]).encode() + b"\n"
+        return _checksum(header + self.code) + header + self.code
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> ObjectCode | None:
+        """Return what a file holds, if it is whole."""
+        checksum, contents = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+        if checksum != _checksum(contents):
+            return None
+        header, _, code = contents.partition(b"\n")
+        return cls(code, *json.loads(header))
+
+
+def find(name: str) -> ObjectCode | None:
     """Return the object code that was saved under a name for this processor."""
     for folder in _folders():
         with suppress(OSError):
-            data = (folder / _file(name)).read_bytes()
-            if data[:_CHECKSUM_BYTES] == _checksum(data[_CHECKSUM_BYTES:]):
-                return data[_CHECKSUM_BYTES:]
+            if found := ObjectCode.unpacked((folder / _file(name)).read_bytes()):
+                return found
     return None
 
 
-def save(name: str, code: bytes) -> None:
+def save(name: str, code: ObjectCode) -> None:
     """Save object code in the first folder that can be written, if there is one."""
     for folder in _folders():
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             unfinished = folder / f"{_file(name)}.{uuid4().hex}"
-            unfinished.write_bytes(_checksum(code) + code)
+            unfinished.write_bytes(code.packed())
             unfinished.replace(folder / _file(name))
             return
 
 
-def with_entry(result: Any, name: str) -> bytes:
-    """Return the object code of a compiled function that takes arrays, with an entry.
-
-    The entry takes one block of integers: what Numba passes for the arrays, one after the other.
-    """
-    target = result.fndesc.llvm_func_name
-    module = result.library._final_module.clone()  # noqa: SLF001 (Numba gives no other access)
-    needed = [each.name for each in module.functions if each.is_declaration]
-    if strange := [each for each in needed if each.startswith(_LIBRARY_OF_THE_COMPILER)]:
-        raise RuntimeError(f"{name} needs {', '.join(strange)}, which only the compiler has")
-    passed = ["ptr", "ptr", *_ARRAY * len(result.signature.args)]
-    loads = "\n".join(
-        f"%at{i} = getelementptr i64, ptr %block, i64 {i}\n%value{i} = load {kind}, ptr %at{i}"
-        for i, kind in enumerate(passed)
-    )
-    values = ", ".join(f"{kind} %value{i}" for i, kind in enumerate(passed))
-    module.link_in(
-        llvm.parse_assembly(
-            f"declare i32 @{target}({', '.join(passed)})\n"
-            f"define i32 @{_ENTRY}(ptr %block) {{\n{loads}\n"
-            f"%status = call i32 @{target}({values})\nret i32 %status\n}}"
-        )
-    )
-    code: bytes = result.library.codegen._tm.emit_object(module)  # noqa: SLF001 (as above)
-    return code
-
-
 class LinkedCode:
-    """Object code that is ready to run over arrays of records.
+    """Object code that is ready to run.
 
     Parameters
     ----------
     name : str
         Of the kernel, for errors.
-    code : bytes
-    layouts : sequence of dtype
-        Of the records in each array.
+    code : ObjectCode
+    layouts : sequence of dtype, optional
+        Of records, where it takes arrays of them.
     """
 
-    def __init__(self, name: str, code: bytes, layouts: Sequence[np.dtype[Any]]) -> None:
-        self._name = name
+    def __init__(
+        self, name: str, code: ObjectCode, layouts: Sequence[np.dtype[Any]] | None = None
+    ) -> None:
+        self.name = name
         self._layouts = layouts
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.code))
         self._engine.finalize_object()
-        entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-        self._entry = entry(self._engine.get_function_address(_ENTRY))
+        entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)
+        self._entry = entry(self._engine.get_function_address(ENTRY))
+        self._block = Struct("=" + "".join(_SLOT[slot] for slot in code.slots))
+        self._result = code.result
+        self._layout = np.dtype([("value", _layout(code.result))], align=True)
 
-    def __call__(self, *arrays: NDArray[np.void]) -> None:
-        """Run over arrays, which the kernel changes."""
-        self.prepared(*arrays)()
+    def __call__(self, *arguments: object) -> Any:
+        """Run; arguments are of the types for which it was compiled."""
+        call = self.prepared(*arguments)
+        call()
+        return _rebuilt(self._result, call.result["value"][0].item())
 
-    def prepared(self, *arrays: NDArray[np.void]) -> PreparedCall:
-        """Return the call over arrays, to be made many times."""
-        return PreparedCall(self._name, self._entry, arrays, list(self._passed(arrays)))
+    def prepared(self, *arguments: object) -> PreparedCall:
+        """Return the call with these arguments, to be made many times."""
+        if self._layouts is not None:
+            self._check(arguments)
+        result, error = np.zeros(1, self._layout), np.zeros(1, np.intp)
+        numbers = [number for argument in arguments for number in _numbers(argument)]
+        block = self._block.pack(result.ctypes.data, error.ctypes.data, *numbers)
+        return PreparedCall(self, self._entry, block, (arguments, error), result)
 
-    def _passed(self, arrays: Sequence[NDArray[np.void]]) -> Iterator[int]:
-        for array, layout in zip(arrays, self._layouts, strict=True):
+    def _check(self, arguments: Sequence[Any]) -> None:
+        for array, layout in zip(arguments, self._layouts or (), strict=True):
             if array.dtype != layout or array.ndim != 1 or not array.flags.c_contiguous:
-                raise TypeError(f"{self._name}: expected a contiguous array of {layout.names}")
-            size, width = array.size, layout.itemsize
-            yield from (0, 0, size, width, array.ctypes.data, size, width)
+                raise TypeError(f"{self.name}: expected a contiguous array of {layout.names}")
 
 
 class PreparedCall:
-    """Object code with the arrays that it runs over."""
+    """Object code with the arguments that it takes; arrays may change between calls."""
 
     def __init__(
         self,
-        name: str,
-        entry: Callable[[int], int],
-        arrays: Sequence[NDArray[np.void]],
-        passed: Sequence[int],
+        code: LinkedCode,
+        entry: Callable[[bytes], int],
+        block: bytes,
+        held: object,
+        result: Any,
     ) -> None:
-        self._name, self._entry, self._arrays = name, entry, arrays
-        self._outcome = np.zeros(2, np.intp)  # where Numba leaves a result and an error
-        result, error = self._outcome.ctypes.data, self._outcome[1:].ctypes.data
-        self._block = np.array([result, error, *passed], np.intp)
-        self._address = self._block.ctypes.data
+        self.result = result
+        self._code, self._entry, self._block = code, entry, block
+        self._held = held  # what the block points to
 
     def __call__(self) -> None:
         """Run."""
-        if self._entry(self._address) not in _DONE:
-            raise ArithmeticError(f"{self._name}: the machine code met a division by zero")
+        if self._entry(self._block) not in _DONE:
+            raise ArithmeticError(f"{self._code.name}: the machine code met a division by zero")
+
+
+def _numbers(argument: object) -> Iterator[Any]:
+    """Return an argument as Numba passes it: numbers one after the other."""
+    if isinstance(argument, np.ndarray):
+        yield from (0, 0, argument.size, argument.itemsize, argument.ctypes.data)
+        yield from argument.shape
+        yield from argument.strides
+    elif isinstance(argument, tuple):
+        for part in argument:
+            yield from _numbers(part)
+    else:
+        yield 0 if argument is None else argument
+
+
+def _layout(result: Description) -> np.dtype[Any]:
+    """Return how a result lies in memory."""
+    if isinstance(result, dict):
+        parts = [(f"f{i}", _layout(part)) for i, part in enumerate(result["parts"])]
+        return np.dtype(parts, align=True)
+    return np.dtype(result or np.intp)  # of None it is a pointer
+
+
+def _rebuilt(result: Description, value: Any) -> Any:
+    """Return a result with its named tuples."""
+    if not isinstance(result, dict):
+        return value if result else None
+    parts = map(_rebuilt, result["parts"], value)
+    if result["tuple"] is None:
+        return tuple(parts)
+    module, _, name = result["tuple"].partition(":")
+    return getattr(import_module(module), name)(*parts)
 
 
 def _folders() -> Iterator[Path]:
@@ -147,7 +196,7 @@ def _folders() -> Iterator[Path]:
         yield Path(named)
         return
     yield Path(__file__).parent / "__pycache__"
-    usual = {"win32": "LOCALAPPDATA"}.get(sys.platform, "XDG_CACHE_HOME")
+    usual = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
     yield Path(os.environ.get(usual) or Path.home() / ".cache") / "strapdown"
 
 
@@ -175,5 +224,5 @@ def _machine() -> llvm.TargetMachine:
     return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
-def _checksum(code: bytes) -> bytes:
-    return blake2s(code, digest_size=_CHECKSUM_BYTES).digest()
+def _checksum(data: bytes) -> bytes:
+    return blake2s(data, digest_size=_CHECKSUM_BYTES).digest()

@@ -9,12 +9,12 @@ meant to be compiled: each pass is one loop over a block that stays in the cache
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from strapdown._compile import array_making_kernel
-from strapdown.sensors.noise.generator import fill_normals
+from strapdown._compile import kernel
+from strapdown.sensors.noise.generator import fill_normals, scratch
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
@@ -39,31 +39,31 @@ BLOCK = 2048
 ORIGIN, FIRST, SUM, COUNT, HIT, MEMORY = 0, 1, 2, 3, 4, 5
 
 
-@array_making_kernel
+@kernel
 def between(left: Real, right: Real, per_step: float, offset: Real) -> Real:
     """Interpolate between two nodes, ``offset`` samples after the left one."""
     return left + offset * ((right - left) * per_step)
 
 
-@array_making_kernel
+@kernel
 def disturbed(slow: Real, sigma: float, normal: Real) -> Real:
     return slow + sigma * normal
 
 
-@array_making_kernel
+@kernel
 def code_of(total: Real, error: Real, per_lsb: float, rounding: float) -> Real:
     """Return the output in least significant bits: whole, or as it is where rounding is 0."""
     return ((total + error) * per_lsb + rounding) - rounding
 
 
-@array_making_kernel
+@kernel
 def limited(code: float, low: float, high: float) -> float:
     if code < low:
         return low
     return high if code > high else code  # noqa: FURB136 (NaN stays NaN, compiled as well)
 
 
-@array_making_kernel
+@kernel
 def carried(code: float, residue: float) -> tuple[float, float]:
     """Round a code with what the code before it left over; return it and the new rest."""
     if code != code:  # noqa: PLR0124 (NaN leaves the rest as it was)
@@ -73,12 +73,12 @@ def carried(code: float, residue: float) -> tuple[float, float]:
     return whole, wanted - whole
 
 
-@array_making_kernel
+@kernel
 def element(x: float, quadratic: float, cubic: float) -> float:
     return x + (x * x) * (quadratic + cubic * x)
 
 
-@array_making_kernel
+@kernel
 def leaked(leaks: Row, x: float, y: float, z: float) -> float:
     """Return what specific force and its squares add to a rate."""
     return ((leaks[0] * x + leaks[1] * y) + leaks[2] * z) + (
@@ -86,7 +86,7 @@ def leaked(leaks: Row, x: float, y: float, z: float) -> float:
     )
 
 
-@array_making_kernel
+@kernel
 def filtered(x: float, sections: Row, state: Cells) -> float:
     """Lead a value through second-order sections b0 b1 b2 a1 a2, direct form II transposed."""
     s = MEMORY
@@ -99,7 +99,7 @@ def filtered(x: float, sections: Row, state: Cells) -> float:
     return x
 
 
-@array_making_kernel
+@kernel
 def condition(
     axis: int, inputs: Rows, normals: Row, nonlinear: Row, leaks: Row, limit: float, sigma: float,
     sections: Row, gain: float, window: int, mean: bool,
@@ -139,14 +139,15 @@ def condition(
     return closed
 
 
-@array_making_kernel
+@kernel
 def interpolate(
     nodes: FloatArray, first_node: int, decimation: int, start: int, out: FloatArray
 ) -> None:
     """Fill ``out`` with the values at samples ``start``, ``start + 1``, ..."""
     node, offset = start // decimation - first_node, start % decimation
     if decimation == 1:
-        out[:] = nodes[node : node + out.size]
+        for i in range(out.size):
+            out[i] = nodes[node + i]
         return
     done = 0
     while done < out.size:
@@ -156,7 +157,7 @@ def interpolate(
         node, offset = node + 1, 0
 
 
-@array_making_kernel
+@kernel
 def fill_between(
     left: float, right: float, per_step: float, offset: float, out: FloatArray
 ) -> None:
@@ -164,19 +165,19 @@ def fill_between(
         out[i] = between(left, right, per_step, offset + i)
 
 
-@array_making_kernel
+@kernel
 def add_weighted(total: FloatArray, weight: float, x: FloatArray) -> None:
     for i in range(total.size):
         total[i] = total[i] + weight * x[i]
 
 
-@array_making_kernel
+@kernel
 def add_product(total: FloatArray, factor: FloatArray, x: FloatArray) -> None:
     for i in range(total.size):
         total[i] = total[i] + factor[i] * x[i]
 
 
-@array_making_kernel
+@kernel
 def disturb(
     slow: FloatArray, sigma: float, loudness: FloatArray, normals: NDArray[np.float32]
 ) -> None:
@@ -185,7 +186,7 @@ def disturb(
         slow[i] = disturbed(slow[i], sigma, loudness[i] * normals[i])
 
 
-@array_making_kernel
+@kernel
 def encode(
     total: FloatArray, slow: FloatArray, sigma: float, normals: NDArray[np.float32],
     per_lsb: float, rounding: float,
@@ -195,33 +196,57 @@ def encode(
         total[i] = code_of(total[i], disturbed(slow[i], sigma, normals[i]), per_lsb, rounding)
 
 
-@array_making_kernel
+@kernel
 def carry(codes: FloatArray, residue: float) -> float:
     for i in range(codes.size):
         codes[i], residue = carried(codes[i], residue)
     return residue
 
 
-@array_making_kernel
+@kernel
 def decode(codes: FloatArray, low: float, high: float, lsb: float, out: FloatArray) -> None:
     """Turn codes into values within the limits."""
     for i in range(codes.size):
         out[i] = limited(codes[i], low, high) * lsb
 
 
-@array_making_kernel
+@kernel
 def flag(codes: FloatArray, low: float, high: float, bit: np.uint8, clipping: ByteArray) -> None:
     """Set a bit where a code is at a limit or beyond; a device cannot tell the two apart."""
     for i in range(codes.size):
         clipping[i] |= bit * ((codes[i] <= low) | (codes[i] >= high))
 
 
-@array_making_kernel
+@kernel
+def fill(out: NDArray[np.floating], value: float) -> None:
+    for i in range(len(out)):
+        out[i] = value
+
+
+class Room(NamedTuple):
+    """Where :func:`measure` works on a block."""
+
+    codes: FloatArray
+    errors: FloatArray
+    factors: FloatArray
+    white: NDArray[np.float32]
+    words: NDArray[np.uint32]
+    planes: NDArray[np.float32]
+
+
+def room() -> Room:
+    """Return the room for a block."""
+    return Room(
+        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.float32), *scratch()
+    )
+
+
+@kernel
 def measure(
     key: tuple[int, int, int], channel: int, start: int, first: int, last: int,
     inputs: FloatArray, nodes: FloatArray, scales: FloatArray, loudness: FloatArray,
     grid: IntArray, weights: FloatArray, output: FloatArray, residues: FloatArray,
-    out: FloatArray, clipping: ByteArray,
+    out: FloatArray, clipping: ByteArray, room: Room,
 ) -> None:  # fmt: skip
     """Turn columns ``first`` to ``last`` of the inputs (axis, time) into outputs.
 
@@ -230,15 +255,14 @@ def measure(
     row an axis: first node and decimation; ``output`` too: sigma, 1 / LSB, LSB, rounding, lowest
     and highest code, and whether rounding carries its rest.
     """
-    total, slow, factors = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    normals = np.zeros(BLOCK, np.float32)
     axes = len(inputs)
     while first < last:
         n = min(last - first, BLOCK - start % BLOCK)
-        codes, error, white = total[:n], slow[:n], normals[:n]
+        codes, error, white = room.codes[:n], room.errors[:n], room.white[:n]
+        factors = room.factors[:n]
         for a in range(axes):
             sigma, per_lsb, lsb, rounding, low, high, carries = output[a]
-            codes[:] = 0.0
+            fill(codes, 0.0)
             for j in range(axes):
                 if weights[a, j] != 0.0:
                     add_weighted(codes, weights[a, j], inputs[j, first : first + n])
@@ -247,13 +271,14 @@ def measure(
                 add_product(codes, error, inputs[a, first : first + n])
             interpolate(nodes[a], grid[a, 0], grid[a, 1], start, error)
             if sigma > 0.0:
-                fill_normals(key[0], key[1], key[2], (channel + a) << 16, start, white)
+                word = (channel + a) << 16
+                fill_normals(key[0], key[1], key[2], word, start, white, room.words, room.planes)
             else:
-                white[:] = 0.0
+                fill(white, 0.0)
             if loudness.size > 0:
-                interpolate(loudness[a], grid[a, 0], grid[a, 1], start, factors[:n])
-                disturb(error, sigma, factors[:n], white)
-                white[:] = 0.0
+                interpolate(loudness[a], grid[a, 0], grid[a, 1], start, factors)
+                disturb(error, sigma, factors, white)
+                fill(white, 0.0)
             encode(codes, error, sigma, white, per_lsb, rounding)
             if carries > 0.0:
                 residues[a] = carry(codes, residues[a])

@@ -222,7 +222,7 @@ class SensorModel:
         if self._fronts:
             inputs = self._run_fronts(inputs, clipping)
         measure, outputs = compile_kernel(kernels.measure), np.array(self._outputs)
-        residues = np.array(self._residues)
+        residues, room = np.array(self._residues), kernels.room()
         for first in range(0, count, _CHUNK):
             last = min(count, first + _CHUNK)
             nodes = [slow.nodes(self.position, last - first, compiled=True) for slow in self._slow]
@@ -248,6 +248,7 @@ class SensorModel:
                 residues,
                 values,
                 clipping,
+                room,
             )
             self.position += last - first
         self._residues = residues.tolist()

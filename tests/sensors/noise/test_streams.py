@@ -143,10 +143,10 @@ def test_the_direction_is_right_all_around():
 def test_a_hundred_million_normals_have_the_moments_of_a_normal():
     count, chunk = 10**8, 10**6
     sums = np.zeros(4)
-    fill = compiled(generator.fill_normals)
+    fill, scratch = compiled(generator.fill_normals), generator.scratch()
     part, powers = np.empty(chunk, np.float32), np.empty((4, chunk))
     for first in range(0, count, chunk):
-        fill(1, 2, 3, 4, first, part)
+        fill(1, 2, 3, 4, first, part, *scratch)
         powers[0] = part
         np.multiply(powers[0], powers[0], out=powers[1])
         np.multiply(powers[0], powers[1], out=powers[2])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from strapdown._compile import array_making_kernel
+from strapdown._compile import kernel
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
@@ -71,7 +71,7 @@ COS_0, COS_1, COS_2 = (
 )
 
 
-@array_making_kernel
+@kernel
 def philox_round(
     c0: Lanes, c1: Lanes, c2: Lanes, c3: Lanes, k0: Lanes, k1: Lanes
 ) -> tuple[Lanes, Lanes, Lanes, Lanes]:
@@ -80,7 +80,7 @@ def philox_round(
     return (p1 >> SHIFT_32) ^ (c1 ^ k0), p1 & LOW_32, (p0 >> SHIFT_32) ^ (c3 ^ k1), p0 & LOW_32
 
 
-@array_making_kernel
+@kernel
 def split(word: Lanes) -> tuple[Lanes, Lanes]:
     """Make a word a uniform number (1 + x) 2^e, with 1 + x between sqrt(1/2) and sqrt(2)."""
     uniform = np.float32((np.float32(np.int32(word >> U8)) + HALF) * TO_UNIT)
@@ -89,7 +89,7 @@ def split(word: Lanes) -> tuple[Lanes, Lanes]:
     return mantissa.view(np.float32) - ONE, np.float32(np.int32(np.int32(bits) >> I23))
 
 
-@array_making_kernel
+@kernel
 def log_series(x: Lanes) -> Lanes:
     """Return (log(1 + x) - x + x^2/2) / x^3; coefficients of ``logf`` in Cephes (S. Moshier)."""
     q = LOG_0 * x + LOG_1
@@ -102,7 +102,7 @@ def log_series(x: Lanes) -> Lanes:
     return q * x + LOG_8
 
 
-@array_making_kernel
+@kernel
 def radius(x: Lanes, e: Lanes, q: Lanes) -> Lanes:
     """Return sqrt(-2 log u) of the uniform number (1 + x) 2^e."""
     z = x * x
@@ -110,7 +110,7 @@ def radius(x: Lanes, e: Lanes, q: Lanes) -> Lanes:
     return np.sqrt(MINUS_2 * log)
 
 
-@array_making_kernel
+@kernel
 def direction(word: Lanes) -> tuple[Lanes, Lanes]:
     """Return cosine and sine of a uniform angle; coefficients of ``sinf`` in Cephes."""
     quadrant = np.uint32(np.uint32(word + EIGHTH) >> U30)
@@ -125,7 +125,7 @@ def direction(word: Lanes) -> tuple[Lanes, Lanes]:
     return c_turned.view(np.float32), s_turned.view(np.float32)
 
 
-@array_making_kernel
+@kernel
 def piece_end(start: int, stop: int) -> int:
     """Return where the first piece of a range ends that is generated at once.
 
@@ -136,7 +136,7 @@ def piece_end(start: int, stop: int) -> int:
     return end if end - start >= LANES else min(end, start - start % LANES + LANES)
 
 
-@array_making_kernel
+@kernel
 def philox_lanes(
     k0: int, k1: int, sensor: int, word: int, first: int,
     w0: Words, w1: Words, w2: Words, w3: Words,
@@ -152,19 +152,19 @@ def philox_lanes(
         w0[i], w1[i], w2[i], w3[i] = np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
 
 
-@array_making_kernel
+@kernel
 def split_lanes(words: Words, x: Float32Array, e: Float32Array) -> None:
     for i in range(words.size):
         x[i], e[i] = split(words[i])
 
 
-@array_making_kernel
+@kernel
 def series_lanes(x: Float32Array, q: Float32Array) -> None:
     for i in range(x.size):
         q[i] = log_series(x[i])
 
 
-@array_making_kernel
+@kernel
 def normal_lanes(
     x: Float32Array, e: Float32Array, q: Float32Array, words: Words,
     cosines: Float32Array, sines: Float32Array,
@@ -176,25 +176,21 @@ def normal_lanes(
         sines[i] = r * s
 
 
-@array_making_kernel
-def fill_normals(k0: int, k1: int, sensor: int, word: int, start: int, out: Float32Array) -> None:
-    """Fill ``out`` with the normals ``start``, ``start + 1``, ... of a stream.
-
-    ``k0`` and ``k1`` are the low and the high half of the seed; ``word`` is
-    ``channel << 16 | process``.
-    """
-    fill_pieces(
-        k0, k1, sensor, word, start, out,
-        np.empty((4, LANES), np.uint32), np.empty((5, LANES), np.float32),
-    )  # fmt: skip
+def scratch() -> tuple[Words, Float32Array]:
+    """Return the room in which :func:`fill_normals` works."""
+    return np.empty((4, LANES), np.uint32), np.empty((5, LANES), np.float32)
 
 
-@array_making_kernel
-def fill_pieces(
+@kernel
+def fill_normals(
     k0: int, k1: int, sensor: int, word: int, start: int, out: Float32Array,
     words: Words, planes: Float32Array,
 ) -> None:  # fmt: skip
-    """Fill as :func:`fill_normals`, in scratch of (4, 512) words and (5, 512) floats."""
+    """Fill ``out`` with the normals ``start``, ``start + 1``, ... of a stream.
+
+    ``k0`` and ``k1`` are the low and the high half of the seed; ``word`` is
+    ``channel << 16 | process``; ``words`` and ``planes`` are scratch.
+    """
     done, stop = start, start + out.size
     while done < stop:
         end = piece_end(done, stop)
@@ -209,7 +205,7 @@ def fill_pieces(
         done = end
 
 
-@array_making_kernel
+@kernel
 def pair_normals(
     u: Words, v: Words, planes: Float32Array, first: int,
     out: Float32Array, start: int, done: int, end: int,
@@ -231,17 +227,17 @@ def pair_normals(
     copy_shared(sines, first + LANES, out, start, done, end)
 
 
-@array_making_kernel
+@kernel
 def copy_shared(
     slot: Float32Array, slot_start: int, out: Float32Array, out_start: int, first: int, last: int
 ) -> None:
     """Copy the numbers of a slot that lie in the range from ``first`` to ``last``."""
     first, last = max(first, slot_start), min(last, slot_start + len(slot))
-    if first < last:
-        out[first - out_start : last - out_start] = slot[first - slot_start : last - slot_start]
+    for i in range(first, last):
+        out[i - out_start] = slot[i - slot_start]
 
 
-@array_making_kernel
+@kernel
 def advance(node: int, terms: Table, states: Row, normals: Table, out: Row) -> None:
     """Add recursions (rows of phi, q, start) from ``node`` on to ``out``, one after another."""
     for i in range(len(terms)):
@@ -256,14 +252,13 @@ def advance(node: int, terms: Table, states: Row, normals: Table, out: Row) -> N
         states[i] = x
 
 
-@array_making_kernel
+@kernel
 def advance_streams(
     k0: int, k1: int, sensor: int, words: IntArray,
     node: int, terms: FloatArray, states: FloatArray, out: FloatArray,
+    normals: Float32Array, room: tuple[Words, Float32Array],
 ) -> None:  # fmt: skip
-    """Do as :func:`advance`, with the normals of the streams ``words``."""
-    normals = np.empty((len(words), out.size), np.float32)
-    scratch = np.empty((4, LANES), np.uint32), np.empty((5, LANES), np.float32)
+    """Do as :func:`advance`, with the normals of the streams ``words``, a row each."""
     for i in range(len(words)):
-        fill_pieces(k0, k1, sensor, words[i], node, normals[i], scratch[0], scratch[1])
+        fill_normals(k0, k1, sensor, words[i], node, normals[i], room[0], room[1])
     advance(node, terms, states, normals, out)

@@ -184,6 +184,7 @@ class Recursions:
         compile_kernel(kernels.advance_streams)(
             *halves(self._key.seed), self._key.sensor, self._words,
             self._node, self._table, values, out,
+            np.empty((len(self._words), len(out)), np.float32), kernels.scratch(),
         )  # fmt: skip
         self._values = values.tolist()
 

@@ -158,9 +158,9 @@ def normals(  # noqa: PLR0913 (five positional arguments, and one option)
     words = np.asarray(channel) << 16 | np.asarray(process)
     out = np.empty((words.size, count), np.float32)
     if compiled:
-        fill = compile_kernel(kernels.fill_normals)
+        fill, scratch = compile_kernel(kernels.fill_normals), kernels.scratch()
         for word, row in zip(words.ravel().tolist(), out, strict=True):
-            fill(*halves(key.seed), key.sensor, word, start, row)
+            fill(*halves(key.seed), key.sensor, word, start, row, *scratch)
     else:
         _fill_rows(key, words.reshape(-1, 1), start, out)
     return out.reshape((*words.shape, count))
