@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,9 +30,8 @@ def series(count):
     )
 
 
-def in_a_process_of_its_own(program, folder=None, **variables):
-    environment = os.environ | variables
-    environment |= {} if folder is None else {"NUMBA_CACHE_DIR": str(folder)}
+def in_a_process_of_its_own(program, folder):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
     )
@@ -74,12 +75,6 @@ with announce_compiling(print):
 """
 
 
-def test_what_was_compiled_beforehand_is_found_by_another_process(tmp_path):
-    assert in_a_process_of_its_own(FOUND, tmp_path) == ["False", "mahony"]
-    assert in_a_process_of_its_own(FOUND, tmp_path) == ["True"]
-    assert in_a_process_of_its_own(WARM, tmp_path) == ["mahony", "True"]
-
-
 USED = """
 import sys
 import numpy as np
@@ -92,21 +87,38 @@ print("numba" in sys.modules, MahonyFilter.program().machine.loaded is not None)
 """
 
 
-def test_what_was_compiled_beforehand_runs_without_the_compiler(tmp_path):
-    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "False"], "in plain Python"
-    in_a_process_of_its_own(WARM, tmp_path)
-    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "True"]
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """What a process compiled, and what it said."""
+    folder = tmp_path_factory.mktemp("cache")
+    return folder, in_a_process_of_its_own(FOUND, folder)
 
 
-def test_machine_code_that_was_damaged_is_made_again(tmp_path):
-    in_a_process_of_its_own(WARM, tmp_path)
-    (file,) = tmp_path.glob("*.o")
+@pytest.fixture
+def cache(filled, tmp_path):
+    """A copy of it."""
+    return Path(shutil.copytree(filled[0], tmp_path / "cache"))
+
+
+def test_what_was_compiled_beforehand_is_found_by_another_process(filled, cache):
+    assert filled[1] == ["False", "mahony"]
+    assert in_a_process_of_its_own(FOUND, cache) == ["True"]
+    assert in_a_process_of_its_own(WARM, cache) == ["mahony", "True"]
+
+
+def test_what_was_compiled_beforehand_runs_without_the_compiler(cache, tmp_path):
+    assert in_a_process_of_its_own(USED, tmp_path / "empty") == ["False", "False"]
+    assert in_a_process_of_its_own(USED, cache) == ["False", "True"]
+
+
+def test_machine_code_that_was_damaged_is_made_again(cache):
+    (file,) = cache.glob("*.o")
     whole = file.read_bytes()
-    for damaged in (b"", whole[:-1], whole[:100], whole[:200] + b"?" + whole[201:]):
+    for damaged in (b"", whole[:-1], whole[:200] + b"?" + whole[201:]):
         file.write_bytes(damaged)
-        assert in_a_process_of_its_own(USED, tmp_path) == ["False", "False"]
-    assert in_a_process_of_its_own(WARM, tmp_path) == ["mahony", "True"]
-    assert in_a_process_of_its_own(USED, tmp_path) == ["False", "True"]
+        assert in_a_process_of_its_own(USED, cache) == ["False", "False"]
+    assert in_a_process_of_its_own(FOUND, cache) == ["False", "mahony"]
+    assert file.read_bytes() == whole
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):

@@ -194,7 +194,7 @@ def test_live_attitude_goes_back_and_into_a_file(tmp_path):
         try:
             data, done = run_json(
                 *("--live", f"127.0.0.1:{port}", "--to", "{}:{}".format(*ear.address)),
-                *("--duration", "8", "--filter", "complementary"),
+                *("--duration", "3", "--filter", "complementary"),
                 *("--output", tmp_path / "live.tum"),
             )
         finally:
