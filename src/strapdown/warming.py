@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from strapdown._compile import compiling_first
-from strapdown.detection import DETECTORS
+from strapdown.detection import DETECTORS, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
 from strapdown.integration import WindowRule, integrate, preintegrate
+from strapdown.integration.navigation import mechanise
+from strapdown.px4.vehicle_imu import vehicle_imu_from_series
 from strapdown.series import ImuSeries
 from strapdown.simulation import simulate
 from strapdown.units import NS_PER_MS, STANDARD_GRAVITY
@@ -72,7 +74,10 @@ def parts() -> dict[str, Callable[[], object]]:
         "navigator": partial(_run, StrapdownNavigator, series),
         "foot navigator": partial(_run, FootNavigator, series),
         **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
+        "voter": lambda: Voter(2).run([series, series]),
         "increments": partial(integrate, series, window=WindowRule(10)),
+        "mechanisation": partial(mechanise, series),
+        "vehicle_imu": partial(vehicle_imu_from_series, series),
         "preintegration": partial(preintegrate, series),
         "simulation": partial(simulate, "wander", duration_s=1.0),
     }
