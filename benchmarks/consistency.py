@@ -32,8 +32,8 @@ from strapdown.estimation import (
 )
 from strapdown.evaluation import Consistency, consistency, orientation_nees
 from strapdown.geometry import euler
-from strapdown.integration import SampleKind
 from strapdown.motion import PoseSpline
+from strapdown.samples import SampleKind
 from strapdown.sensors import ImuSpec, TriadSpec, TurnOn
 from strapdown.simulation import find_sensor, simulate
 
@@ -85,7 +85,7 @@ def lively(rng: np.random.Generator) -> PoseSpline:
 
 def sensor_of(name: str) -> ImuSpec:
     """Return the sensor with the biases that a calibration leaves, and a magnetometer."""
-    spec = find_sensor(name, rate_hz=RATE_HZ, sampling="average")
+    spec = find_sensor(name, rate_hz=RATE_HZ, sampling="mean")
     return replace(
         spec,
         gyro=replace(spec.gyro, turn_on_bias=TurnOn("normal", GYRO_BIAS)),

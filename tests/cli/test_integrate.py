@@ -101,18 +101,22 @@ def test_the_kind_of_samples_can_be_said(tmp_path):
     rows = [f"{k * 1_000_000},{2 * k * 0.001:.9g},0,0,0,0,9.8" for k in range(400)]
     source.write_text("\n".join([HEADER, *rows, ""]))
     lengths = {}
-    for kind in ("rate", "mean", "increment"):
+    for kind in ("point", "mean", "integral"):
         done = run(source, tmp_path / f"{kind}.npz", "--kind", kind)
         assert done.exit_code == 0, done.output
         (found,) = strapdown.open(tmp_path / f"{kind}.npz").increments.values()
         row = found[10:11]
         end_s = row.t_ns[0] * 1e-9
         lengths[kind] = row.delta_angle[0, 0], end_s, row.delta_angle_dt_ns[0] * 1e-9
-    for kind, ahead_s in (("rate", 0.0), ("mean", 0.0005)):
+    for kind in ("rate", "preintegrated"):
+        done = run(source, tmp_path / "a.npz", "--kind", kind)
+        assert done.exit_code == 2
+        assert "'point'" in done.output
+    for kind, ahead_s in (("point", 0.0), ("mean", 0.0005)):
         angle, end_s, length_s = lengths[kind]
         middle_s = end_s - length_s / 2 + ahead_s  # a mean at its end is that of half a step ago
         assert angle == pytest.approx(2 * middle_s * length_s, rel=1e-6)
-    angle, end_s, length_s = lengths["increment"]
+    angle, end_s, length_s = lengths["integral"]
     assert angle == pytest.approx(2 * (end_s - length_s / 2 + 0.0005) * 5, rel=1e-6)
 
 

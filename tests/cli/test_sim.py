@@ -96,7 +96,7 @@ def test_a_run_leaves_samples_truth_and_a_picture(monkeypatch):
     assert len(found.trajectories["truth/pose"]) == 300
 
 
-@pytest.mark.parametrize("sampling", ["average", "preintegrated", "velocity_difference"])
+@pytest.mark.parametrize("sampling", ["mean", "preintegrated", "velocity_difference"])
 def test_a_picture_is_drawn_of_every_kind_of_sample(monkeypatch, sampling):
     monkeypatch.setattr(verb.simulation, "rest_deviation", partial(rest_deviation, samples=2**10))
     monkeypatch.setattr(verb, "DRAWN_SAMPLES", 100)
@@ -269,7 +269,7 @@ def test_a_warning_is_one_line_of_the_view_and_of_json():
     )
     arguments = (
         "--motion", "way.tum", "--poses", "waypoints", "--sensor", "mine.toml",
-        "--sampling", "average", "--output", "a.npz", "--force",
+        "--sampling", "mean", "--output", "a.npz", "--force",
     )  # fmt: skip
     done = run(*arguments)
     warned = [line for line in done.stdout.splitlines() if line.startswith("warning: ")]

@@ -81,6 +81,6 @@ def ideal(made):
     """Return a function that makes a filter by name for readings at instants, as ours are."""
 
     def make(name, **changes):
-        return made(name, sample_kind="rate", **changes)
+        return made(name, sample_kind="point", **changes)
 
     return make

@@ -204,7 +204,7 @@ def test_the_covariance_is_honest_within_a_factor(tumble, made, name, nine_axes)
             for sensor, size in density.items()
         }
         noisy["angular_velocity"] += noise.normal(0.0, params.gyro_bias, 3)
-        orientation = made(name, sample_kind="rate")
+        orientation = made(name, sample_kind="point")
         result = orientation.run(readings.replace(**noisy), use_magnetic_field=nine_axes)
         error = Rotation.from_quat(result.q_world_from_body) * attitude.inv()
         if not nine_axes:  # heading counts from the start, of which tilt has settled by then

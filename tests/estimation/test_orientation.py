@@ -81,7 +81,7 @@ def test_a_tumbling_ideal_sensor_is_followed_closely(tumble, ideal, name):
     assert evaluation.total_max < np.radians(0.5)
 
 
-@pytest.mark.parametrize(("kind", "turn"), [("mean", 0.1), ("rate", 0.05)])
+@pytest.mark.parametrize(("kind", "turn"), [("mean", 0.1), ("point", 0.05)])
 @every_filter
 def test_a_mean_says_all_of_its_interval_and_a_rate_half_of_it(still, made, name, kind, turn):
     readings, _ = still(np.arange(0, 2 * SECOND, 10 * MS))

@@ -207,7 +207,7 @@ def test_sensors_of_one_stamp_may_come_one_after_the_other():
 def test_uneven_stamps_cost_little(tumble, smoother):
     random = np.random.default_rng(7)
     estimator = OfflineVqf if smoother else VqfFilter
-    params = VqfParams(sample_kind="rate")
+    params = VqfParams(sample_kind="point")
 
     def error_deg(t_ns):
         series, truth = tumble(t_ns)
@@ -230,7 +230,7 @@ def test_a_change_of_the_sampling_rate_goes_unnoticed(tumble):
     slow = quick[-1] + np.arange(1, 2001) * 10_000_000
     t_ns = np.concatenate([quick, slow])
     series, truth = tumble(t_ns)
-    result = VqfFilter(VqfParams(sample_kind="rate")).run(series)
+    result = VqfFilter(VqfParams(sample_kind="point")).run(series)
     apart = (
         Rotation.from_quat(result.q_world_from_body)
         * Rotation.from_quat(truth.q_world_from_body).inv()
@@ -337,7 +337,7 @@ def test_the_covariance_covers_the_error_of_a_noisy_motion(tumble):
         + 0.01 * random.standard_normal((len(series), 3)),
         specific_force=series.specific_force + 0.5 * random.standard_normal((len(series), 3)),
     )
-    result = VqfFilter(VqfParams(sample_kind="rate")).run(noisy, use_magnetic_field=False)
+    result = VqfFilter(VqfParams(sample_kind="point")).run(noisy, use_magnetic_field=False)
     apart = (
         Rotation.from_quat(result.q_world_from_body)
         * Rotation.from_quat(truth.q_world_from_body).inv()

@@ -49,7 +49,7 @@ def test_means_of_a_telemetry_link_are_taken_as_means_and_that_is_said(swinging,
 def test_other_topics_are_samples_and_a_kind_that_is_said_prevails(swinging):
     (plain,) = vehicle_imu_from_recording(Recording(imu={"not_highres_imu": swinging})).values()
     assert plain.notes == ()
-    rate = PipelineSettings(gyro_kind="rate", accel_kind="rate")
+    rate = PipelineSettings(gyro_kind="point", accel_kind="point")
     recording = Recording(imu={"highres_imu": swinging})
     (said,) = vehicle_imu_from_recording(recording, rate).values()
     assert said.notes == ()

@@ -72,7 +72,6 @@ from strapdown.integration import (
     NavigationState,
     Preintegrator,
     Quadrature,
-    SampleKind,
     WindowRule,
     compose,
     increments_from_rates,
@@ -248,8 +247,8 @@ def increments_of_others(recording):
     late = series.replace(t_ns=series.t_ns + 1_700_000)
     paired = integrate_pair(series, late, window=WindowRule(3))
     found = arrays_of(paired, "pair")
-    for kind in ("rate", "mean"):
-        on_gyro = on_gyro_clock(series, late, accel_kind=SampleKind(kind))
+    for kind in ("point", "mean"):
+        on_gyro = on_gyro_clock(series, late, accel_kind=kind)
         found |= arrays_of(on_gyro.specific_force, f"on gyro clock, {kind}")
     rates, report = increments_from_rates(series, samples_per_increment=4)
     found |= arrays_of(rates, "rates") | arrays_of(report, "rates report")
@@ -477,7 +476,7 @@ def estimation_cases():
         for recording in (DAMAGED, "broad-08"):
             without = partial(filter_batch, name, recording, use_magnetic_field=False)
             yield f"{name} without field on {recording}", without
-            for kind in ("rate", "mean"):
+            for kind in ("point", "mean"):
                 of_kind = partial(filter_batch, name, recording, sample_kind=kind)
                 yield f"{name} of {kind} on {recording}", of_kind
         ranges = {"gyro_range": RANGE_GYRO, "accel_range": RANGE_ACCEL, "reset_after": 0.3}
@@ -501,7 +500,7 @@ def navigation_cases():
         yield f"foot on {recording}", partial(foot_batch, recording, smooth=False)
     start = NavigatorStart((0.1, 0.2, 0.3, 0.9), (1.0, 0.0, 0.0), accel_bias=(0.1, 0.0, 0.0))
     earth = Place("wgs84", latitude=0.8, height=100.0)
-    for kind in ("rate", "mean"):
+    for kind in ("point", "mean"):
         on_earth = partial(
             navigated, DAMAGED, aided=True, start=start, place=earth, sample_kind=kind, patience=1
         )
@@ -520,8 +519,9 @@ def navigation_cases():
 
 def integration_cases():
     windows = {"each": WindowRule(1), "of 4 or 30 ms": WindowRule(4, 30_000_000), "stamps": None}
+    kinds = "point", "mean", "integral"
     for recording in (DAMAGED, *HELD):
-        for kind in SampleKind:
+        for kind in kinds:
             for name, window in windows.items():
                 batch = partial(increments_batch, recording, kind, kind, window)
                 yield f"increments of {kind}, {name}, on {recording}", batch
@@ -530,9 +530,9 @@ def integration_cases():
         for quadrature in Quadrature:
             pre = partial(preintegrated, recording, quadrature)
             yield f"preintegration, {quadrature}, on {recording}", pre
-    mixed = partial(increments_batch, DAMAGED, SampleKind.MEAN, None, WindowRule(2))
+    mixed = partial(increments_batch, DAMAGED, "mean", None, WindowRule(2))
     yield "increments of a gyro alone on hard", mixed
-    for kind in SampleKind:
+    for kind in kinds:
         yield f"increment stream of {kind} on hard", partial(increments_stream, DAMAGED, kind)
     for quadrature in Quadrature:
         stream = partial(preintegrator_stream, DAMAGED, quadrature)

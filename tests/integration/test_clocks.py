@@ -9,12 +9,12 @@ from scipy.special import jv
 
 from strapdown.errors import FrameError
 from strapdown.integration import (
-    SampleKind,
     WindowRule,
     integrate,
     integrate_pair,
     on_gyro_clock,
 )
+from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
 
 MS = 1_000_000
@@ -38,7 +38,7 @@ def test_on_one_clock_the_increments_are_those_of_the_accelerometer():
     rng = np.random.default_rng(1)
     t_ns = np.cumsum(rng.integers(4 * MS, 6 * MS, 50))
     forces = rng.normal(size=(50, 3))
-    moved = on_gyro_clock(gyro_at(t_ns), accel_at(t_ns, forces), accel_kind=SampleKind.RATE)
+    moved = on_gyro_clock(gyro_at(t_ns), accel_at(t_ns, forces), accel_kind=SampleKind.POINT)
     each = integrate(accel_at(t_ns, forces), window=WindowRule(1)).increments
     np.testing.assert_allclose(moved.specific_force[1:], each.delta_velocity, atol=1e-15)
     np.testing.assert_array_equal(moved.specific_force[0], 0.0)
@@ -56,7 +56,7 @@ def test_a_parabola_of_force_is_exact_between_the_stamps(offset_us, gyro_step_us
     accel_ns = (np.arange(60) * 4000 + offset_us) * 1000
     gyro_ns = np.arange(9000, 200_000, gyro_step_us) * 1000
     moved = on_gyro_clock(
-        gyro_at(gyro_ns), accel_at(accel_ns, force(accel_ns * 1e-9)), accel_kind=SampleKind.RATE
+        gyro_at(gyro_ns), accel_at(accel_ns, force(accel_ns * 1e-9)), accel_kind=SampleKind.POINT
     )
     started = gyro_ns[:-1] > accel_ns[2]  # the first steps have a shorter history
     exact = np.diff(force.integ()(gyro_ns * 1e-9))
@@ -72,20 +72,20 @@ def test_means_are_shared_out_by_time():
 
 def test_increments_are_shared_out_by_time():
     accel = accel_at(np.array([0, 10, 20]) * MS, [9.0, 0.1, 0.3])
-    moved = on_gyro_clock(gyro_at(np.array([5, 15]) * MS), accel, accel_kind=SampleKind.INCREMENT)
+    moved = on_gyro_clock(gyro_at(np.array([5, 15]) * MS), accel, accel_kind=SampleKind.INTEGRAL)
     np.testing.assert_allclose(moved.specific_force[:, 0], [0.0, 0.2], atol=1e-16)
 
 
 def test_where_the_accelerometer_says_nothing_there_is_nothing():
     accel = accel_at(np.array([10, 20, 30]) * MS, np.ones(3))
     moved = on_gyro_clock(
-        gyro_at(np.array([5, 10, 29, 31]) * MS), accel, accel_kind=SampleKind.RATE
+        gyro_at(np.array([5, 10, 29, 31]) * MS), accel, accel_kind=SampleKind.POINT
     )
     assert np.isnan(moved.specific_force[:, 0]).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize(("gyro_first_ms", "gyro_step_ms"), [(1, 4), (0, 50)])
-@pytest.mark.parametrize("kind", [SampleKind.RATE, SampleKind.MEAN])
+@pytest.mark.parametrize("kind", [SampleKind.POINT, SampleKind.MEAN])
 def test_a_gap_of_the_accelerometer_is_never_bridged(kind, gyro_first_ms, gyro_step_ms):
     accel_ns = np.concatenate([np.arange(0, 1001, 4), np.arange(1049, 2000, 4)]) * MS
     gyro_ns = np.arange(gyro_first_ms, 1990, gyro_step_ms) * MS
@@ -124,9 +124,9 @@ def test_accel_samples_may_come_in_any_order():
     forces = np.sin(t_ns * 1e-8)
     shuffled = np.random.default_rng(8).permutation(30)
     gyro = gyro_at(t_ns[2:20] + MS)
-    ordered = on_gyro_clock(gyro, accel_at(t_ns, forces), accel_kind=SampleKind.RATE)
+    ordered = on_gyro_clock(gyro, accel_at(t_ns, forces), accel_kind=SampleKind.POINT)
     mixed = on_gyro_clock(
-        gyro, accel_at(t_ns[shuffled], forces[shuffled]), accel_kind=SampleKind.RATE
+        gyro, accel_at(t_ns[shuffled], forces[shuffled]), accel_kind=SampleKind.POINT
     )
     assert mixed == ordered
 
@@ -135,14 +135,14 @@ def test_clipping_reaches_every_interval_that_a_sample_touches():
     bits = np.array([0, 1, 0, 2, 0, 0], np.uint8)
     accel = accel_at(np.array([0, 10, 20, 30, 40, 50]) * MS, np.ones(6), accel_clipping=bits)
     gyro = gyro_at(np.array([2, 8, 12, 28, 30, 31, 45]) * MS, gyro_clipping=np.full(7, 4, np.uint8))
-    moved = on_gyro_clock(gyro, accel, accel_kind=SampleKind.RATE)
+    moved = on_gyro_clock(gyro, accel, accel_kind=SampleKind.POINT)
     assert moved.accel_clipping[1:].tolist() == [1, 1, 2, 2, 0, 0]
     assert moved.gyro_clipping.tolist() == [4] * 7
 
 
 def test_an_accelerometer_with_no_sample_gives_no_velocity():
     moved = on_gyro_clock(
-        gyro_at(np.arange(3) * MS), accel_at(np.zeros(0, np.int64), []), accel_kind="rate"
+        gyro_at(np.arange(3) * MS), accel_at(np.zeros(0, np.int64), []), accel_kind="point"
     )
     assert np.isnan(moved.specific_force).all()
 
@@ -150,14 +150,14 @@ def test_an_accelerometer_with_no_sample_gives_no_velocity():
 def test_a_gyroscope_with_no_sample_gives_no_row():
     accel = accel_at(np.arange(3) * MS, np.ones(3), accel_clipping=np.ones(3, np.uint8))
     empty = gyro_at(np.zeros(0, np.int64))
-    assert len(on_gyro_clock(empty, accel, accel_kind=SampleKind.RATE)) == 0
+    assert len(on_gyro_clock(empty, accel, accel_kind=SampleKind.POINT)) == 0
     assert len(integrate_pair(empty, accel, window=WindowRule(1)).increments) == 0
 
 
 def test_axes_are_not_mixed():
     accel = accel_at(np.arange(3) * MS, np.ones(3), body="FRD")
     with pytest.raises(FrameError, match="FLU and FRD"):
-        on_gyro_clock(gyro_at(np.arange(3) * MS), accel, accel_kind=SampleKind.RATE)
+        on_gyro_clock(gyro_at(np.arange(3) * MS), accel, accel_kind=SampleKind.POINT)
 
 
 @pytest.mark.parametrize(("late_ns", "same"), [(25_000, True), (26_000, False)])

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from strapdown.errors import ShapeError, TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.integration import (
     IncrementIntegrator,
-    SampleKind,
     WindowRule,
     increments_from_rates,
     integrate,
 )
+from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
 
 MS = 1_000_000
@@ -42,14 +42,14 @@ def test_a_mean_counts_for_the_time_since_the_sample_before():
 
 def test_an_increment_is_used_as_it_is():
     series = about_x(np.array([0, 5, 15, 20]) * MS, [9.0, 0.1, 0.2, 0.3])
-    rows = integrated(series, SampleKind.INCREMENT).increments
+    rows = integrated(series, SampleKind.INTEGRAL).increments
     assert rows.delta_angle[:, 0].tolist() == rows.delta_velocity[:, 0].tolist() == [0.1, 0.2, 0.3]
     assert rows.delta_angle_dt_ns.tolist() == [5 * MS, 10 * MS, 5 * MS]
 
 
 def test_gyro_and_accel_may_be_of_different_kinds_and_are_named_in_words():
     series = about_x(np.array([0, 5, 15]) * MS, [0.0, 1.0, 2.0], [0.0, 0.1, 0.2])
-    rows = integrate(series, gyro_kind="mean", accel_kind="increment", window=EACH).increments
+    rows = integrate(series, gyro_kind="mean", accel_kind="integral", window=EACH).increments
     np.testing.assert_allclose(rows.delta_angle[:, 0], [0.005, 0.020], rtol=1e-15)
     assert rows.delta_velocity[:, 0].tolist() == [0.1, 0.2]
 
@@ -62,7 +62,7 @@ def test_an_unknown_kind_is_refused_by_name():
 def test_uneven_steps_do_not_matter_to_means():
     series = about_x(np.array([0, 1, 20, 21, 22]) * MS, np.zeros(5))
     assert integrated(series, SampleKind.MEAN).report.uneven == 0
-    assert integrated(series, SampleKind.RATE).report.uneven == 3
+    assert integrated(series, SampleKind.POINT).report.uneven == 3
 
 
 def test_a_mean_that_is_not_finite_makes_the_next_step_longer():
@@ -75,7 +75,7 @@ def test_a_mean_that_is_not_finite_makes_the_next_step_longer():
 
 def test_an_increment_that_is_not_finite_breaks_its_window_because_its_motion_is_lost():
     series = about_x(np.arange(9) * 5 * MS, [0.0, 0.1, 0.1, 0.1, math.nan, 0.1, 0.1, 0.1, 0.1])
-    result = integrated(series, SampleKind.INCREMENT, WindowRule(2))
+    result = integrated(series, SampleKind.INTEGRAL, WindowRule(2))
     assert result.increments.t_ns.tolist() == [10 * MS, 35 * MS]
     np.testing.assert_allclose(result.increments.delta_angle[:, 0], [0.2, 0.2])
     report = result.report
@@ -86,7 +86,7 @@ def test_an_increment_that_is_not_finite_breaks_its_window_because_its_motion_is
 def test_an_increment_beside_a_rate_that_is_not_finite_is_lost_too():
     t_ns = np.arange(4) * 5 * MS
     series = about_x(t_ns, [1.0, math.nan, 1.0, 1.0], [0.0, 0.1, 0.2, 0.1])
-    result = integrate(series, accel_kind=SampleKind.INCREMENT, window=EACH)
+    result = integrate(series, accel_kind=SampleKind.INTEGRAL, window=EACH)
     assert (result.report.not_finite, result.report.gaps) == (1, 1)
     assert result.increments.t_ns.tolist() == [15 * MS]
 
@@ -166,7 +166,7 @@ def test_a_window_ends_with_enough_samples_or_enough_time(steps, samples_min, in
         if count >= samples_min or t - start >= (interval_ms or math.inf):
             expected.append((t * MS, (t - start) * MS))
             start, count = t, 0
-    result = integrated(about_x(t_ms * MS, np.zeros(len(t_ms))), SampleKind.RATE, window)
+    result = integrated(about_x(t_ms * MS, np.zeros(len(t_ms))), SampleKind.POINT, window)
     rows = result.increments
     assert list(zip(rows.t_ns, rows.delta_angle_dt_ns, strict=True)) == expected
     assert result.report.unfinished == count
@@ -184,7 +184,7 @@ def test_windows_between_stamps_hold_what_is_after_the_first_up_to_the_second(st
             end, before = t_ms[members[-1]], t_ms[members[0] - 1]
             expected.append((end * MS, (end - before) * MS, values[members].sum()))
     window = np.array(stamps_ms) * MS
-    rows = integrated(about_x(t_ms * MS, values), SampleKind.INCREMENT, window).increments
+    rows = integrated(about_x(t_ms * MS, values), SampleKind.INTEGRAL, window).increments
     assert [
         (int(t), int(dt), float(angle))
         for t, dt, angle in zip(
@@ -195,7 +195,7 @@ def test_windows_between_stamps_hold_what_is_after_the_first_up_to_the_second(st
 
 def test_a_window_between_stamps_ends_with_its_last_sample_where_none_falls_on_its_end():
     series = about_x(np.array([0, 4, 8, 12, 16, 20]) * MS, np.ones(6))
-    result = integrated(series, SampleKind.RATE, np.array([0, 10, 10 + 9, 25]) * MS)
+    result = integrated(series, SampleKind.POINT, np.array([0, 10, 10 + 9, 25]) * MS)
     assert result.increments.t_ns.tolist() == [8 * MS, 16 * MS]
     assert result.increments.delta_angle_dt_ns.tolist() == [8 * MS, 8 * MS]
     assert (result.report.increments, result.report.unfinished) == (2, 1)
@@ -203,7 +203,7 @@ def test_a_window_between_stamps_ends_with_its_last_sample_where_none_falls_on_i
 
 def test_a_gap_inside_a_window_between_stamps_leaves_what_comes_after_it():
     series = about_x(np.array([0, 5, 10, 60, 65, 70]) * MS, np.ones(6))
-    result = integrated(series, SampleKind.RATE, np.array([0, 70]) * MS, max_gap_ns=20 * MS)
+    result = integrated(series, SampleKind.POINT, np.array([0, 70]) * MS, max_gap_ns=20 * MS)
     assert result.increments.t_ns.tolist() == [70 * MS]
     assert result.increments.delta_angle_dt_ns.tolist() == [10 * MS]
     assert (result.report.discarded, result.report.lost_ns) == (1, 60 * MS)
@@ -211,7 +211,7 @@ def test_a_gap_inside_a_window_between_stamps_leaves_what_comes_after_it():
 
 def test_a_step_back_does_not_end_a_window_between_stamps():
     series = about_x(np.array([0, 5, 12, 3, 8, 10]) * MS, np.ones(6))
-    result = integrated(series, SampleKind.RATE, np.array([0, 10, 20]) * MS)
+    result = integrated(series, SampleKind.POINT, np.array([0, 10, 20]) * MS)
     assert result.increments.t_ns.tolist() == [5 * MS, 10 * MS]
     assert (result.report.backward, result.report.discarded) == (1, 1)
 
@@ -219,9 +219,9 @@ def test_a_step_back_does_not_end_a_window_between_stamps():
 def test_stamps_of_windows_ascend_and_there_are_some():
     series = about_x(np.arange(3) * MS, np.ones(3))
     with pytest.raises(TimeOrderError, match="got 5 ns after 5 ns"):
-        integrated(series, SampleKind.RATE, np.array([0, 5, 5]))
+        integrated(series, SampleKind.POINT, np.array([0, 5, 5]))
     with pytest.raises(ShapeError, match="stamps of windows"):
-        integrated(series, SampleKind.RATE, np.array([], np.int64))
+        integrated(series, SampleKind.POINT, np.array([], np.int64))
 
 
 @pytest.mark.parametrize("parameters", [(0,), (1, 0)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from strapdown.errors import ValueRangeError
-from strapdown.integration import SampleKind, WindowRule, integrate
+from strapdown.integration import WindowRule, integrate
 from strapdown.integration.self_test import (
     CASES,
     Case,
@@ -18,12 +18,13 @@ from strapdown.integration.self_test import (
     drift,
     packet_means,
 )
+from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries, Increments
 
 DEG_PER_HOUR = math.degrees(3600.0)
 
 
-def savage(kind=SampleKind.RATE):
+def savage(kind=SampleKind.POINT):
     def integrator(series, samples_per_window):
         window = WindowRule(samples_per_window)
         return integrate(series, gyro_kind=kind, accel_kind=kind, window=window).increments
@@ -38,7 +39,7 @@ def trapezoid(series, samples_per_window):
         h * (values + np.roll(values, 1, axis=0)) / 2.0
         for values in (series.angular_velocity, series.specific_force)
     ]
-    return savage(SampleKind.INCREMENT)(ImuSeries(series.t_ns, *columns), samples_per_window)
+    return savage(SampleKind.INTEGRAL)(ImuSeries(series.t_ns, *columns), samples_per_window)
 
 
 def exact(half_cone_deg, frequency):
@@ -57,7 +58,7 @@ def exact(half_cone_deg, frequency):
         )
         increments = np.diff(integral, axis=0, prepend=integral[:1])
         each = ImuSeries(series.t_ns, increments, np.zeros_like(increments))
-        return savage(SampleKind.INCREMENT)(each, samples_per_window)
+        return savage(SampleKind.INTEGRAL)(each, samples_per_window)
 
     return integrator
 
@@ -137,7 +138,7 @@ def test_means_taken_for_rates_drift_many_times_more(frequency, as_means, as_rat
     packets, each = Case(motion, 800.0, 4, packet=10), Case(motion, 8000.0, 40)
     measured = [
         drift(savage(SampleKind.MEAN), packets),
-        drift(savage(SampleKind.RATE), packets),
+        drift(savage(SampleKind.POINT), packets),
         drift(savage(), each),
     ]
     np.testing.assert_allclose(
@@ -148,7 +149,7 @@ def test_means_taken_for_rates_drift_many_times_more(frequency, as_means, as_rat
 def test_means_do_not_lag():
     packets = Case(CASES[0].motion, 800.0, 4, packet=10)
     assert delay_s(savage(SampleKind.MEAN), packets) == pytest.approx(0.0, abs=1e-12)
-    assert delay_s(savage(SampleKind.RATE), packets) == pytest.approx(0.625e-3, rel=1e-9)
+    assert delay_s(savage(SampleKind.POINT), packets) == pytest.approx(0.625e-3, rel=1e-9)
 
 
 def test_a_ramp_in_packets_gives_the_angle_of_its_window():
@@ -157,7 +158,7 @@ def test_a_ramp_in_packets_gives_the_angle_of_its_window():
     rates = np.zeros((len(t_ns), 3))
     rates[:, 2] = 2.0 * t_ns * 1e-9
     packets = packet_means(ImuSeries(t_ns, rates, rates), 10)
-    for kind, angle in [(SampleKind.MEAN, 7.5e-5), (SampleKind.RATE, 6.875e-5)]:
+    for kind, angle in [(SampleKind.MEAN, 7.5e-5), (SampleKind.POINT, 6.875e-5)]:
         window = np.array([5_000_000, 10_000_000])
         rows = integrate(packets, gyro_kind=kind, accel_kind=kind, window=window).increments
         assert rows.delta_angle_dt_ns.tolist() == [5_000_000]

@@ -11,10 +11,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.integration import SampleKind, WindowRule, integrate
+from strapdown.integration import WindowRule, integrate
 from strapdown.integration.self_test import Case, Coning, drift, packet_means
 from strapdown.px4 import self_test
 from strapdown.px4.increments import px4_increments
+from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
 
 DEG_PER_HOUR = math.degrees(3600.0)
@@ -137,7 +138,7 @@ def trapezoid(series, samples_per_window):
         h * (values + np.roll(values, 1, axis=0)) / 2.0
         for values in (series.angular_velocity, series.specific_force)
     ]
-    kind = SampleKind.INCREMENT
+    kind = SampleKind.INTEGRAL
     each, window = ImuSeries(series.t_ns, *columns), WindowRule(samples_per_window)
     return integrate(each, gyro_kind=kind, accel_kind=kind, window=window).increments
 

@@ -115,13 +115,13 @@ class Still:
 
 
 @pytest.mark.parametrize("rate_hz", [25, 200, 1600])
-@pytest.mark.parametrize("kind", ["plain", "low-pass", "boxcar", "average", "carried"])
+@pytest.mark.parametrize("kind", ["plain", "low-pass", "boxcar", "mean", "carried"])
 def test_the_covariance_of_the_messages_is_the_variance_of_the_samples(rate_hz, kind):
     options = {
         "plain": {},
         "low-pass": {"noise_at": "element", "bandwidth": Bandwidth("lowpass", 0.4 * rate_hz, 2)},
         "boxcar": {"noise_at": "element", "bandwidth": Bandwidth("boxcar")},
-        "average": {"noise_at": "element"},
+        "mean": {"noise_at": "element"},
         "carried": {"carry_residue": True},
     }[kind]
     sigma = 1e-4 * math.sqrt(rate_hz)
@@ -131,11 +131,11 @@ def test_the_covariance_of_the_messages_is_the_variance_of_the_samples(rate_hz, 
         scale_misalignment=((0.1, 0.05, 0.0), (0.0, -0.1, 0.0), (0.0, 0.0, 0.05)),
         **options,
     )
-    sampling = "average" if kind == "average" else "point"
+    sampling = "mean" if kind == "mean" else "point"
     spec = ImuSpec(
         rate_hz=rate_hz,
         sampling=sampling,
-        oversampling=4 if kind in {"boxcar", "average"} else None,
+        oversampling=4 if kind in {"boxcar", "mean"} else None,
         gyro=triad,
         accel=triad,
     )

@@ -277,7 +277,7 @@ def test_every_steady_source_is_steady_from_the_first_sample_and_after_a_reset(s
         case
         for case in itertools.product(
             SOURCES,
-            ["point", "average", "integral", "preintegrated", "velocity_difference"],
+            ["point", "mean", "integral", "preintegrated", "velocity_difference"],
             [False, True],
             [1, 4, 7],
         )

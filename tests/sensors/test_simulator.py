@@ -25,7 +25,7 @@ from strapdown.sensors.vibration import Line, Vibration
 from strapdown.series import Trajectory
 
 W_HZ, F_HZ = (0.3, 0.5, 0.7), (0.4, 0.6, 0.2)
-ALL_SAMPLINGS = ["point", "average", "integral", "preintegrated", "velocity_difference"]
+ALL_SAMPLINGS = ["point", "mean", "integral", "preintegrated", "velocity_difference"]
 COLUMNS = [name for name in Sample._fields if name != "temperature_degC"]
 
 
@@ -237,7 +237,7 @@ def test_point_samples_are_the_truth_at_their_instants():
 
 @pytest.mark.parametrize("oversampling", [1, 4, 7])
 def test_averages_are_exact_means_over_the_interval_before(oversampling):
-    samples = ImuSimulator(ideal("average", oversampling=oversampling), Tones()).run(50)
+    samples = ImuSimulator(ideal("mean", oversampling=oversampling), Tones()).run(50)
     edges_s = np.arange(51) / 100
     angle, velocity = Tones().integrals(edges_s)
     np.testing.assert_array_equal(samples.t_true_s, edges_s[1:])
@@ -272,7 +272,7 @@ def test_a_steady_motion_has_steady_samples_from_the_first_and_after_a_reset(sub
     for oversampling, bandwidth, sampling, start_s in itertools.product(
         [1, 4, 7],
         [None, LOWPASS, Bandwidth("boxcar")],
-        ["point", "average", "integral", "velocity_difference"],
+        ["point", "mean", "integral", "velocity_difference"],
         [0.0, -math.inf],
     ):
         with subtests.test(
@@ -285,7 +285,7 @@ def check_steady_motion(oversampling, bandwidth, sampling, start_s):
     triad = TriadSpec(bandwidth=bandwidth)
     spec = ideal(sampling, oversampling=oversampling, gyro=triad, accel=triad)
     simulator = ImuSimulator(spec, Tones(start_s=start_s, amplitude=0.0))
-    means = sampling in {"average", "integral"} or (bandwidth and bandwidth.kind == "boxcar")
+    means = sampling in {"mean", "integral"} or (bandwidth and bandwidth.kind == "boxcar")
     first = 1 if means and start_s == 0.0 else 0
     for _ in range(2):
         samples = simulator.run(5)
@@ -343,7 +343,7 @@ def test_a_power_cycle_draws_the_turn_on_bias_anew_and_nothing_else():
 
 
 def test_oversampled_feeding_gives_one_sample_for_each_window():
-    spec = ideal("average", oversampling=4)
+    spec = ideal("mean", oversampling=4)
     fed = ImuSimulator(spec)
     rows = [fed.feed((i, 0.0, 0.0), (0.0, 0.0, 1.0)) for i in range(8)]
     assert [row is None for row in rows] == [True, True, True, False] * 2
@@ -690,7 +690,7 @@ def test_numbers_out_of_range_are_refused():
     with pytest.raises(ValueRangeError, match="0 samples or more"):
         ImuSimulator(ideal(), Tones()).run(-1)
     with pytest.raises(ValueRangeError, match="from 1 on"):
-        ImuSimulator(ideal("average"), Tones()).seek(0)
+        ImuSimulator(ideal("mean"), Tones()).seek(0)
     with pytest.raises(ValueRangeError, match="blocks of 1 or more"):
         next(ImuSimulator(ideal(), Tones()).blocks(10, block=0))
     with pytest.raises(ValueRangeError, match="finite start_s"):

@@ -182,7 +182,7 @@ def test_the_truth_can_have_a_file_of_its_own(tmp_path, ending):
 
 
 def test_the_truth_is_at_the_nominal_instants_whatever_the_clock(tmp_path):
-    slow = replace(NOISY, clock=Clock(rate_error_ppm=-300.0), sampling="average")
+    slow = replace(NOISY, clock=Clock(rate_error_ppm=-300.0), sampling="mean")
     record(tmp_path / "run.npz", "chirp", slow, sensors=2)
     found = files.open(tmp_path / "run.npz")
     truth = found.trajectories["truth/pose"]

@@ -14,11 +14,11 @@ import strapdown.formats as files
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.formats import Recording
 from strapdown.motion import MOTIONS, Circle, Mount, Mounted, PoseSpline, _laws
+from strapdown.samples import SampleKind
 from strapdown.sensors import (
     Clock,
     ImuSimulator,
     ImuSpec,
-    Sampling,
     SpecWarning,
     TriadSpec,
     load_profile,
@@ -161,7 +161,7 @@ def test_stamps_begin_with_those_of_the_motion_or_as_asked(tmp_path):
     assert simulate(tmp_path / "imu.csv", start_ns=5).samples.t_ns[0] == 5
 
 
-@pytest.mark.parametrize("sampling", ["average", "integral", "preintegrated"])
+@pytest.mark.parametrize("sampling", ["mean", "integral", "preintegrated"])
 def test_an_interval_before_the_motion_is_not_given_and_the_last_is(sampling):
     run = simulate("chirp", find_sensor("ideal", sampling=sampling))
     samples, truth = run.samples, run.truth
@@ -171,7 +171,7 @@ def test_an_interval_before_the_motion_is_not_given_and_the_last_is(sampling):
 
 
 def test_jitter_before_the_motion_costs_the_first_intervals_only():
-    spec = replace(NOISY, clock=Clock(jitter_s=1e-4), sampling="average")
+    spec = replace(NOISY, clock=Clock(jitter_s=1e-4), sampling="mean")
     for seed in range(8):
         samples = simulate("chirp", spec, 1.0, seed=seed).samples
         assert samples.seq[0] in (1, 2)
@@ -228,10 +228,10 @@ def test_a_sensor_is_a_spec_a_profile_a_file_or_ideal(sheet):
 
 @pytest.mark.parametrize("sensor", ["ideal", "mpu6050", NOISY])
 def test_rate_and_sampling_are_those_that_are_asked_for(sensor):
-    spec = find_sensor(sensor, rate_hz=50, sampling="average")
-    assert (spec.rate_hz, spec.sampling) == (50, Sampling.AVERAGE)
+    spec = find_sensor(sensor, rate_hz=50, sampling="mean")
+    assert (spec.rate_hz, spec.sampling) == (50, SampleKind.MEAN)
     other = find_sensor(sensor)
-    assert (other.rate_hz, other.sampling) == (200, Sampling.POINT)
+    assert (other.rate_hz, other.sampling) == (200, SampleKind.POINT)
     assert spec.gyro == other.gyro
 
 
@@ -260,7 +260,7 @@ def test_a_doubtful_density_is_warned_about_once_with_its_line(sheet):
     path = sheet(0.005, "rad/s/sqrt(Hz)")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        find_sensor(path, rate_hz=100, sampling="average")
+        find_sensor(path, rate_hz=100, sampling="mean")
     assert [each.category for each in caught] == [SpecWarning]
     assert "line 6" in str(caught[0].message)
 
@@ -279,7 +279,7 @@ def test_an_unknown_sensor_gives_the_nearest_and_a_bad_file_its_line(sheet):
 # -- rest_deviation --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sampling", Sampling)
+@pytest.mark.parametrize("sampling", SampleKind)
 def test_the_deviation_at_rest_is_that_of_the_noise_whatever_a_sample_is(sampling):
     quiet = replace(NOISY, gyro=TriadSpec(noise_density=1e-3), sampling=sampling)
     found = rest_deviation(quiet, seed=3, samples=2**16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -32,10 +32,10 @@ from strapdown.formats.px4_integration import (
 )
 from strapdown.formats.px4_verification import verify_log
 from strapdown.formats.rates import SINCE_BOOT
-from strapdown.integration import SampleKind
 from strapdown.px4.drift import self_test
 from strapdown.px4.vehicle_imu import Mode, PipelineSettings
 from strapdown.px4.vehicle_imu.settings import FASTEST_HZ, SLOWEST_HZ
+from strapdown.samples import SampleKind
 
 COLUMNS = ("motion", "samples", "window", "unit", "uncorrected", "px4", "this mode", "px4 / this")
 ENDINGS = (".ulg", ".mcap", ".csv", ".bag", ".npz", ".parquet")
@@ -65,7 +65,7 @@ def integrate(
     ] = None,
     topic: Topic = None,
     kind: Annotated[
-        SampleKind | None,
+        Literal["point", "mean", "integral"] | None,
         typer.Option("--kind", help="What a sample is, where the source does not say it."),
     ] = None,
     anyway: Annotated[
@@ -127,7 +127,8 @@ def integrate(
         logged = {} if recording.log is None else recording.log.parameters
         rate = float(logged.get("IMU_INTEG_RATE", _RATE_HZ))
     require_clock(clock, source, known=recording.knows_1970)
-    settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=kind, accel_kind=kind)
+    of_kind = SampleKind(kind) if kind else None
+    settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=of_kind, accel_kind=of_kind)
     with working(f"integrating {source}"):
         made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
     epoch = counts_from_1970(clock, target)

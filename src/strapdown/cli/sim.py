@@ -16,7 +16,8 @@ from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, refuse
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
-from strapdown.sensors import ImuSpec, Sampling, SpecWarning, TriadSpec
+from strapdown.samples import SampleKind
+from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec
 from strapdown.sensors.units import Limit
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
@@ -56,7 +57,7 @@ def sim(
     ] = None,
     sensors: Annotated[int, typer.Option(min=1, help="How many, each with its own noise.")] = 1,
     sampling: Annotated[
-        Sampling | None, typer.Option(help="What a sample is; by default as the sensor says.")
+        SampleKind | None, typer.Option(help="What a sample is; by default as the sensor says.")
     ] = None,
     gyro_range: Annotated[
         float | None,

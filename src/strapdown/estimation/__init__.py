@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strapdown._lazy import LazyMapping, lazy_names
 from strapdown.samples import ImuSample
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
         OrientationEstimate,
         OrientationFilter,
         OrientationResult,
-        OrientationSmoother,
     )
     from strapdown.estimation.self_calibration import SelfCalibration
+    from strapdown.estimation.smoother import OrientationSmoother
     from strapdown.estimation.vqf import OfflineVqf, VqfFilter, VqfParams
 
 __all__ = [
@@ -103,7 +103,7 @@ FILTERS: Mapping[str, Callable[[], OrientationFilter]] = LazyMapping(
 )
 """Every filter by name, with default parameters when called."""
 
-SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother]] = LazyMapping(
+SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother[Any]]] = LazyMapping(
     __name__,
     {
         "vqf": "vqf.OfflineVqf",
@@ -142,7 +142,7 @@ __getattr__, __dir__ = lazy_names(
         "OrientationEstimate": "result",
         "OrientationFilter": "result",
         "OrientationResult": "result",
-        "OrientationSmoother": "result",
+        "OrientationSmoother": "smoother",
         "SelfCalibration": "self_calibration",
         "SmootherParams": "error_state",
         "StrapdownNavigator": "navigation",

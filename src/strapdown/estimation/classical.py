@@ -25,7 +25,7 @@ from strapdown.estimation.intake import (
 )
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import four, length, square, three
-from strapdown.integration import SampleKind
+from strapdown.samples import SampleKind
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ClassicalParams(FilterParams):
 
     Parameters
     ----------
-    sample_kind : SampleKind or {"mean", "rate"}
+    sample_kind : SampleKind or {"mean", "point"}
         A mean is what sensors with a low-pass give, and what these filters integrate as they
         were published; directions are then compared at the orientation one sample before. Of a
         rate, the value at its stamp, the trapezoid is integrated, and directions are compared

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overlo
 
 import numpy as np
 
-from strapdown._checks import as_member
 from strapdown._compile import bind, kernel
 from strapdown._records import Matrix, Record, Vector, filled, record_like, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
@@ -21,7 +20,7 @@ from strapdown.estimation.result import (
     OrientationResult,
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.integration import SampleKind
+from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
 
@@ -54,7 +53,7 @@ class FilterParams:
     ----------
     reset_after : float
         A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
-    sample_kind : SampleKind or {"rate", "mean"}
+    sample_kind : SampleKind or {"point", "mean"}
         What an angular velocity says: the value at its stamp, between which the trapezoid is
         integrated, or the mean since the stamp before.
     gyro_range, accel_range : float
@@ -70,7 +69,7 @@ class FilterParams:
     """
 
     reset_after: float = 10.0
-    sample_kind: SampleKind = SampleKind.RATE
+    sample_kind: SampleKind = SampleKind.POINT
     gyro_range: float = math.inf
     accel_range: float = math.inf
 
@@ -78,9 +77,7 @@ class FilterParams:
     MAY_BE_INFINITE: ClassVar[frozenset[str]] = frozenset({"gyro_range", "accel_range"})
 
     def __post_init__(self) -> None:
-        kind = as_member(SampleKind, self.sample_kind, "kind of sample")
-        if kind is SampleKind.INCREMENT:
-            raise UnknownNameError("kind of sample for a filter", kind, ("rate", "mean"))
+        kind = as_kind(self.sample_kind, (SampleKind.POINT, SampleKind.MEAN))
         object.__setattr__(self, "sample_kind", kind)
         for entry in fields(self):
             value = getattr(self, entry.name)

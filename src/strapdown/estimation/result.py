@@ -21,7 +21,7 @@ from strapdown.series import Trajectory
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.estimation.self_calibration import SelfCalibration
@@ -34,7 +34,6 @@ __all__ = [
     "OrientationEstimate",
     "OrientationFilter",
     "OrientationResult",
-    "OrientationSmoother",
 ]
 
 
@@ -57,22 +56,6 @@ class OrientationFilter(Protocol):
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-
-
-class OrientationSmoother(Protocol):
-    """The shape of what needs a whole recording; each also has ``params``."""
-
-    def run(
-        self,
-        series: ImuSeries,
-        *,
-        use_magnetic_field: bool = True,
-        progress: Callable[[float], object] | None = None,
-    ) -> OrientationResult:
-        """Return the orientation at every stamp, from the samples before and after it.
-
-        ``progress`` is told the fraction that is done.
-        """
 
 
 @dataclass(frozen=True)

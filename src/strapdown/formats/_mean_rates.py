@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import FormatError
-from strapdown.integration import SampleKind
 from strapdown.px4.vehicle_imu import Mode
+from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:
     from strapdown.formats.recording import Recording

@@ -4,7 +4,6 @@ from strapdown.integration.clocks import integrate_pair, on_gyro_clock
 from strapdown.integration.increments import (
     Integration,
     IntegrationReport,
-    SampleKind,
     WindowRule,
     increments_from_rates,
     integrate,
@@ -32,7 +31,6 @@ __all__ = [
     "PreintegrationReport",
     "Preintegrator",
     "Quadrature",
-    "SampleKind",
     "WindowRule",
     "compose",
     "increments_from_rates",

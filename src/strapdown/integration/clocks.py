@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.errors import FrameError
-from strapdown.integration.increments import SampleKind, WindowRule, as_kind, integrate
+from strapdown.integration.increments import WindowRule, as_integrable, integrate
+from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:
     from strapdown._typing import ByteArray, FloatArray, IntArray
@@ -30,8 +31,8 @@ def integrate_pair(
     gyro: ImuSeries,
     accel: ImuSeries,
     *,
-    gyro_kind: SampleKind = SampleKind.RATE,
-    accel_kind: SampleKind = SampleKind.RATE,
+    gyro_kind: SampleKind = SampleKind.POINT,
+    accel_kind: SampleKind = SampleKind.POINT,
     window: WindowRule | IntArray,
     max_gap_ns: int | None = None,
 ) -> Integration:
@@ -62,7 +63,7 @@ def integrate_pair(
         series = _joined(gyro, accel, accel.specific_force, accel.accel_clipping)
     else:
         series = on_gyro_clock(gyro, accel, accel_kind=accel_kind)
-        accel_kind = SampleKind.INCREMENT
+        accel_kind = SampleKind.INTEGRAL
     result = integrate(
         series, gyro_kind=gyro_kind, accel_kind=accel_kind, window=window, max_gap_ns=max_gap_ns
     )
@@ -94,7 +95,7 @@ def on_gyro_clock(gyro: ImuSeries, accel: ImuSeries, *, accel_kind: SampleKind) 
     -------
     ImuSeries
         The samples of ``gyro`` whose angular velocity is finite. ``specific_force`` holds
-        velocity increments between them [m/s], to be integrated as ``SampleKind.INCREMENT``; NaN
+        velocity increments between them [m/s], to be integrated as ``SampleKind.INTEGRAL``; NaN
         where the accelerometer has a gap or has not begun or has ended. ``accel_clipping``
         joins the samples after the stamp before, up to the first at or after the own stamp.
 
@@ -107,7 +108,7 @@ def on_gyro_clock(gyro: ImuSeries, accel: ImuSeries, *, accel_kind: SampleKind) 
     """
     gyro = gyro[np.flatnonzero(np.isfinite(gyro.angular_velocity).all(axis=1))]
     accel = accel[np.argsort(accel.t_ns, kind="stable")]
-    velocity, stretch = _gathered(accel, as_kind(accel_kind), gyro.t_ns)
+    velocity, stretch = _gathered(accel, as_integrable(accel_kind), gyro.t_ns)
     increments = np.diff(velocity, axis=0, prepend=velocity[:1])
     before = np.append(stretch[:1], stretch[:-1])
     increments[before != stretch] = np.nan
@@ -137,7 +138,7 @@ def _gathered(
     before = np.cumsum(steps.delta_velocity, axis=0) - steps.delta_velocity
     u = ((t_ns - starts[row]) / lengths[row])[:, None]
     part = steps.delta_velocity[row] * u
-    if kind == SampleKind.RATE:
+    if kind == SampleKind.POINT:
         part = _hermite(u, steps.delta_velocity[row], *_slopes(accel, starts[row], ends[row]))
     velocity[known] = before[row] + part
     stretch[known] = np.cumsum(np.append(False, starts[1:] != ends[:-1]))[row]

@@ -22,9 +22,9 @@ Vector: TypeAlias = tuple[float, float, float]
 Weights: TypeAlias = tuple[float, float, float, float]
 
 # What a sample says: the value at its stamp, or mean or integral since the sample before.
-RATE = 0
+POINT = 0
 MEAN = 1
-INCREMENT = 2
+INTEGRAL = 2
 ABSENT = 3  # no sensor, and zeros for increments
 
 # What became of a sample; each sample is counted as exactly one of these.
@@ -138,7 +138,7 @@ def advance(
 ) -> tuple[IntegratorState, int]:
     """Take one sample; return the new state and what became of the sample."""
     if not (is_finite(w) and is_finite(f)):
-        lost = INCREMENT in (rule.gyro_kind, rule.accel_kind)
+        lost = INTEGRAL in (rule.gyro_kind, rule.accel_kind)
         return with_hole(s) if lost else s, NOT_FINITE
     if s.t_ns == NEVER:
         return begin(t_ns, w, f, 0, 0), STARTED
@@ -154,7 +154,7 @@ def advance(
 
     h = h_ns * 1e-9
     uneven, weights = False, (0.0, 0.0, 0.0, 0.0)
-    if RATE in (rule.gyro_kind, rule.accel_kind):
+    if POINT in (rule.gyro_kind, rule.accel_kind):
         uneven = is_uneven(h_ns, s.h1_ns, s.h2_ns)
         weights = quadrature_weights(h, 0.0 if uneven else s.h1_ns * 1e-9, s.h2_ns * 1e-9)
     angle = integral(rule.gyro_kind, h, weights, w, s.w1, s.w2, s.w3)
@@ -213,7 +213,7 @@ def integral(
     kind: int, h: float, weights: Weights, v0: Vector, v1: Vector, v2: Vector, v3: Vector
 ) -> Vector:
     """Return what the newest of four samples adds, after a spacing of h."""
-    if kind >= INCREMENT:
+    if kind >= INTEGRAL:
         return v0
     x0, y0, z0 = v0
     if kind == MEAN:

@@ -11,15 +11,14 @@ kernel and the same bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._checks import as_member
 from strapdown._compile import quickest
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
 from strapdown.integration import coning_sculling as kernels
+from strapdown.samples import SampleKind, as_kind
 from strapdown.series import Increments
 from strapdown.units import NS_PER_MS
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Integration",
     "IntegrationReport",
-    "SampleKind",
     "WindowRule",
     "increments_from_rates",
     "integrate",
@@ -45,17 +43,6 @@ def require_positive(name: str, value: float) -> None:
     """Raise ValueRangeError unless the value is 1 or more, and finite."""
     if not 1 <= value < np.inf:
         raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
-
-
-class SampleKind(StrEnum):
-    """What a sample says about the time since the sample before it."""
-
-    RATE = "rate"
-    """The value at the stamp: a simulator, the entries of a FIFO, a chip that is read singly."""
-    MEAN = "mean"
-    """The mean since the stamp before: a driver that averages what its chip collected."""
-    INCREMENT = "increment"
-    """The integral since the stamp before [rad], [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +72,9 @@ class WindowRule:
 
 
 _CODES: Final[dict[SampleKind | None, int]] = {
-    SampleKind.RATE: kernels.RATE,
+    SampleKind.POINT: kernels.POINT,
     SampleKind.MEAN: kernels.MEAN,
-    SampleKind.INCREMENT: kernels.INCREMENT,
+    SampleKind.INTEGRAL: kernels.INTEGRAL,
     None: kernels.ABSENT,
 }
 _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
@@ -155,8 +142,8 @@ class Integration:
 def integrate(
     series: ImuSeries,
     *,
-    gyro_kind: SampleKind | None = SampleKind.RATE,
-    accel_kind: SampleKind | None = SampleKind.RATE,
+    gyro_kind: SampleKind | None = SampleKind.POINT,
+    accel_kind: SampleKind | None = SampleKind.POINT,
     window: WindowRule | IntArray,
     max_gap_ns: int | None = None,
 ) -> Integration:
@@ -314,14 +301,14 @@ def report_of(
     )
 
 
-def as_kind(kind: SampleKind | None) -> SampleKind | None:
-    """Return the kind that a value is or names."""
-    return None if kind is None else as_member(SampleKind, kind, "kind of sample")
+def as_integrable(kind: SampleKind | None) -> SampleKind | None:
+    """Return the kind that a value is or names, of those that are integrated."""
+    return None if kind is None else as_kind(kind, filter(None, _CODES))
 
 
 def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:
     """Return the kind, None where every value is NaN, and values that the kernel can take."""
-    kind = as_kind(kind)
+    kind = as_integrable(kind)
     if kind is not None and len(values) and np.isnan(values[0]).all() and np.isnan(values).all():
         kind = None
     return kind, values if kind else np.zeros_like(values)

@@ -9,12 +9,12 @@ from strapdown._checks import as_three
 from strapdown.integration import coning_sculling as kernels
 from strapdown.integration.increments import (
     FRESH,
-    SampleKind,
     WindowRule,
-    as_kind,
+    as_integrable,
     report_of,
     rule_of,
 )
+from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,11 +90,11 @@ class IncrementIntegrator:
         self,
         window: WindowRule | int = 1,
         *,
-        gyro_kind: SampleKind | None = SampleKind.RATE,
-        accel_kind: SampleKind | None = SampleKind.RATE,
+        gyro_kind: SampleKind | None = SampleKind.POINT,
+        accel_kind: SampleKind | None = SampleKind.POINT,
         max_gap_ns: int,
     ) -> None:
-        self._gyro, self._accel = as_kind(gyro_kind), as_kind(accel_kind)
+        self._gyro, self._accel = as_integrable(gyro_kind), as_integrable(accel_kind)
         if not isinstance(window, WindowRule):
             window = WindowRule(window)
         self._rule = rule_of(self._gyro, self._accel, window, max_gap_ns)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from strapdown._checks import as_member
-from strapdown.integration import SampleKind, WindowRule, integrate
+from strapdown.integration import WindowRule, integrate
 from strapdown.integration.self_test import CASES, Case, Coning, delay_s, drift
 from strapdown.px4.increments import px4_increments
 from strapdown.px4.vehicle_imu.settings import Mode
+from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments

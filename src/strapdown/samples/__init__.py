@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strapdown.samples.kind import SampleKind, as_kind
 from strapdown.samples.sample import ImuSample
 
-__all__ = ["ImuSample"]
+__all__ = ["ImuSample", "SampleKind", "as_kind"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
-from strapdown.sensors.spec import Sampling
+from strapdown.samples import SampleKind
 from strapdown.sensors.triad import BandwidthKind
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class IdealInputs:
                 f"expected start_s within the motion, {source.start_s:g} to {source.end_s:g} s, "
                 f"got {clock.start_s:g} s"
             )
-        whole = any(self._means) or self._sampling is Sampling.PREINTEGRATED
+        whole = any(self._means) or self._sampling is SampleKind.PREINTEGRATED
         self.first = 0
         while whole and clock.edges(self.first, 1)[0] < source.start_s:
             self.first += 1
@@ -132,11 +132,11 @@ class IdealInputs:
         source = self._source
         edges_s = self._clock.edges(start, count)
         t_s = np.maximum(edges_s[1:], source.start_s)
-        if self._sampling is Sampling.PREINTEGRATED:
+        if self._sampling is SampleKind.PREINTEGRATED:
             rates = [increment / self._nominal_s for increment in source.preintegrated(edges_s)]
         else:
             rates = self._rates(edges_s, t_s)
-        if self._sampling is Sampling.VELOCITY_DIFFERENCE:
+        if self._sampling is SampleKind.VELOCITY_DIFFERENCE:
             rates[1] = self._differences(start, edges_s)
         if self._vibration is not None:
             shaking = self._vibration.at(start * self._window, t_s)
@@ -156,7 +156,7 @@ class IdealInputs:
         if not any(self._means):
             return list(self._source.inputs(t_s))
         integrals = self._source.integrals(edges_s)
-        integrating = self._sampling is Sampling.INTEGRAL
+        integrating = self._sampling is SampleKind.INTEGRAL
         span_s = self._nominal_s if integrating else np.diff(edges_s)[:, None]
         means = [integral / span_s for integral in integrals]
         if all(self._means):
@@ -183,7 +183,7 @@ def _require_known(source: InertialSource, spec: ImuSpec, *, magnetic: bool) -> 
     if not source.has_pose and (magnetic or spec.sampling.needs_pose):
         what = "a magnetometer" if magnetic else f"sampling {str(spec.sampling)!r}"
         raise ValueRangeError(f"expected a source with a pose for {what}, got one of rates only")
-    point = spec.sampling is Sampling.POINT and not takes_mean(spec, spec.accel)
+    point = spec.sampling is SampleKind.POINT and not takes_mean(spec, spec.accel)
     if point and not source.has_acceleration:
         raise ValueRangeError(
             "expected a source with accelerations for point samples, got one without; "

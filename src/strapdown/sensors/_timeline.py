@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from strapdown.samples import SampleKind
 from strapdown.sensors.clock import SampleClock
 from strapdown.sensors.host import HostStamps
 from strapdown.sensors.samples import Flag
-from strapdown.sensors.spec import Sampling
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Timeline:
         self._start_ns = start_ns
         self._sensor_start_ns = start_ns + int(np.rint(start_s * NS_PER_S))
         self._temperature = temperature
-        self._needs_previous = spec.sampling is Sampling.VELOCITY_DIFFERENCE
+        self._needs_previous = spec.sampling is SampleKind.VELOCITY_DIFFERENCE
 
     def moments(self, start: int, count: int) -> Moments:
         """Return the columns of samples ``start``, ``start + 1``, ..."""

@@ -9,6 +9,7 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown._compile import compiled_is_quicker
 from strapdown.errors import DeviceError, ShapeError, UnknownNameError, ValueRangeError
+from strapdown.samples import SampleKind
 from strapdown.sensors import _spec_checks as must
 from strapdown.sensors._inputs import IdealInputs
 from strapdown.sensors._metadata import about_spec
@@ -18,7 +19,7 @@ from strapdown.sensors.measuring import measure
 from strapdown.sensors.model import SensorModel
 from strapdown.sensors.noise import GYRO, MAG, NoiseKey, seed_or_drawn, sensor_number
 from strapdown.sensors.samples import Sample, Samples
-from strapdown.sensors.spec import ImuSpec, Sampling
+from strapdown.sensors.spec import ImuSpec
 from strapdown.sensors.temperature import TemperatureProfile
 from strapdown.sensors.vibration import VibrationSignal
 from strapdown.units import MICROTESLA, NS_PER_S
@@ -117,7 +118,7 @@ class ImuSimulator:
         self.key = NoiseKey(seed_or_drawn(seed), number)
         self._window = oversampling(spec)
         filtered = any(triad.bandwidth for triad in (spec.gyro, spec.accel))
-        if spec.sampling is Sampling.PREINTEGRATED and (filtered or self._window > 1):
+        if spec.sampling is SampleKind.PREINTEGRATED and (filtered or self._window > 1):
             raise ValueRangeError(
                 f"expected neither filter nor oversampling with {str(spec.sampling)!r} samples, "
                 f"got {'a filter' if filtered else f'{self._window} internal samples'}; "

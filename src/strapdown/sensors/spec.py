@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
+from strapdown.samples import SampleKind, as_kind
 from strapdown.sensors import _spec_checks as must
 from strapdown.sensors._spec_checks import SpecWarning
 from strapdown.sensors.triad import (
@@ -54,44 +55,12 @@ __all__ = [
     "Matrix",
     "NoiseAt",
     "PerAxis",
-    "Sampling",
     "SpecWarning",
     "Temperature",
     "TriadSpec",
     "TurnOn",
     "Vector",
 ]
-
-
-class Sampling(StrEnum):
-    """What a sample is."""
-
-    POINT = "point"
-    """The value at the stamp."""
-    AVERAGE = "average"
-    """The mean over the interval that ends at the stamp."""
-    INTEGRAL = "integral"
-    """The increment over the interval that ends at the stamp, in the turning sensor axes."""
-    PREINTEGRATED = "preintegrated"
-    """The exact increment: rotation vector, and change of velocity in the axes at the start."""
-    VELOCITY_DIFFERENCE = "velocity_difference"
-    """Angular velocity at the stamp; specific force from the change of velocity since the
-    (internal) sample before, in the axes at the stamp; not ready at the first sample."""
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether a sample is a mean rate over its interval, or such a mean times the interval."""
-        return self in {Sampling.AVERAGE, Sampling.INTEGRAL}
-
-    @property
-    def is_increment(self) -> bool:
-        """Whether samples are increments instead of rates."""
-        return self in {Sampling.INTEGRAL, Sampling.PREINTEGRATED}
-
-    @property
-    def needs_pose(self) -> bool:
-        """Whether rates do not suffice, because states of the motion are compared."""
-        return self in {Sampling.PREINTEGRATED, Sampling.VELOCITY_DIFFERENCE}
 
 
 @dataclass(frozen=True)
@@ -229,7 +198,7 @@ _IMU_RULES: dict[str, must.Rule] = {
     "name": must.instance(str),
     "rate_hz": _rate,
     "oversampling": must.optional(must.whole(1, 2**20)),
-    "sampling": must.member(Sampling, "sampling"),
+    "sampling": lambda value, _name: as_kind(value),
     "gyro": must.instance(TriadSpec),
     "accel": must.instance(TriadSpec),
     "mag": must.optional(must.instance(TriadSpec)),
@@ -256,7 +225,7 @@ class ImuSpec:
     oversampling : int, optional
         Internal samples an output sample, M; by default 1 without filters, else the smallest
         power of two whose internal rate is 8 times every -3 dB frequency.
-    sampling : Sampling
+    sampling : SampleKind
     gyro, accel : TriadSpec
     mag : TriadSpec, optional
         None is an IMU without magnetometer.
@@ -270,7 +239,7 @@ class ImuSpec:
     name: str = "ideal"
     rate_hz: float | Fraction = 200.0
     oversampling: int | None = None
-    sampling: Sampling = Sampling.POINT
+    sampling: SampleKind = SampleKind.POINT
     gyro: TriadSpec = NOTHING_KNOWN
     accel: TriadSpec = NOTHING_KNOWN
     mag: TriadSpec | None = None

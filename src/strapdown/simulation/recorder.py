@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from strapdown.formats import BlockWriter
     from strapdown.motion import InertialSource, Motion
-    from strapdown.sensors import ImuSpec, Samples, Sampling
+    from strapdown.samples import SampleKind
+    from strapdown.sensors import ImuSpec, Samples
     from strapdown.simulation.motions import Ride
 
     Series: TypeAlias = ImuSeries | Increments | Trajectory
@@ -89,7 +90,7 @@ def record(  # noqa: PLR0913 (as simulate)
     duration_s: float | None = None,
     *,
     rate_hz: float | None = None,
-    sampling: Sampling | str | None = None,
+    sampling: SampleKind | str | None = None,
     sensors: int = 1,
     seed: int | None = 0,
     start_ns: int | None = None,

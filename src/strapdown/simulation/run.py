@@ -14,7 +14,7 @@ import numpy as np
 from strapdown.calibration import AllanAccumulator
 from strapdown.errors import ValueRangeError
 from strapdown.motion import Mounted
-from strapdown.sensors import Flag, ImuSimulator, ImuSpec, Sampling, SpecWarning, load_profile
+from strapdown.sensors import Flag, ImuSimulator, ImuSpec, SpecWarning, load_profile
 from strapdown.simulation._sources import at_rest, shared
 from strapdown.simulation.motions import Ride, find_motion
 from strapdown.units import NS_PER_S
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.motion import InertialSource, Motion
+    from strapdown.samples import SampleKind
     from strapdown.sensors import Samples
     from strapdown.sensors.units import Limit
     from strapdown.series import Trajectory
@@ -62,7 +63,7 @@ def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
     sensor: ImuSpec | str | PathLike[str],
     *,
     rate_hz: float | None = None,
-    sampling: Sampling | str | None = None,
+    sampling: SampleKind | str | None = None,
     gyro_range: float | None = None,
     accel_range: float | None = None,
     unstated_limits: Limit | str | None = None,
@@ -75,7 +76,7 @@ def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
         What to simulate.
     rate_hz : float, optional
         Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
-    sampling : Sampling or name, optional
+    sampling : SampleKind or name, optional
         What a sample is; by default as the specification says.
     gyro_range, accel_range : float, optional
         Full scale of a profile [rad/s], [m/s^2]; by default the largest. With the bits of the part
@@ -121,7 +122,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     duration_s: float | None = None,
     *,
     rate_hz: float | None = None,
-    sampling: Sampling | str | None = None,
+    sampling: SampleKind | str | None = None,
     seed: int | None = 0,
     name: str = "imu",
     start_ns: int | None = None,
@@ -141,7 +142,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
         Length [s]; by default all of a motion that ends, and 60 s of others.
     rate_hz : float, optional
         Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
-    sampling : Sampling or name, optional
+    sampling : SampleKind or name, optional
         What a sample is; by default as the specification says.
     seed : int, optional
         Key of the noise; None draws one, which the metadata tell.

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, cast
 
 from strapdown.errors import DeviceError, UnknownNameError
-from strapdown.sensors import ImuSimulator, Sampling
+from strapdown.samples import SampleKind
+from strapdown.sensors import ImuSimulator
 from strapdown.simulation import find_sensor
 from strapdown.webots.output import one_by_one
 
@@ -58,7 +59,7 @@ class ModelledMeasurement:
         self, perfect: Measurement, spec: ImuSpec, *, gyro: bool, seed: int, name: str
     ) -> None:
         self._perfect = perfect
-        self._spec = replace(spec, sampling=Sampling.POINT, mag=None)
+        self._spec = replace(spec, sampling=SampleKind.POINT, mag=None)
         self._gyro, self._seed, self._name = gyro, seed, name
         self._dt_s = 1.0
         self._imu = self._powered(self._dt_s)

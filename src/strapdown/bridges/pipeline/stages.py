@@ -12,7 +12,8 @@ from strapdown.bridges.pipeline.part import Part
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS
 from strapdown.messages import CovarianceStatus, Imu, Pose3D
-from strapdown.sensors import Flag, ImuSimulator, Sampling
+from strapdown.samples import SampleKind
+from strapdown.sensors import Flag, ImuSimulator
 from strapdown.simulation import find_sensor
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class SensorStage(Part):
         super().__init__(table)
         with table.about("sensor"):
             spec = find_sensor(table.place_or_name(table.need("sensor", str)))
-        self._spec = replace(spec, sampling=Sampling.POINT, mag=None)
+        self._spec = replace(spec, sampling=SampleKind.POINT, mag=None)
         self.seed = table.get("seed", int, 0)
         self.rate_hz = table.positive("rate")
 

@@ -55,7 +55,7 @@ from strapdown.estimation.filter import FilterParams, RecursiveFilter
 from strapdown.estimation.intake import DROPPED, START, FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
-from strapdown.integration import SampleKind
+from strapdown.samples import SampleKind
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:

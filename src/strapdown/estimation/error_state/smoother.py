@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown._compile import MachineCode
-from strapdown.errors import StrapdownError
 from strapdown.estimation.error_state.hard_iron import hard_iron
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
@@ -35,11 +34,11 @@ from strapdown.estimation.error_state.smoothing import (
     fill,
 )
 from strapdown.estimation.error_state.solver import Piece, Solution, Start
-from strapdown.estimation.filter import FilterRow, as_result
+from strapdown.estimation.filter import FilterRow
 from strapdown.estimation.self_calibration import SelfCalibration
+from strapdown.estimation.smoother import OrientationSmoother, Smoothed
 from strapdown.estimation.vqf import OfflineVqf, VqfParams
 from strapdown.geometry import quaternion
-from strapdown.geometry.frames import BodyFrame, WorldFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from strapdown._records import RecordArray
     from strapdown._typing import IntArray
     from strapdown.estimation.result import OrientationResult
-    from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
 __all__ = ["ErrorStateSmoother", "SmootherParams"]
@@ -68,13 +66,13 @@ _fill_rows: Final = MachineCode(
 )
 
 
-class ErrorStateSmoother:
+class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     """Fixed-interval smoothing of the error-state model over a whole recording.
 
     What the gyro and accelerometer integrate to between knots, that the sensor stays about one
     place, its rest, and the magnetic field are put together by Gauss-Newton: a Kalman filter
     forward and a pass backward around a nominal path, repeated until the path stays. Biases and
-    the scale and misalignment of the gyro come out of it too.
+    the scale and misalignment of the gyro come out of it too, as ``self_calibration``.
 
     Parameters
     ----------
@@ -87,49 +85,14 @@ class ErrorStateSmoother:
     Int. J. Control 18, 1973.
     """
 
-    NAME = "eskf"
+    DEFAULTS = SmootherParams()
+    FILTER = "ErrorStateFilter"
 
-    def __init__(self, params: SmootherParams | None = None) -> None:
-        self.params = SmootherParams() if params is None else params
-
-    def update(self, sample: ImuSample) -> NoReturn:
-        """Refuse: a smoother needs the samples after this one.
-
-        Raises
-        ------
-        StrapdownError
-            Always.
-        """
-        raise StrapdownError(
-            f"expected a whole series, got a sample at {sample.t_ns} ns in ErrorStateSmoother."
-            "update: use ErrorStateSmoother.run(series), or ErrorStateFilter for sample by sample"
-        )
-
-    def run(
-        self,
-        series: ImuSeries,
-        *,
-        use_magnetic_field: bool = True,
-        progress: Callable[[float], object] | None = None,
-    ) -> OrientationResult:
-        """Return the orientation at every stamp of a recording.
-
-        Parameters
-        ----------
-        series : ImuSeries
-            In any frames; stamps are taken as they come.
-        use_magnetic_field : bool
-            False leaves the magnetometer out.
-        progress : callable, optional
-            Is told the fraction that is done, from 0 to 1, now and then.
-
-        Returns
-        -------
-        OrientationResult
-            N rows in the frames of the series, with ``self_calibration``. Without a
-            magnetometer, heading and its variance are relative to the start.
-        """
-        inside = without_dropouts(series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU))
+    def _smoothed(
+        self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
+    ) -> Smoothed:
+        """Return what is found out from a series in ENU and FLU."""
+        inside = without_dropouts(series)
         iron = hard_iron(inside) if use_magnetic_field else None
         if iron is not None and inside.magnetic_field is not None:
             inside = inside.replace(magnetic_field=inside.magnetic_field - iron.offset)
@@ -139,22 +102,11 @@ class ErrorStateSmoother:
             self._nominal(inside, use_magnetic_field=use_magnetic_field),
             use_magnetic_field=use_magnetic_field,
         )
-        out, calibration = self._with_fitting_prior(recording, progress or _ignore)
+        out, calibration = self._with_fitting_prior(recording, progress)
         if calibration is not None and iron is not None:
             calibration = replace(calibration, hard_iron=iron.offset, hard_iron_sigma=iron.sigma)
-        kept = np.zeros(len(series), bool)
-        kept[recording.rows] = True
-        if not kept.all():
-            out = out[np.cumsum(kept) - 1]  # a sample that is left out has the row before it
-        result = as_result(
-            series,
-            {name: out[name] for name in FilterRow.fresh()},
-            recording.report,
-            uses_magnetic_field=recording.has_field,
-        )
-        if calibration is None:
-            return result
-        return replace(result, self_calibration=calibration.in_frame(series.body))
+        rows, report = recording.rows, recording.report
+        return Smoothed(out, rows, report, recording.has_field, calibration)
 
     def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> OrientationResult:
         """Return the path to begin with."""
@@ -289,10 +241,6 @@ class ErrorStateSmoother:
             covariance[same] = before.covariance[same]
             constants = before.constants
         return Start(nominal, constants, covariance)
-
-
-def _ignore(done: float) -> None:
-    """Take no notice of progress."""
 
 
 def _unsmoothed(recording: Recording, bias_sigma: float) -> RecordArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from strapdown.estimation.filter import FilterParams
-from strapdown.integration import SampleKind
+from strapdown.samples import SampleKind
 
 __all__ = ["SmootherParams"]
 

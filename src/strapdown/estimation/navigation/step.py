@@ -33,7 +33,7 @@ from strapdown.geometry.formulas import (
 from strapdown.geometry.vectors import clear, four, put, put_four, three
 from strapdown.integration.coning_sculling import (
     MEAN,
-    RATE,
+    POINT,
     add,
     corrections,
     integral,
@@ -183,7 +183,7 @@ def to_sample(s: NavigatorMemory, p: NavigatorParams) -> Step:
             h1 = h2 = 0.0
         if is_uneven(round(h * 1e9), round(h1 * 1e9), round(h2 * 1e9)):
             h1 = h2 = 0.0
-        kind = MEAN if p.mean_samples and h1 > 0.0 else RATE
+        kind = MEAN if p.mean_samples and h1 > 0.0 else POINT
         weights = quadrature_weights(h, h1, h2)
         rates, forces = past.rates, past.forces
         angle = integral(kind, h, weights, rate, three(rates[0]), three(rates[1]), three(rates[2]))

@@ -13,7 +13,7 @@ from strapdown._records import Record, Vector, filled, vector
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import FilterMemory
 from strapdown.estimation.vqf.low_pass import LowPass, LowPassOfNine, LowPassOfTwo, Pace
-from strapdown.integration import SampleKind
+from strapdown.samples import SampleKind
 from strapdown.units import RAD_PER_DEG
 
 __all__ = ["Field", "Reading", "VqfMemory", "VqfParams"]

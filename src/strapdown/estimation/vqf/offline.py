@@ -7,15 +7,15 @@ magnetic disturbance rejection", Information Fusion 91, 2023, section 3.7.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown._compile import MachineCode, kernel
 from strapdown._records import Record, Vector, filled
-from strapdown.errors import StrapdownError
-from strapdown.estimation.filter import FilterRow, as_columns, as_result, report_of
+from strapdown.estimation.filter import FilterRow, as_columns, report_of
 from strapdown.estimation.intake import DROPPED, START, FilterCounts
+from strapdown.estimation.smoother import OrientationSmoother, Smoothed
 from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
 from strapdown.estimation.vqf.heading import FIELD_WORTH
 from strapdown.estimation.vqf.low_pass import LowPass, Pace, average_anew, design, low_pass, settle
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from strapdown._records import RecordArray
     from strapdown._typing import IntArray
-    from strapdown.estimation.result import OrientationResult
-    from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
 __all__ = ["OfflineVqf"]
@@ -326,7 +324,7 @@ SMOOTH: Final = MachineCode(
 )  # fmt: skip
 
 
-class OfflineVqf:
+class OfflineVqf(OrientationSmoother[VqfParams]):
     """VQF over a whole recording: from the samples before and after each.
 
     The recursive filter runs forwards and backwards; their biases are joined by their
@@ -346,69 +344,29 @@ class OfflineVqf:
     and magnetic disturbance rejection", Information Fusion 91, 2023.
     """
 
-    NAME = "vqf"
+    DEFAULTS = VqfParams()
+    FILTER = "VqfFilter"
+    HAS_HEADING_OFFSET = True
 
     def __init__(self, params: VqfParams | None = None, *, compiled: bool | None = None) -> None:
-        self.params = VqfParams() if params is None else params
+        super().__init__(params)
         self._compiled = compiled
 
-    def update(self, sample: ImuSample) -> NoReturn:
-        """Refuse: a smoother needs the samples after this one.
-
-        Raises
-        ------
-        StrapdownError
-            Always.
-        """
-        raise StrapdownError(
-            f"expected a whole series, got a sample at {sample.t_ns} ns in OfflineVqf.update: "
-            "use OfflineVqf.run(series), or VqfFilter for sample by sample"
-        )
-
-    def run(
-        self,
-        series: ImuSeries,
-        *,
-        use_magnetic_field: bool = True,
-        progress: Callable[[float], object] | None = None,
-    ) -> OrientationResult:
-        """Return the orientation at every stamp of a recording.
-
-        Parameters
-        ----------
-        series : ImuSeries
-            In any frames; stamps are taken as they come.
-        use_magnetic_field : bool
-            False leaves the magnetometer out.
-        progress : callable, optional
-            Told the share that is done, 0 to 1.
-
-        Returns
-        -------
-        OrientationResult
-            N rows in the frames of the series; its report counts the samples once.
-        """
+    def _smoothed(
+        self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
+    ) -> Smoothed:
+        """Return what is found out from a series in ENU and FLU."""
         columns = as_columns(series, use_magnetic_field=use_magnetic_field)
         samples = columns.block(0, len(columns))
         interval = _interval(samples["t_ns"])
         passed, counts = self._pass(interval, samples.copy())
-        kept = passed["event"] != DROPPED
-        if not kept.all():
-            passed, samples = passed[kept], samples[kept]
-        if progress is not None:
-            progress(0.4)
-        rows, uses_magnetic_field = self._smoothed(interval, passed, samples)
-        if progress is not None:
-            progress(1.0)
-        if not kept.all():
-            rows = rows[np.cumsum(kept) - 1]  # a sample that is left out has the row before it
-        return as_result(
-            series,
-            {name: rows[name].copy() for name in FilterRow.fresh()},
-            report_of(counts),
-            uses_magnetic_field=uses_magnetic_field,
-            has_heading_offset=True,
-        )
+        at = np.flatnonzero(passed["event"] != DROPPED)
+        if len(at) < len(samples):
+            passed, samples = passed[at], samples[at]
+        progress(0.4)
+        rows, uses_magnetic_field = self._joined(interval, passed, samples)
+        progress(1.0)
+        return Smoothed(rows, at, report_of(counts), uses_magnetic_field)
 
     def _pass(self, interval: float, samples: RecordArray) -> tuple[RecordArray, FilterCounts]:
         """Return what the recursive filter knows of each sample in one direction, and its account.
@@ -421,7 +379,7 @@ class OfflineVqf:
         execution = Execution(PASS, memory, FilterCounts(), settings, compiled=code is not None)
         return execution.run(samples), execution.memory(1)
 
-    def _smoothed(
+    def _joined(
         self, interval: float, passed: RecordArray, samples: RecordArray
     ) -> tuple[RecordArray, bool]:
         """Return rows of results, and whether a magnetic field had its part in them."""

@@ -19,7 +19,7 @@ from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.formulas import quaternion_multiply
 from strapdown.geometry.vectors import add_to, four, put, put_four, square, three
 from strapdown.integration.coning_sculling import (
-    RATE,
+    POINT,
     ZERO,
     add,
     integral,
@@ -222,7 +222,7 @@ def integrals(
     weights = quadrature_weights(h, h1 * 1e-9, h2 * 1e-9)
     w1, w2, w3 = three(s.rates[0]), three(s.rates[1]), three(s.rates[2])
     f1, f2, f3 = three(s.forces[0]), three(s.forces[1]), three(s.forces[2])
-    return integral(RATE, h, weights, w, w1, w2, w3), integral(RATE, h, weights, f, f1, f2, f3)
+    return integral(POINT, h, weights, w, w1, w2, w3), integral(POINT, h, weights, f, f1, f2, f3)
 
 
 @kernel

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.integration import SampleKind
 from strapdown.messages._by_column import as_records, axes_from_bits, sampled_ns
 from strapdown.messages.px4 import SensorGyro
 from strapdown.px4._packets import usable
@@ -16,6 +15,7 @@ from strapdown.px4.driver import messages_from_fifo
 from strapdown.px4.fifo import unroll
 from strapdown.px4.scheduling import Inputs
 from strapdown.px4.vehicle_imu.savage import Readings
+from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Samples:
     def readings(self) -> Readings:
         """The same as savage mode takes it; a message that averages samples is a mean."""
         averaged = len(self.whole) > 0 and np.median(self.whole[:, 0]) > 1.0
-        kind = SampleKind.MEAN if averaged else SampleKind.RATE
+        kind = SampleKind.MEAN if averaged else SampleKind.POINT
         return Readings(self.t_ns, self.values, kind)
 
 
@@ -140,7 +140,7 @@ def samples_from_fifo(
     means = samples_from_records(messages_from_fifo(packets), SensorGyro)
     means = replace(means, came=came, not_finite=means.not_finite + came - len(packets))
     samples = unroll(packets)
-    return means, Readings(samples.t_ns, samples.values, SampleKind.RATE)
+    return means, Readings(samples.t_ns, samples.values, SampleKind.POINT)
 
 
 def samples_from_readings(

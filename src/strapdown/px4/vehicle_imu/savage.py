@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.geometry.frames import BodyFrame
-from strapdown.integration import SampleKind, integrate_pair
+from strapdown.integration import integrate_pair
 from strapdown.integration.clocks import SAME_CLOCK
 from strapdown.px4.calibration import correct
+from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:
@@ -152,5 +153,5 @@ def integrate_recent(
 
 def _by_column(readings: tuple[Reading, ...]) -> Readings:
     stamps, values, samples = zip(*readings, strict=True)
-    kind = SampleKind.MEAN if samples[-1] > 1 else SampleKind.RATE
+    kind = SampleKind.MEAN if samples[-1] > 1 else SampleKind.POINT
     return Readings(np.array(stamps, np.int64), np.array(values, np.float64), kind)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from strapdown._checks import as_member
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.integration import SampleKind
+from strapdown.integration.increments import as_integrable
 from strapdown.px4.calibration import SensorCalibration
 from strapdown.px4.channels import Rules
 from strapdown.px4.increments import dt_max_s
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown.integration import IntegrationReport
+    from strapdown.samples import SampleKind
     from strapdown.series import Increments
 
 __all__ = [
@@ -97,9 +98,7 @@ class PipelineSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", as_member(Mode, self.mode, "mode"))
         for name in ("gyro_kind", "accel_kind"):
-            kind = getattr(self, name)
-            if kind is not None:
-                object.__setattr__(self, name, as_member(SampleKind, kind, "kind of sample"))
+            object.__setattr__(self, name, as_integrable(getattr(self, name)))
         if self.first_window not in ("drop", "keep"):
             raise UnknownNameError("first_window", self.first_window, ["drop", "keep"])
         if not (math.isfinite(self.rate_hz) and self.rate_hz > 0.0):

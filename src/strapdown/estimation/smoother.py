@@ -1,0 +1,126 @@
+"""The one shape of smoothers: a whole recording in, a row for each of its stamps out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
+
+import numpy as np
+
+from strapdown.errors import StrapdownError
+from strapdown.estimation.filter import FilterRow, Params, as_result
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown._records import RecordArray
+    from strapdown._typing import IntArray
+    from strapdown.estimation.result import FilterReport, OrientationResult
+    from strapdown.estimation.self_calibration import SelfCalibration
+    from strapdown.samples import ImuSample
+    from strapdown.series import ImuSeries
+
+__all__ = ["OrientationSmoother", "Smoothed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """What a smoother finds out, in ENU and FLU.
+
+    Parameters
+    ----------
+    rows : (M,) of FilterRow
+    at : (M,) int
+        Which samples of the series they are of, ascending; the others are left out.
+    report : FilterReport
+    uses_magnetic_field : bool
+    self_calibration : SelfCalibration, optional
+    """
+
+    rows: RecordArray
+    at: IntArray
+    report: FilterReport
+    uses_magnetic_field: bool
+    self_calibration: SelfCalibration | None = None
+
+
+class OrientationSmoother(Generic[Params]):
+    """Base of the smoothers: all but the parameters and the smoothing itself.
+
+    A smoother gives its ``DEFAULTS``, the name of the ``FILTER`` that takes samples one by one,
+    and :meth:`_smoothed`.
+
+    Parameters
+    ----------
+    params : FilterParams, optional
+    """
+
+    DEFAULTS: ClassVar[Any]
+    FILTER: ClassVar[str]
+    HAS_HEADING_OFFSET: ClassVar[bool] = False
+
+    def __init__(self, params: Params | None = None) -> None:
+        self.params: Params = self.DEFAULTS if params is None else params
+
+    def update(self, sample: ImuSample) -> NoReturn:
+        """Refuse: a smoother needs the samples after this one.
+
+        Raises
+        ------
+        StrapdownError
+            Always.
+        """
+        name = type(self).__name__
+        raise StrapdownError(
+            f"expected a whole series, got a sample at {sample.t_ns} ns in {name}.update: "
+            f"use {name}.run(series), or {self.FILTER} for sample by sample"
+        )
+
+    def run(
+        self,
+        series: ImuSeries,
+        *,
+        use_magnetic_field: bool = True,
+        progress: Callable[[float], object] | None = None,
+    ) -> OrientationResult:
+        """Return the orientation at every stamp, from the samples before and after it.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            In any frames; stamps are taken as they come.
+        use_magnetic_field : bool
+            False leaves the magnetometer out.
+        progress : callable, optional
+            Is told the fraction that is done, from 0 to 1, now and then.
+
+        Returns
+        -------
+        OrientationResult
+            N rows in the frames of the series; its report counts the samples once. Without a
+            magnetometer, heading and its variance are relative to the start.
+        """
+        inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
+        found = self._smoothed(
+            inside, progress or (lambda _done: None), use_magnetic_field=use_magnetic_field
+        )
+        rows = found.rows
+        if len(rows) < len(series):  # a sample that is left out has the row before it
+            rows = rows[np.searchsorted(found.at, np.arange(len(series)), "right") - 1]
+        result = as_result(
+            series,
+            {name: rows[name].copy() for name in FilterRow.fresh()},
+            found.report,
+            uses_magnetic_field=found.uses_magnetic_field,
+            has_heading_offset=self.HAS_HEADING_OFFSET,
+        )
+        if found.self_calibration is None:
+            return result
+        return replace(result, self_calibration=found.self_calibration.in_frame(series.body))
+
+    def _smoothed(
+        self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
+    ) -> Smoothed:
+        """Return what is found out from a series in ENU and FLU."""
+        raise NotImplementedError
