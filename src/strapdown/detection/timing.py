@@ -310,7 +310,7 @@ class TimingDetector(Detector[TimingParams]):
             if said <= memory.said:
                 return None
             memory.said = said
-            execution.replace(memory, counts, settings)
+            execution.replace(0, memory)
         flags = frozenset({"open", "late"} if said == 1 else {"open", "late", "lost"})
         figures = {"longest_gap_s": silence_s}
         return Event(self.NAME, counts.last_ns, now_ns, now_ns, figures, flags)

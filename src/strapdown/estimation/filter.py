@@ -23,7 +23,7 @@ from strapdown.estimation.result import (
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.integration import SampleKind
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
+from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -214,7 +214,7 @@ class RecursiveFilter(Generic[Params]):
                 expected, got = len(values_of(memory)), len(state.values)
                 raise ShapeError(f"expected a state of {expected} values, got {got}") from None
         with self._execution.lock:
-            self._execution.replace(memory, FilterCounts(last_ns=t_ns), self.params.settings())
+            self._execution.replace(0, memory, FilterCounts(last_ns=t_ns), self.params.settings())
 
     @property
     def _memory(self) -> FilterMemory:
@@ -296,17 +296,9 @@ class RecursiveFilter(Generic[Params]):
         ShapeError
             A vector is not three numbers.
         """
-        if isinstance(sample, ImuSample):
-            t_ns, clipping = sample.t_ns, sample.clipping()
-            w, f, m = sample.vectors()
-        else:
-            t_ns, clipping = sample, 0
-            w = as_three(angular_velocity, "angular_velocity")
-            f = as_three(specific_force, "specific_force")
-            m = as_three(magnetic_field, "magnetic_field")
-        t_ns = checked_stamp(t_ns)
+        numbers = numbers_of(sample, angular_velocity, specific_force, magnetic_field)
         with self._execution.lock:
-            return self._execution.update(t_ns, w, f, m, clipping, "orientation")
+            return np.array(self._execution.update(*numbers)["orientation"])
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
         """Go on through a whole series; the same as a loop of :meth:`update`.
@@ -332,17 +324,17 @@ class RecursiveFilter(Generic[Params]):
         with execution.lock:
             before = self._counts
             counts = FilterCounts(last_ns=before.last_ns)
-            execution.replace(self._memory, counts, self.params.settings())
+            execution.replace(1, counts, self.params.settings())
             for part, rows in execution.through(samples):
                 for name, column in out.items():
                     column[part] = rows[name]
-            memory, counts = self._memory, self._counts
-            execution.replace(memory, total_of(before, counts), self.params.settings())
+            counts, field_wait = self._counts, execution.number(0, "field_wait")
+            execution.replace(1, total_of(before, counts))
         return as_result(
             series,
             out,
             report_of(counts),
-            uses_magnetic_field=memory.field_wait >= 0.0,
+            uses_magnetic_field=field_wait >= 0.0,
             has_heading_offset=self.HAS_HEADING_OFFSET,
         )
 
