@@ -347,7 +347,7 @@ class Detector(Generic[Params]):
     def _take(self, numbers: Numbers) -> Event | None:
         execution = self._execution
         with execution.lock:
-            if execution.update(*numbers)["complete"]:
+            if execution.update(numbers)["complete"]:
                 return self._as_events(execution.rows()[0])[0]
         return None
 

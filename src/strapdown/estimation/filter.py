@@ -297,8 +297,9 @@ class RecursiveFilter(Generic[Params]):
             A vector is not three numbers.
         """
         numbers = numbers_of(sample, angular_velocity, specific_force, magnetic_field)
-        with self._execution.lock:
-            return np.array(self._execution.update(*numbers)["orientation"])
+        execution = self._execution
+        with execution.lock:
+            return np.array(execution.update(numbers)["orientation"])
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
         """Go on through a whole series; the same as a loop of :meth:`update`.

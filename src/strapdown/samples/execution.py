@@ -182,29 +182,31 @@ class Execution:
         for kind, array, records in zip(program.rows, rows, written, strict=True):
             array[:] = kind.pack(records)
 
-    def update(self, *numbers: float) -> Mapping[str, Any]:
+    def update(self, numbers: Sequence[float]) -> Mapping[str, Any]:
         """Take samples of a stream; return the fields of the first row, as they are until the next.
 
         Parameters
         ----------
-        *numbers : int or float
-            The fields of a sample, of one after the other:
-            :func:`~strapdown.samples.sample.numbers_of`.
+        numbers : sequence of int or float
+            :func:`~strapdown.samples.sample.numbers_of` a sample, or of one after the other.
         """
         if self._step is None and self._compiled is None:
             self._look_for_machine_code()
-        by_machine = self._step is not None
-        if by_machine != self._in_arrays:
-            self._bring(into_arrays=by_machine)
-        if self._step is not None:
-            self._layout.pack_into(self._buffer, 0, *numbers)
-            self._step()
-            return self._answer
-        for sample, at in zip(self._samples, range(0, len(numbers), _NUMBERS), strict=True):
-            sample.t_ns, sample.clipping = numbers[at], numbers[at + 10]
-            sample.angular_velocity = [*numbers[at + 1 : at + 4]]
-            sample.specific_force = [*numbers[at + 4 : at + 7]]
-            sample.magnetic_field = [*numbers[at + 7 : at + 10]]
+        if (step := self._step) is None:
+            return self._update_in_plain_python(numbers)
+        if not self._in_arrays:
+            self._bring(into_arrays=True)
+        self._layout.pack_into(self._buffer, 0, *numbers)
+        step()
+        return self._answer
+
+    def _update_in_plain_python(self, numbers: Sequence[float]) -> Mapping[str, Any]:
+        if self._in_arrays:
+            self._bring(into_arrays=False)
+        for i, sample in enumerate(self._samples):
+            w, f, m = sample.angular_velocity, sample.specific_force, sample.magnetic_field
+            own = numbers[i * _NUMBERS : (i + 1) * _NUMBERS]
+            sample.t_ns, w[0], w[1], w[2], f[0], f[1], f[2], m[0], m[1], m[2], sample.clipping = own
         self.program.plain(*self._records, self._samples, *self._rows)
         return self._answer
 

@@ -225,7 +225,7 @@ class Voter:
         readings = [numbers_of(latest) if each is None else numbers_of(each) for each in samples]
         execution = self._execution
         with execution.lock:
-            vote = execution.update(*chain.from_iterable(readings))
+            vote = execution.update([*chain.from_iterable(readings)])
             rate, force = (as_three(vote[name], name) for name in _VECTORS)
             events: tuple[Event, ...] = ()
             if vote["changes"]:

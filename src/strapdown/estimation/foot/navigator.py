@@ -246,7 +246,7 @@ class FootNavigator:
         """
         numbers = numbers_of(sample, use_magnetic_field=False)
         with self._execution.lock:
-            self._execution.update(*numbers)
+            self._execution.update(numbers)
             return self.estimate
 
     def run(

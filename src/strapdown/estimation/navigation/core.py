@@ -120,7 +120,7 @@ class Core(Execution):
             pairs = zip(readings, last, strict=True)
             readings = [weight * now + (1.0 - weight) * before for now, before in pairs]
         with self.uncounted(t_ns):
-            self.update(t_ns, *readings, *following[7:])
+            self.update([t_ns, *readings, *following[7:]])
 
     @contextmanager
     def uncounted(self, t_ns: int) -> Iterator[None]:

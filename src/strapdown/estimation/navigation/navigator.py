@@ -181,7 +181,7 @@ class StrapdownNavigator:
         """
         numbers = numbers_of(sample, use_magnetic_field=False)
         with self._core.lock:
-            self._core.update(*numbers)
+            self._core.update(numbers)
             if numbers[0] != self._core.last_ns:
                 return self.estimate
             return NavigationEstimate(numbers[0], self._remember(numbers))
@@ -319,7 +319,7 @@ class StrapdownNavigator:
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
-                core.update(*each.sample)
+                core.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
                 now = told.popleft()

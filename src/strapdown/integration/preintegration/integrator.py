@@ -196,7 +196,7 @@ class Preintegrator:
         """
         numbers = numbers_of(t_ns, angular_velocity, specific_force)
         with self._execution.lock:
-            self._execution.update(*numbers)
+            self._execution.update(numbers)
 
     def run(self, series: ImuSeries) -> None:
         """Take every sample of a series.
