@@ -13,7 +13,7 @@ from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
 from strapdown.detection.stillness.statistic import SHOE, StillnessMemory
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import as_columns, report_of, total_of
+from strapdown.estimation.filter import as_columns, own_account, report_of
 from strapdown.estimation.foot.filter import (
     FootMemory,
     FootRow,
@@ -211,11 +211,6 @@ class FootNavigator:
             )
 
     @property
-    def _counts(self) -> FilterCounts:
-        counts: FilterCounts = self._execution.memory(COUNTS)
-        return counts
-
-    @property
     def _last_ns(self) -> int:
         return int(self._execution.number(COUNTS, "last_ns"))
 
@@ -223,7 +218,7 @@ class FootNavigator:
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
         with self._execution.lock:
-            return report_of(self._counts)
+            return report_of(self._execution.memory(COUNTS))
 
     @property
     def estimate(self) -> FootEstimate:
@@ -280,18 +275,18 @@ class FootNavigator:
         columns = as_columns(series, use_magnetic_field=False)
         out = np.zeros(len(series), FootRow.dtype())
         told = _Progress(progress, (1 + smooth) * -(-len(series) // _BLOCK))
-        with self._execution.lock:
-            counts = self._go_through(columns, out, told, smooth=smooth)
+        with self._execution.lock, own_account(self._execution):
+            self._go_through(columns, out, told, smooth=smooth)
+            report = self.report
         variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
-        found = result_of_foot_rows(series.t_ns, out, report_of(counts), variance)
+        found = result_of_foot_rows(series.t_ns, out, report, variance)
         return found.in_frames(world=series.world, body=series.body)
 
     def _go_through(
         self, columns: SampleColumns, out: RecordArray, told: _Progress, *, smooth: bool
-    ) -> FilterCounts:
-        """Write the rows of a recording, and return its account."""
-        execution, before = self._execution, self._counts
-        execution.replace(COUNTS, FilterCounts(last_ns=before.last_ns))
+    ) -> None:
+        """Write the rows of a recording."""
+        execution = self._execution
         for program in (_RUN, _RECORD) if smooth else (_RUN,):
             execution.prepare_for(program, len(columns))
         blocks: list[_Block] = []
@@ -301,11 +296,8 @@ class FootNavigator:
                 blocks.append(_Block(rows, self._parts()))
             execution.run(_RUN, columns.block(first, first + _BLOCK), out[rows])
             told.step()
-        counts = self._counts
         if smooth:
             out["position"][:, 2] += self._smooth(columns, blocks, out, told)
-        execution.replace(COUNTS, total_of(before, counts))
-        return counts
 
     def _parts(self) -> list[RecordArray]:
         """Return what samples change."""

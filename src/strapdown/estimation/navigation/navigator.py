@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._records import values_of
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import report_of, total_of
+from strapdown.errors import ValueRangeError
+from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
@@ -127,15 +127,7 @@ class StrapdownNavigator:
         ShapeError
             The state has not the length of this one's.
         """
-        memory, t_ns = self._fresh, 0
-        if state is not None:
-            if state.filter != _NAME:
-                raise UnknownNameError("state of this filter", state.filter, [_NAME])
-            try:
-                memory, t_ns = NavigatorMemory.of_values(state.values), state.t_ns
-            except ValueError:
-                expected, got = len(values_of(memory)), len(state.values)
-                raise ShapeError(f"expected a state of {expected} values, got {got}") from None
+        memory, t_ns = restored(state, _NAME, self._fresh)
         with self._core.lock:
             self._core.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
             self._past: list[_Past] = []
@@ -215,11 +207,9 @@ class StrapdownNavigator:
         told = sorted(aiding, key=lambda each: each.t_ns)
         with self._core.lock:
             self._check_times(told, rows.t_ns)
-            before = self._core.counts
-            self._core.replace(COUNTS, FilterCounts(last_ns=before.last_ns))
-            results = tuple(self._through(rows, told))
-            counts, report = self._core.counts, self.report
-            self._core.replace(COUNTS, total_of(before, counts))
+            with own_account(self._core):
+                results = tuple(self._through(rows, told))
+                report = self.report
             self._past.clear()
             self._told.clear()
             if len(data):
