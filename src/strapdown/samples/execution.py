@@ -169,8 +169,10 @@ class Execution:
 
     def run(self, program: Program, samples: RecordArray, *rows: RecordArray) -> None:
         """Go on through an array of samples, and write rows."""
-        code = program.machine.compile() if self._compiled else program.machine.loaded
-        if code is not None and self._compiled is not False:
+        code = None if self._compiled is False else program.machine.loaded
+        if self._compiled:
+            code = code or program.machine.compile()
+        if code is not None:
             if not self._in_arrays:
                 self._bring(into_arrays=True)
             code(*self._arrays, samples, *rows)

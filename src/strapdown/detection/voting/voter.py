@@ -140,8 +140,7 @@ class Voter:
         memory = self._fresh()
         if state is not None:
             _restore(memory, state)
-        with self._execution.lock:
-            self._execution.replace(0, *memory)
+        self._execution.replace(0, *memory)
 
     def _fresh(self) -> list[list[Any]]:
         """Return the memory as it is before any sample, part by part."""
@@ -160,8 +159,7 @@ class Voter:
 
     def _memory(self) -> list[list[Any]]:
         """Return the memory as it is now, part by part."""
-        with self._execution.lock:
-            return [self._execution.records(which) for which in range(len(_MEMORY))]
+        return [self._execution.records(which) for which in range(len(_MEMORY))]
 
     @property
     def state(self) -> DetectorState:
@@ -223,15 +221,13 @@ class Voter:
             raise ShapeError(f"expected {self._size} samples, got {len(samples)}")
         latest = max((_stamp(each) for each in samples if each is not None), default=0)
         readings = [numbers_of(latest) if each is None else numbers_of(each) for each in samples]
-        execution = self._execution
-        with execution.lock:
-            vote = execution.update([*chain.from_iterable(readings)])
-            rate, force = (as_three(vote[name], name) for name in _VECTORS)
-            events: tuple[Event, ...] = ()
-            if vote["changes"]:
-                rows, imu_rows = execution.rows()
-                events = tuple(_events(rows, imu_rows[np.newaxis]))
-            return Vote(int(vote["t_ns"]), rate, force, events)
+        vote = self._execution.update([*chain.from_iterable(readings)])
+        rate, force = (as_three(vote[name], name) for name in _VECTORS)
+        events: tuple[Event, ...] = ()
+        if vote["changes"]:
+            rows, imu_rows = self._execution.rows()
+            events = tuple(_events(rows, imu_rows[np.newaxis]))
+        return Vote(int(vote["t_ns"]), rate, force, events)
 
     def run(self, series: Sequence[ImuSeries]) -> VoteResult:
         """Vote on recordings; the same as a loop of :meth:`update` where their stamps are equal.
@@ -253,12 +249,11 @@ class Voter:
         t_ns = alike[0].t_ns
         count, n = len(t_ns), self._size
         rows, imu_rows = np.zeros(count, CycleRow.dtype()), np.zeros((count, n), ImuRow.dtype())
-        with self._execution.lock:
-            self._execution.prepare_for(_VOTE, count * n)
-            for first in range(0, count, BLOCK):
-                block = slice(first, min(first + BLOCK, count))
-                samples = _samples(alike, block)
-                self._execution.run(_VOTE, samples, rows[block], imu_rows[block].ravel())
+        self._execution.prepare_for(_VOTE, count * n)
+        for first in range(0, count, BLOCK):
+            block = slice(first, min(first + BLOCK, count))
+            samples = _samples(alike, block)
+            self._execution.run(_VOTE, samples, rows[block], imu_rows[block].ravel())
         selected = rows["selected"].copy()
         changes = np.flatnonzero((np.diff(selected, axis=0, prepend=-1) != 0).any(axis=1))
         return VoteResult(
