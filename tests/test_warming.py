@@ -173,13 +173,16 @@ def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypa
 def test_a_voter_changes_over_to_machine_code_without_a_trace(monkeypatch):
     code = _VOTE.machine.compile()
     monkeypatch.setattr(_VOTE.machine, "_loaded", None)
-    changing, plain = Voter(2), Voter(2)
+    changing, plain, kinds = Voter(2), Voter(2), set()
     for i, sample in enumerate(samples(120)):
         stuck = ImuSample(sample.t_ns, (0.0, 0.0, 0.0), sample.specific_force)
-        votes = [plain.update([sample, stuck])]
+        vote = plain.update([stuck, sample])
+        kinds |= {event.kind for event in vote.events}
+        assert plain.update([stuck, sample]).events == (), "nothing is new"
         with monkeypatch.context() as patch:
             patch.setattr(_VOTE.machine, "_loaded", code if i >= 5 else None)
-            votes.append(changing.update([sample, stuck]))
-        assert str(votes[0]) == str(votes[1])
+            assert str(changing.update([stuck, sample])) == str(vote)
+            assert changing.update([stuck, sample]).events == ()
+    assert kinds == {"suspect", "selected", "failed"}
     assert changing.state == plain.state
     assert changing.gyro_states == plain.gyro_states
