@@ -7,6 +7,7 @@ Python and changes over when machine code was found; it never compiles.
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -192,13 +193,14 @@ class Execution:
         numbers : sequence of int or float
             :func:`~strapdown.samples.sample.numbers_of` a sample, or of one after the other.
         """
-        if self._step is None and self._compiled is None:
-            self._look_for_machine_code()
-        if (step := self._step) is None:
+        step = self._step
+        if step is None and self._compiled is None:
+            step = self._look_for_machine_code()
+        if step is None:
             return self._update_in_plain_python(numbers)
         if not self._in_arrays:
             self._bring(into_arrays=True)
-        self._layout.pack_into(self._buffer, 0, *numbers)
+        self._write(*numbers)
         step()
         return self._answer
 
@@ -219,12 +221,13 @@ class Execution:
         kinds = zip(self.program.rows, self._rows, strict=True)
         return [kind.pack(rows) for kind, rows in kinds]
 
-    def _look_for_machine_code(self) -> None:
+    def _look_for_machine_code(self) -> PreparedCall | None:
         self._updates += 1
         if self._updates == UPDATES_BEFORE_LOADING:
             Thread(target=_load, args=[self._programs], name="strapdown load").start()
         if (code := self.program.machine.loaded) is not None:
             self._change_over(code)
+        return self._step
 
     def _change_over(self, code: LinkedCode) -> None:
         """Take the samples of a stream by machine code from now on."""
@@ -233,8 +236,8 @@ class Execution:
         samples = self.program.sample.pack(self._samples)
         self._row_arrays = self.rows()
         self._step = code.prepared(*self._arrays, samples, *self._row_arrays)
-        self._buffer = samples.view(np.uint8).data
-        self._layout = Struct("=" + len(samples) * _SAMPLE)
+        layout = Struct("=" + len(samples) * _SAMPLE)
+        self._write = partial(layout.pack_into, samples.view(np.uint8).data, 0)
         first = self._row_arrays[0][:1]
         names = self.program.rows[0].fresh()
         self._answer = {name: first[name].reshape(first[name].shape[1:]) for name in names}

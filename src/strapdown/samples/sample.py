@@ -160,7 +160,8 @@ def numbers_of(
     """
     if isinstance(sample, ImuSample):
         w, f, m = sample.vectors()
-        m = m if use_magnetic_field else _ABSENT
+        if not use_magnetic_field:
+            m = _ABSENT
         return checked_stamp(sample.t_ns), *w, *f, *m, sample.clipping()
     w = as_three(angular_velocity, "angular_velocity")
     f = as_three(specific_force, "specific_force")
