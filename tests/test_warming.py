@@ -13,8 +13,11 @@ import pytest
 
 import strapdown
 from strapdown._compile import announce_compiling, compiling_first
+from strapdown.detection import Voter
+from strapdown.detection.voting.voter import _VOTE
 from strapdown.errors import UnknownNameError
-from strapdown.estimation import ImuSample, MahonyFilter
+from strapdown.estimation import ImuSample, MahonyFilter, StrapdownNavigator
+from strapdown.estimation.navigation import core
 from strapdown.samples import execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
@@ -28,6 +31,12 @@ def series(count):
         random.normal((0.0, 0.0, 9.81), size=(count, 3)),
         magnetic_field=random.normal((0.0, 2.0, -4.0), size=(count, 3)),
     )
+
+
+def samples(count):
+    data = series(count)
+    vectors = data.angular_velocity, data.specific_force, data.magnetic_field
+    return [ImuSample(*row) for row in zip(data.t_ns.tolist(), *vectors, strict=True)]
 
 
 def in_a_process_of_its_own(program, folder):
@@ -148,22 +157,44 @@ def test_a_long_recording_says_that_it_compiles_and_gives_the_same_bits(monkeypa
 
 def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
     monkeypatch.setattr(execution, "UPDATES_BEFORE_LOADING", 5)
-    data = series(60)
-    columns = zip(
-        data.t_ns.tolist(),
-        data.angular_velocity,
-        data.specific_force,
-        data.magnetic_field,
-        strict=True,
-    )
-    samples = [ImuSample(*row) for row in columns]
     machine = MahonyFilter.program().machine
     code = machine.compile()
     monkeypatch.setattr(machine, "_loaded", None)
     monkeypatch.setattr(machine, "load", lambda: monkeypatch.setattr(machine, "_loaded", code))
     changing, plain = MahonyFilter(), MahonyFilter(compiled=False)
-    for sample in samples:
+    for sample in samples(60):
         assert changing.update(sample).tobytes() == plain.update(sample).tobytes()
     assert machine.loaded is code
     assert changing.state == plain.state
     assert changing.report == plain.report
+
+
+def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypatch):
+    core._SAMPLES.machine.compile()
+    monkeypatch.setattr(core._AIDINGS.machine, "_loaded", None)
+    mixed, plain = StrapdownNavigator(), StrapdownNavigator(compiled=False)
+    for i, sample in enumerate(samples(60)):
+        for navigator in (mixed, plain):
+            navigator.update(sample)
+            if i % 7 == 6:
+                navigator.aid_zero_velocity(t_ns=sample.t_ns - 15_000_000)
+        assert mixed.state == plain.state
+    assert mixed.report == plain.report
+
+
+def test_a_voter_changes_over_to_machine_code_without_a_trace(monkeypatch):
+    code = _VOTE.machine.compile()
+    monkeypatch.setattr(_VOTE.machine, "_loaded", None)
+    changing, plain, kinds = Voter(2), Voter(2), set()
+    for i, sample in enumerate(samples(120)):
+        stuck = ImuSample(sample.t_ns, (0.0, 0.0, 0.0), sample.specific_force)
+        vote = plain.update([stuck, sample])
+        kinds |= {event.kind for event in vote.events}
+        assert plain.update([stuck, sample]).events == (), "nothing is new"
+        with monkeypatch.context() as patch:
+            patch.setattr(_VOTE.machine, "_loaded", code if i >= 5 else None)
+            assert str(changing.update([stuck, sample])) == str(vote)
+            assert changing.update([stuck, sample]).events == ()
+    assert kinds == {"suspect", "selected", "failed"}
+    assert changing.state == plain.state
+    assert changing.gyro_states == plain.gyro_states

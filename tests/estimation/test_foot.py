@@ -19,7 +19,7 @@ from strapdown.estimation.foot import navigator as foot
 from strapdown.estimation.foot.filter import FootRow, Passage
 from strapdown.estimation.foot.smoothing import Adjoint
 from strapdown.estimation.navigation.errors import SIZE, Correction
-from strapdown.samples.execution import SharedExecution
+from strapdown.samples.execution import Execution
 from strapdown.series import ImuSeries
 from strapdown.units import STANDARD_GRAVITY
 
@@ -213,7 +213,7 @@ def test_going_back_is_the_smoother_of_rauch_tung_and_striebel():
     forward = passages["known"].copy()
     expected = dense_smoother(passages[60:].copy(), navigator.params)
     rows = np.zeros(len(series), FootRow.dtype())
-    SharedExecution(Adjoint(), Correction()).run(foot._BACK, passages, rows)
+    Execution(foot._BACK, Adjoint(), Correction()).run(foot._BACK, passages, rows)
     for name, errors in (
         ("velocity", slice(3, 6)),
         ("position", slice(0, 3)),

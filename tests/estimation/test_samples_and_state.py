@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from strapdown import timebase
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FILTERS, ComplementaryFilter, FilterState, ImuSample
+from strapdown.estimation import (
+    FILTERS,
+    ComplementaryFilter,
+    FilterState,
+    FootNavigator,
+    ImuSample,
+    StrapdownNavigator,
+)
 from strapdown.evaluation import evaluate_orientation
 from strapdown.geometry import quaternion
 
@@ -413,23 +420,33 @@ def test_a_foreign_or_damaged_state_is_refused():
             FilterState.from_dict(damaged)
 
 
-def test_threads_that_share_a_filter_take_turns(monkeypatch):
-    shared, inside, met = FILTERS["mahony"](), threading.Semaphore(1), []
-    take = shared._execution.update
+@pytest.mark.parametrize(
+    ("make", "holds"),
+    [
+        (FILTERS["mahony"], "_execution"),
+        (StrapdownNavigator, "_core"),
+        (FootNavigator, "_execution"),
+    ],
+    ids=["filter", "navigator", "foot navigator"],
+)
+def test_threads_that_share_an_estimator_take_turns(make, holds, monkeypatch):
+    shared, inside, met = make(), threading.Semaphore(1), []
+    execution = getattr(shared, holds)
+    take = execution.update
 
-    def slow_update(*sample):
+    def slow_update(sample):
         alone = inside.acquire(blocking=False)
         met.append(alone)
         time.sleep(0.001)
         if alone:
             inside.release()
-        return take(*sample)
+        return take(sample)
 
-    monkeypatch.setattr(shared._execution, "update", slow_update)
+    monkeypatch.setattr(execution, "update", slow_update)
 
     def feed():
         for i in range(20):
-            shared.update(i * 10 * MS, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
+            shared.update(ImuSample(i * 10 * MS, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81)))
 
     threads = [threading.Thread(target=feed) for _ in range(4)]
     for thread in threads:

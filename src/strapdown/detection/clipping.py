@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import kernel
+from strapdown._compile import bind, kernel
 from strapdown._records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -17,6 +17,7 @@ from strapdown.detection.intake import (
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
+    close_stretch,
     complete,
     seconds,
     take,
@@ -146,7 +147,7 @@ def step(
     if rates or forces:
         extend(s, sample.t_ns, rates, forces)
     elif s.active and seconds(sample.t_ns, s.last_ns) > p.merge_s:
-        found = finish(s, event, 0)
+        found = finish(s, event, False)
     return found
 
 
@@ -238,23 +239,15 @@ def extend(s: ClippingMemory, t_ns: int, rates: int, forces: int) -> None:
 
 
 @kernel
-def finish(s: ClippingMemory, event: ClippingEvent, flags: int) -> bool:
+def finish(s: ClippingMemory, event: ClippingEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
     s.active = False
     event.gyro_samples = s.gyro_samples
     event.accel_samples = s.accel_samples
-    return complete(event, s.first_ns, s.last_ns, s.first_ns, 0, flags | s.axes)
+    return complete(event, s.first_ns, s.last_ns, s.first_ns, 0, s.axes | OPEN * is_open)
 
 
-@kernel
-def close(
-    s: ClippingMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,  # noqa: ARG001
-    event: ClippingEvent,
-) -> bool:
-    """Write the stretch that has not ended, if there is one, and wait for the next."""
-    return s.active and finish(s, event, OPEN)
+close = bind(close_stretch, finish=finish)
 
 
 class ClippingDetector(Detector[ClippingParams]):

@@ -16,14 +16,14 @@ from strapdown.detection.intake import DetectorCounts, DetectorEvent, DetectorMe
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
+from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import Field
 
     from strapdown._records import Record, RecordArray
-    from strapdown._typing import Three
+    from strapdown.samples.sample import Numbers
     from strapdown.series import ImuSeries
 
     step: Callable[..., bool]  # the detector's own
@@ -277,7 +277,7 @@ class Detector(Generic[Params]):
             memory = self.MEMORY.of_values(state.values)
             counts = DetectorCounts.of_values(state.account)
         with self._execution.lock:
-            self._execution.replace(memory, counts, self._settings())
+            self._execution.replace(0, memory, counts, self._settings())
 
     @property
     def _memory(self) -> Any:  # noqa: ANN401 (of its MEMORY)
@@ -342,20 +342,13 @@ class Detector(Generic[Params]):
         ShapeError
             A vector is not three numbers.
         """
-        if isinstance(sample, ImuSample):
-            return self._take(sample.t_ns, *sample.vectors(), sample.clipping())
-        w = as_three(angular_velocity, "angular_velocity")
-        f = as_three(specific_force, "specific_force")
-        m = as_three(magnetic_field, "magnetic_field")
-        return self._take(sample, w, f, m, 0)
+        return self._take(numbers_of(sample, angular_velocity, specific_force, magnetic_field))
 
-    def _take(
-        self, t_ns: int, rate: Three, force: Three, field: Three, clipping: int
-    ) -> Event | None:
-        t_ns, execution = checked_stamp(t_ns), self._execution
+    def _take(self, numbers: Numbers) -> Event | None:
+        execution = self._execution
         with execution.lock:
-            if execution.update(t_ns, rate, force, field, clipping, "complete"):
-                return self._as_events(execution.row())[0]
+            if execution.update(numbers)["complete"]:
+                return self._as_events(execution.rows()[0])[0]
         return None
 
     def run(self, series: ImuSeries) -> Events:
@@ -388,7 +381,7 @@ class Detector(Generic[Params]):
         with execution.lock:
             memory = [execution.memory(part) for part in range(3)]
             found = type(self).CLOSE(*memory, event)
-            execution.replace(*memory)
+            execution.replace(0, *memory)
         return self._as_events(event.packed())[0] if found else None
 
     def _as_events(self, rows: RecordArray) -> Events:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._compile import bind, kernel
 from strapdown._records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -15,6 +15,7 @@ from strapdown.detection.intake import (
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
+    close_stretch,
     complete,
     seconds,
     take,
@@ -155,7 +156,7 @@ class HealthMemory(DetectorMemory):
     timing_counts: DetectorCounts = DetectorCounts()
     gyro: SensorHealth = SensorHealth()
     accel: SensorHealth = SensorHealth()
-    is_ill: bool = False  # in a stretch
+    active: bool = False  # in a stretch
     first_ns: int = 0  # of the stretch; its last sample
     last_ill_ns: int = 0
     worst: int = 0  # 1 degraded, 2 failed
@@ -192,8 +193,8 @@ def step(
     accel = judge(s.accel, p, now, elapsed, taken.has_force, faults, clock)
     if gyro or accel:
         extend(s, now, gyro, accel)
-    elif s.is_ill:
-        found = finish(s, event, 0)
+    elif s.active:
+        found = finish(s, event, False)
     return found
 
 
@@ -261,8 +262,8 @@ def judge(
 @kernel
 def extend(s: HealthMemory, now: int, gyro: int, accel: int) -> None:
     """Begin a stretch, or add a sample to it."""
-    if not s.is_ill:
-        s.is_ill = True
+    if not s.active:
+        s.active = True
         s.first_ns = now
         s.worst = s.seen = 0
     s.last_ill_ns = now
@@ -271,21 +272,15 @@ def extend(s: HealthMemory, now: int, gyro: int, accel: int) -> None:
 
 
 @kernel
-def finish(s: HealthMemory, event: HealthEvent, flags: int) -> bool:
+def finish(s: HealthMemory, event: HealthEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
-    s.is_ill = False
-    return complete(event, s.first_ns, s.last_ill_ns, s.first_ns, s.worst - 1, s.seen | flags)
+    s.active = False
+    return complete(
+        event, s.first_ns, s.last_ill_ns, s.first_ns, s.worst - 1, s.seen | OPEN * is_open
+    )
 
 
-@kernel
-def close(
-    s: HealthMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,  # noqa: ARG001
-    event: HealthEvent,
-) -> bool:
-    """Write the stretch that has not ended, if there is one, and wait for the next."""
-    return s.is_ill and finish(s, event, OPEN)
+close = bind(close_stretch, finish=finish)
 
 
 class HealthDetector(Detector[HealthParams]):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from strapdown._compile import kernel
 from strapdown._records import Record
 from strapdown.samples.clock import DROPPED, START, STEP, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, Sample, usable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Stretch: TypeAlias = Any  # a memory in which ``active`` says that a stretch goes on
+    finish: Callable[..., bool]  # the detector's own
 
 __all__ = [
     "DROPPED",
@@ -17,6 +24,7 @@ __all__ = [
     "DetectorEvent",
     "DetectorMemory",
     "Taken",
+    "close_stretch",
     "complete",
     "is_hole",
     "seconds",
@@ -94,3 +102,14 @@ def complete(
     event.kind = kind
     event.flags = flags
     return True
+
+
+@kernel
+def close_stretch(
+    s: Stretch,
+    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
+    p: Any,  # noqa: ANN401, ARG001
+    event: DetectorEvent,
+) -> bool:
+    """Write the stretch that has not ended, if there is one, and wait for the next."""
+    return s.active and finish(s, event, True)  # noqa: F821 (bound by each detector)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._compile import bind, kernel
 from strapdown._records import Record
 from strapdown.detection.clipping import ACCEL_FLOOR, FAR, GYRO_FLOOR, SHARE, STEEP
 from strapdown.detection.detector import Detector, DetectorParams
@@ -16,6 +16,7 @@ from strapdown.detection.intake import (
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
+    close_stretch,
     complete,
     seconds,
     take,
@@ -157,7 +158,7 @@ def step(
     if s.now:
         extend(s, t_ns)
     elif s.active:
-        found = finish(s, event, 0)
+        found = finish(s, event, False)
     return found
 
 
@@ -300,23 +301,15 @@ def run_of(sensor: Sensor, axis: Axis) -> Run:
 
 
 @kernel
-def finish(s: StuckMemory, event: StuckEvent, flags: int) -> bool:
+def finish(s: StuckMemory, event: StuckEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
     s.active = False
     event.gyro_samples = s.gyro.longest
     event.accel_samples = s.accel.longest
-    return complete(event, s.first_ns, s.last_ns, s.certain_ns, 0, flags | s.bits)
+    return complete(event, s.first_ns, s.last_ns, s.certain_ns, 0, s.bits | OPEN * is_open)
 
 
-@kernel
-def close(
-    s: StuckMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,  # noqa: ARG001
-    event: StuckEvent,
-) -> bool:
-    """Write the stretch that has not ended, if there is one, and wait for the next."""
-    return s.active and finish(s, event, OPEN)
+close = bind(close_stretch, finish=finish)
 
 
 class StuckDetector(Detector[StuckParams]):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._compile import bind, kernel
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.events import Event
 from strapdown.detection.intake import (
@@ -15,6 +15,7 @@ from strapdown.detection.intake import (
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
+    close_stretch,
     complete,
     seconds,
     take,
@@ -146,7 +147,7 @@ def step(
     if faults:
         mark(s, faults, previous, t_ns)
         return False
-    return s.active and seconds(t_ns, s.last_ns) > p.merge_s and finish(s, event, 0)
+    return s.active and seconds(t_ns, s.last_ns) > p.merge_s and finish(s, event, False)
 
 
 @kernel
@@ -232,7 +233,7 @@ def mark(s: TimingMemory, faults: int, from_ns: int, to_ns: int) -> None:
 
 
 @kernel
-def finish(s: TimingMemory, event: TimingEvent, flags: int) -> bool:
+def finish(s: TimingMemory, event: TimingEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
     s.active = False
     event.longest_gap_s = s.longest if s.faults & LATE else math.nan
@@ -240,18 +241,10 @@ def finish(s: TimingMemory, event: TimingEvent, flags: int) -> bool:
     event.jitter_share = s.jitter if s.faults & JITTERS else math.nan
     event.duplicates = s.duplicates
     event.backward = s.backward
-    return complete(event, s.first_ns, s.last_ns, s.certain_ns, 0, flags | s.faults)
+    return complete(event, s.first_ns, s.last_ns, s.certain_ns, 0, s.faults | OPEN * is_open)
 
 
-@kernel
-def close(
-    s: TimingMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,  # noqa: ARG001
-    event: TimingEvent,
-) -> bool:
-    """Write the stretch that has not ended, if there is one, and wait for the next."""
-    return s.active and finish(s, event, OPEN)
+close = bind(close_stretch, finish=finish)
 
 
 class TimingDetector(Detector[TimingParams]):
@@ -310,7 +303,7 @@ class TimingDetector(Detector[TimingParams]):
             if said <= memory.said:
                 return None
             memory.said = said
-            execution.replace(memory, counts, settings)
+            execution.replace(0, memory)
         flags = frozenset({"open", "late"} if said == 1 else {"open", "late", "lost"})
         figures = {"longest_gap_s": silence_s}
         return Event(self.NAME, counts.last_ns, now_ns, now_ns, figures, flags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overload
@@ -22,10 +23,10 @@ from strapdown.estimation.result import (
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import ImuSample, Sample, SampleColumns, as_three, checked_stamp
+from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
@@ -39,9 +40,10 @@ __all__ = [
     "as_columns",
     "as_result",
     "empty_columns",
+    "own_account",
     "report_of",
+    "restored",
     "step_through",
-    "total_of",
 ]
 
 
@@ -201,17 +203,9 @@ class RecursiveFilter(Generic[Params]):
         ShapeError
             The state has not the length of this filter's.
         """
-        memory, t_ns = self.MEMORY(), 0
-        if state is not None:
-            if state.filter != self.NAME:
-                raise UnknownNameError("state of this filter", state.filter, [self.NAME])
-            try:
-                memory, t_ns = self.MEMORY.of_values(state.values), state.t_ns
-            except ValueError:
-                expected, got = len(values_of(memory)), len(state.values)
-                raise ShapeError(f"expected a state of {expected} values, got {got}") from None
+        memory, t_ns = restored(state, self.NAME, self.MEMORY())
         with self._execution.lock:
-            self._execution.replace(memory, FilterCounts(last_ns=t_ns), self.params.settings())
+            self._execution.replace(0, memory, FilterCounts(last_ns=t_ns), self.params.settings())
 
     @property
     def _memory(self) -> FilterMemory:
@@ -293,17 +287,10 @@ class RecursiveFilter(Generic[Params]):
         ShapeError
             A vector is not three numbers.
         """
-        if isinstance(sample, ImuSample):
-            t_ns, clipping = sample.t_ns, sample.clipping()
-            w, f, m = sample.vectors()
-        else:
-            t_ns, clipping = sample, 0
-            w = as_three(angular_velocity, "angular_velocity")
-            f = as_three(specific_force, "specific_force")
-            m = as_three(magnetic_field, "magnetic_field")
-        t_ns = checked_stamp(t_ns)
-        with self._execution.lock:
-            return self._execution.update(t_ns, w, f, m, clipping, "orientation")
+        numbers = numbers_of(sample, angular_velocity, specific_force, magnetic_field)
+        execution = self._execution
+        with execution.lock:
+            return np.array(execution.update(numbers)["orientation"])
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
         """Go on through a whole series; the same as a loop of :meth:`update`.
@@ -326,22 +313,44 @@ class RecursiveFilter(Generic[Params]):
         samples = as_columns(series, use_magnetic_field=use_magnetic_field)
         out = empty_columns(len(series))
         execution = self._execution
-        with execution.lock:
-            before = self._counts
-            counts = FilterCounts(last_ns=before.last_ns)
-            execution.replace(self._memory, counts, self.params.settings())
+        with execution.lock, own_account(execution):
+            execution.replace(2, self.params.settings())
             for part, rows in execution.through(samples):
                 for name, column in out.items():
                     column[part] = rows[name]
-            memory, counts = self._memory, self._counts
-            execution.replace(memory, total_of(before, counts), self.params.settings())
+            counts, field_wait = self._counts, execution.number(0, "field_wait")
         return as_result(
             series,
             out,
             report_of(counts),
-            uses_magnetic_field=memory.field_wait >= 0.0,
+            uses_magnetic_field=field_wait >= 0.0,
             has_heading_offset=self.HAS_HEADING_OFFSET,
         )
+
+
+Memory = TypeVar("Memory", bound=FilterMemory)
+
+
+def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
+    """Return the memory of a saved state, or else a fresh one; and the stamp of its last sample."""
+    if state is None:
+        return fresh, 0
+    if state.filter != name:
+        raise UnknownNameError("state of this filter", state.filter, [name])
+    try:
+        return fresh.of_values(state.values), state.t_ns
+    except ValueError:
+        expected, got = len(values_of(fresh)), len(state.values)
+        raise ShapeError(f"expected a state of {expected} values, got {got}") from None
+
+
+@contextmanager
+def own_account(execution: Execution) -> Iterator[None]:
+    """Let a run have an account of its own, which then adds to that since the last reset."""
+    before: FilterCounts = execution.memory(1)
+    execution.replace(1, FilterCounts(last_ns=before.last_ns))
+    yield
+    execution.replace(1, _total(before, execution.memory(1)))
 
 
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
@@ -393,7 +402,7 @@ def report_of(counts: FilterCounts) -> FilterReport:
     return FilterReport(**{name: n for name, n in vars(counts).items() if name != "last_ns"})
 
 
-def total_of(before: FilterCounts, run: FilterCounts) -> FilterCounts:
+def _total(before: FilterCounts, run: FilterCounts) -> FilterCounts:
     """Return the account since the last reset after a run with its own account."""
     total = FilterCounts(last_ns=run.last_ns)
     for name, count in vars(run).items():

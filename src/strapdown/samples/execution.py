@@ -7,7 +7,7 @@ Python and changes over when machine code was found; it never compiles.
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from struct import Struct
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -18,35 +18,33 @@ from strapdown._compile import MachineCode
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from strapdown._object_code import LinkedCode
+    from strapdown._object_code import LinkedCode, PreparedCall
     from strapdown._records import Record, RecordArray
-    from strapdown._typing import AnyArray, Three
     from strapdown.samples.sample import SampleColumns
 
-__all__ = ["BLOCK", "SAMPLE_LAYOUT", "Execution", "Program", "SharedExecution", "packed_sample"]
+__all__ = ["BLOCK", "Execution", "Program"]
 
 UPDATES_BEFORE_LOADING: Final = 500
 BLOCK: Final = 2_048  # samples that are taken at a time
-
-SAMPLE_LAYOUT: Final = Struct("=q9dq")  # the fields of a Sample
-_NO_FIELD: Final = (math.nan, math.nan, math.nan)
+_SAMPLE: Final = "q9dq"  # the numbers of a Sample, ...
+_NUMBERS: Final = 11  # ... and how many
 
 
 class Program:
-    """A loop ``run(*memory, samples, rows)`` over records, as plain Python and as machine code.
+    """A loop ``run(*memory, samples, *rows)`` over records, as plain Python and as machine code.
 
     Parameters
     ----------
     name : str
         What it is for, as a person reads it.
     run : kernel
-        Takes an array of one record for each part of the memory, then one of
-        :class:`~strapdown.samples.sample.Sample` and one of as many rows, which it writes.
+        Takes an array of records for each part of the memory, then one of
+        :class:`~strapdown.samples.sample.Sample` and those of rows, which it writes.
     memory : sequence of type of Record
         What it remembers and is told.
-    row : type of Record
+    *rows : type of Record
     sample : type of Record, optional
         What it goes through instead of samples.
     weight : float, optional
@@ -58,17 +56,16 @@ class Program:
         name: str,
         run: Callable[..., Any],
         memory: Sequence[type[Record]],
-        row: type[Record],
+        *rows: type[Record],
         sample: type[Record] = Sample,
-        *,
         weight: float = 1.0,
     ) -> None:
         self.plain = run
         self.memory = tuple(memory)
-        self.row = row
+        self.rows = rows
         self.sample = sample
         self._weight = weight
-        self.machine = MachineCode(run, *memory, sample, row, name=name)
+        self.machine = MachineCode(run, *memory, sample, *rows, name=name)
 
     def code_for(self, rows: int) -> LinkedCode | None:
         """Return the machine code for so many rows; None where plain Python is done sooner."""
@@ -76,195 +73,185 @@ class Program:
 
 
 class Execution:
-    """A program with its memory, for one stream or recording.
+    """Programs that go on with one memory, for one stream or recording.
 
-    Calls from several threads follow one another.
+    Whoever may be called from several threads holds the ``lock`` meanwhile.
 
     Parameters
     ----------
     program : Program
-    memory : Record
-        One of each type that the program has.
+        That of a stream.
+    *memory : Record or list of Record
+        One of each type that the programs have, or several.
+    beside : sequence of Program, optional
+        What else a stream uses.
+    sizes : sequence of int, optional
+        How many samples, and rows of each type, an update has; by default one.
     compiled : bool, optional
         True uses machine code from the start, and waits for it; False never uses it. By default
         it is used as soon as that costs no waiting.
     """
 
-    def __init__(self, program: Program, *memory: Record, compiled: bool | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *memory: Record | list[Any],
+        beside: Sequence[Program] = (),
+        sizes: Sequence[int] = (1, 1),
+        compiled: bool | None = None,
+    ) -> None:
         self.program = program
         self.lock = RLock()
-        self._may_change_over = compiled is None
-        self._plain: tuple[Record, ...] = memory
+        self._programs = (program, *beside)
+        self._compiled = compiled
         self._updates = 0
-        self._code: LinkedCode | None = None
-        self._arrays: list[RecordArray] = []
+        # the memory stands in records for plain Python, or in arrays for machine code
+        self._types = program.memory
+        self._records = [_listed(part) for part in memory]
+        kinds = zip(self._types, self._records, strict=True)
+        self._arrays = [np.zeros(len(part), kind.dtype()) for kind, part in kinds]
+        self._in_arrays = False
+        # the samples and rows of an update
+        given = zip((program.sample, *program.rows), sizes, strict=True)
+        self._samples: list[Any]
+        self._samples, *self._rows = ([kind() for _ in range(size)] for kind, size in given)
+        self._answer: Mapping[str, Any] = vars(self._rows[0][0])
+        self._step: PreparedCall | None = None  # with arrays of them
         if compiled:
             self._change_over(program.machine.compile())
 
-    def memory(self, which: int) -> Any:
-        """Return one part of the memory, as it is now."""
-        if self._code is None:
-            return self._plain[which]
-        return self.program.memory[which].unpack(self._arrays[which])[0]
-
-    def number(self, which: int, name: str) -> Any:
-        """Return one number of a part of the memory, as it is now."""
-        if self._code is None:
-            return getattr(self._plain[which], name)
-        return self._arrays[which][name].item()
-
-    def replace(self, *memory: Record) -> None:
-        """Go on with another memory."""
-        self._plain = memory
-        if self._code is not None:
-            self._change_over(self._code)
-
-    def through(self, columns: SampleColumns) -> Iterator[tuple[slice, RecordArray]]:
-        """Go on through a recording, block by block; yield which rows, and the rows.
-
-        What is done soonest for so many samples is chosen first: plain Python, or machine code,
-        for which a long recording waits.
-        """
-        count = len(columns)
-        if self._may_change_over:
-            self._change_over(self.program.code_for(count))
-        for first in range(0, count, BLOCK):
-            last = min(first + BLOCK, count)
-            yield slice(first, last), self.run(columns.block(first, last))
-
-    def run(self, samples: RecordArray) -> RecordArray:
-        """Go on through an array of samples; return an array with a row for each."""
-        empty = np.zeros(len(samples), self.program.row.dtype())
-        if self._code is not None:
-            self._code(*self._arrays[: len(self._plain)], samples, empty)
-            return empty
-        rows = self.program.row.unpack(empty)
-        self.program.plain(*self._lists(), Sample.unpack(samples), rows)
-        return self.program.row.pack(rows)
-
-    def update(
-        self, t_ns: int, rate: Three, force: Three, field: Three, clipping: int, answer: str
-    ) -> AnyArray:
-        """Take one sample; return a field of its row."""
-        if self._may_change_over:
-            self._updates += 1
-            if self._updates == UPDATES_BEFORE_LOADING:
-                Thread(target=self.program.machine.load, name="strapdown load").start()
-            self._change_over(self.program.machine.loaded)
-        if self._code is not None:
-            SAMPLE_LAYOUT.pack_into(self._buffer, 0, t_ns, *rate, *force, *field, clipping)
-            self._step()
-            return np.array(self._answers[answer][0])
-        sample = Sample(
-            t_ns=t_ns,
-            angular_velocity=[*rate],
-            specific_force=[*force],
-            magnetic_field=[*field],
-            clipping=clipping,
-        )
-        row = self._row = self.program.row()
-        self.program.plain(*self._lists(), [sample], [row])
-        return np.array(getattr(row, answer))
-
-    def row(self) -> RecordArray:
-        """Return the row of the last update, as an array of one."""
-        return self._row.packed() if self._code is None else self._arrays[-1]
-
-    def _lists(self) -> list[list[Record]]:
-        return [[part] for part in self._plain]
-
-    def _change_over(self, code: LinkedCode | None) -> None:
-        """Go on by machine code, if there is any."""
-        if code is None:
-            return
-        self._code, self._may_change_over = code, False
-        sample, row = Sample().packed(), self.program.row().packed()
-        self._arrays = [*(part.packed() for part in self._plain), sample, row]
-        self._step = code.prepared(*self._arrays)
-        self._buffer = sample.view(np.uint8).data
-        self._answers = {name: row[name] for name in self.program.row.fresh()}
-
-
-def packed_sample(t_ns: int, rate: Three, force: Three, clipping: int) -> RecordArray:
-    """Return a sample without magnetic field as an array of one."""
-    values = SAMPLE_LAYOUT.pack(t_ns, *rate, *force, *_NO_FIELD, clipping)
-    return np.frombuffer(bytearray(values), Sample.dtype())
-
-
-class SharedExecution:
-    """Several programs that go on with one memory, for one stream or recording.
-
-    Parameters
-    ----------
-    *memory : Record
-        One of each type that the programs have.
-    compiled : bool, optional
-        As of :class:`Execution`.
-    """
-
-    def __init__(self, *memory: Record, compiled: bool | None = None) -> None:
-        self._compiled = compiled
-        self._types = [type(part) for part in memory]
-        self._records: list[Record] = list(memory)
-        self._arrays: list[RecordArray] = []  # instead, while machine code goes on
-        self._updates = 0
-
-    def record(self, which: int) -> Any:
-        """Return one part of the memory, as it is now; not to be changed."""
-        if self._arrays:
-            return self._types[which].unpack(self._arrays[which])[0]
+    def records(self, which: int) -> list[Any]:
+        """Return a part of the memory, as it is now; not to be changed."""
+        if self._in_arrays:
+            return self._types[which].unpack(self._arrays[which])
         return self._records[which]
 
+    def memory(self, which: int) -> Any:
+        """Return a part of the memory that is one record, as it is now; not to be changed."""
+        return self.records(which)[0]
+
     def array(self, which: int) -> RecordArray:
-        """Return one part of the memory, as it is now, as an array of its own."""
-        return _copied(self._arrays[which]) if self._arrays else self._records[which].packed()
+        """Return a part of the memory, as it is now, as an array that stays so."""
+        if not self._in_arrays:
+            return self._types[which].pack(self._records[which])
+        array = self._arrays[which]  # NumPy copies records field by field, and bytes at once
+        return np.frombuffer(array.tobytes(), array.dtype)
 
     def number(self, which: int, name: str) -> Any:
         """Return one number of a part of the memory, as it is now."""
-        if self._arrays:
+        if self._in_arrays:
             return self._arrays[which][name].item()
-        return getattr(self._records[which], name)
+        return getattr(self._records[which][0], name)
 
-    def replace(self, which: int, part: RecordArray) -> None:
-        """Go on with another part of the memory."""
-        if self._arrays:
-            self._arrays[which] = _copied(part)
-        else:
-            self._records[which] = self._types[which].unpack(part)[0]
+    def replace(self, first: int, *parts: Record | list[Any] | RecordArray) -> None:
+        """Go on with other parts of the memory, from the ``first`` on."""
+        for which, part in enumerate(parts, first):
+            kind = self._types[which]
+            if self._in_arrays:
+                array = part if isinstance(part, np.ndarray) else kind.pack(_listed(part))
+                self._arrays[which].view(np.uint8)[:] = array.view(np.uint8)
+            else:
+                records = kind.unpack(part) if isinstance(part, np.ndarray) else _listed(part)
+                self._records[which] = records
 
     def prepare_for(self, program: Program, rows: int) -> None:
         """Choose what is done soonest for so many rows; a long recording waits for the compiler."""
         if self._compiled is None:
             program.code_for(rows)
 
-    def run(self, program: Program, samples: RecordArray, rows: RecordArray) -> None:
-        """Go on through an array of samples, and write a row for each."""
-        code = program.machine.loaded
-        if self._compiled is not None:
-            code = program.machine.compile() if self._compiled else None
+    def through(self, columns: SampleColumns) -> Iterator[tuple[slice, RecordArray]]:
+        """Go on through a recording, block by block; yield which rows, and the rows."""
+        self.prepare_for(self.program, len(columns))
+        for first in range(0, len(columns), BLOCK):
+            samples = columns.block(first, first + BLOCK)
+            rows = np.zeros(len(samples), self.program.rows[0].dtype())
+            self.run(self.program, samples, rows)
+            yield slice(first, first + len(rows)), rows
+
+    def run(self, program: Program, samples: RecordArray, *rows: RecordArray) -> None:
+        """Go on through an array of samples, and write rows."""
+        code = None if self._compiled is False else program.machine.loaded
+        if self._compiled:
+            code = code or program.machine.compile()
         if code is not None:
-            self._arrays = self._arrays or [part.packed() for part in self._records]
-            code(*self._arrays, samples, rows)
+            if not self._in_arrays:
+                self._bring(into_arrays=True)
+            code(*self._arrays, samples, *rows)
             return
-        if self._arrays:
-            self._records = [self.record(which) for which in range(len(self._types))]
-            self._arrays = []
-        written = program.row.unpack(rows)
-        parts = ([part] for part in self._records)
-        program.plain(*parts, program.sample.unpack(samples), written)
-        rows[:] = program.row.pack(written)
+        if self._in_arrays:
+            self._bring(into_arrays=False)
+        written = [kind.unpack(array) for kind, array in zip(program.rows, rows, strict=True)]
+        program.plain(*self._records, program.sample.unpack(samples), *written)
+        for kind, array, records in zip(program.rows, rows, written, strict=True):
+            array[:] = kind.pack(records)
 
-    def update(self, programs: Sequence[Program], sample: RecordArray, row: RecordArray) -> None:
-        """Take one sample of a stream by the first of the programs that it uses."""
+    def update(self, numbers: Sequence[float]) -> Mapping[str, Any]:
+        """Take samples of a stream; return the fields of the first row, as they are until the next.
+
+        Parameters
+        ----------
+        numbers : sequence of int or float
+            :func:`~strapdown.samples.sample.numbers_of` a sample, or of one after the other.
+        """
+        step = self._step
+        if step is None and self._compiled is None:
+            step = self._look_for_machine_code()
+        if step is None:
+            return self._update_in_plain_python(numbers)
+        if not self._in_arrays:
+            self._bring(into_arrays=True)
+        self._write(*numbers)
+        step()
+        return self._answer
+
+    def _update_in_plain_python(self, numbers: Sequence[float]) -> Mapping[str, Any]:
+        if self._in_arrays:
+            self._bring(into_arrays=False)
+        for i, sample in enumerate(self._samples):
+            w, f, m = sample.angular_velocity, sample.specific_force, sample.magnetic_field
+            own = numbers[i * _NUMBERS : (i + 1) * _NUMBERS]
+            sample.t_ns, w[0], w[1], w[2], f[0], f[1], f[2], m[0], m[1], m[2], sample.clipping = own
+        self.program.plain(*self._records, self._samples, *self._rows)
+        return self._answer
+
+    def rows(self) -> list[RecordArray]:
+        """Return the rows of the last update."""
+        if self._step is not None:
+            return self._row_arrays
+        kinds = zip(self.program.rows, self._rows, strict=True)
+        return [kind.pack(rows) for kind, rows in kinds]
+
+    def _look_for_machine_code(self) -> PreparedCall | None:
         self._updates += 1
-        if self._compiled is None and self._updates == UPDATES_BEFORE_LOADING:
-            Thread(target=_load, args=[programs], name="strapdown load").start()
-        self.run(programs[0], sample, row)
+        if self._updates == UPDATES_BEFORE_LOADING:
+            Thread(target=_load, args=[self._programs], name="strapdown load").start()
+        if (code := self.program.machine.loaded) is not None:
+            self._change_over(code)
+        return self._step
+
+    def _change_over(self, code: LinkedCode) -> None:
+        """Take the samples of a stream by machine code from now on."""
+        if not self._in_arrays:
+            self._bring(into_arrays=True)
+        samples = self.program.sample.pack(self._samples)
+        self._row_arrays = self.rows()
+        self._step = code.prepared(*self._arrays, samples, *self._row_arrays)
+        layout = Struct("=" + len(samples) * _SAMPLE)
+        self._write = partial(layout.pack_into, samples.view(np.uint8).data, 0)
+        first = self._row_arrays[0][:1]
+        names = self.program.rows[0].fresh()
+        self._answer = {name: first[name].reshape(first[name].shape[1:]) for name in names}
+
+    def _bring(self, *, into_arrays: bool) -> None:
+        """Bring the memory into the form that an execution takes."""
+        form: Callable[[int], Any] = self.array if into_arrays else self.records
+        parts = [form(which) for which in range(len(self._types))]
+        self._in_arrays = into_arrays
+        self.replace(0, *parts)
 
 
-def _copied(array: RecordArray) -> RecordArray:
-    """Return a copy; NumPy copies records field by field, and bytes at once."""
-    return np.frombuffer(bytearray(array.tobytes()), array.dtype)
+def _listed(part: Record | list[Any]) -> list[Any]:
+    return part if isinstance(part, list) else [part]
 
 
 def _load(programs: Sequence[Program]) -> None:

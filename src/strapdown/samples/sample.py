@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from strapdown._records import RecordArray
     from strapdown._typing import ByteArray, FloatArray, IntArray, Three
 
+    Numbers: TypeAlias = tuple[int, *tuple[float, ...]]  # of a Sample, its stamp first
+
 __all__ = [
     "MAX_FIELD",
     "MAX_FORCE",
@@ -28,6 +30,7 @@ __all__ = [
     "SampleColumns",
     "as_three",
     "checked_stamp",
+    "numbers_of",
     "usable",
 ]
 
@@ -136,6 +139,34 @@ def checked_stamp(t_ns: int) -> int:
     if not -(2**63) <= t_ns < 2**63:
         raise ValueRangeError(f"expected t_ns in 64 bits of nanoseconds, got {t_ns}")
     return int(t_ns)
+
+
+def numbers_of(
+    sample: ImuSample | int,
+    angular_velocity: Iterable[float] | None = None,
+    specific_force: Iterable[float] | None = None,
+    magnetic_field: Iterable[float] | None = None,
+    *,
+    use_magnetic_field: bool = True,
+) -> Numbers:
+    """Return the numbers of a :class:`Sample`, from a sample or from its stamp and vectors.
+
+    Raises
+    ------
+    ValueRangeError
+        The stamp does not fit in 64 bits.
+    ShapeError
+        A vector is not three numbers.
+    """
+    if isinstance(sample, ImuSample):
+        w, f, m = sample.vectors()
+        if not use_magnetic_field:
+            m = _ABSENT
+        return checked_stamp(sample.t_ns), *w, *f, *m, sample.clipping()
+    w = as_three(angular_velocity, "angular_velocity")
+    f = as_three(specific_force, "specific_force")
+    m = as_three(magnetic_field, "magnetic_field")
+    return checked_stamp(sample), *w, *f, *m, 0
 
 
 class Sample(Record):

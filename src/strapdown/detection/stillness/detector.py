@@ -27,8 +27,9 @@ from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from strapdown._records import Record
-    from strapdown._typing import BoolArray, FloatArray, IntArray, Three
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.detection.events import Event
+    from strapdown.samples.sample import Numbers
     from strapdown.series import ImuSeries
 
 __all__ = ["Stillness", "StillnessDetector"]
@@ -163,15 +164,13 @@ class StillnessDetector(Detector[StillnessParams]):
         """Whether it is certain that the sensor is still now."""
         return bool(self._number("phase") == STILL)
 
-    def _take(
-        self, t_ns: int, rate: Three, force: Three, field: Three, clipping: int
-    ) -> Event | None:
+    def _take(self, numbers: Numbers) -> Event | None:
         if self._noise_is_missing:
             raise ValueRangeError(
                 'expected the noise for thresholds="auto" before a stream, got none: '
                 "pass params, for instance quiet_noise(series, kind)"
             )
-        return super()._take(t_ns, rate, force, field, clipping)
+        return super()._take(numbers)
 
     def run(self, series: ImuSeries) -> Events:
         """Go on through a series as :meth:`Detector.run` does."""

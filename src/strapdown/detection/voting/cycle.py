@@ -87,6 +87,7 @@ def cycle(
     n = len(imus)
     for i in range(n):
         gyros[i].change = accels[i].change = 0
+    row.gyro.dispute = row.gyro.selection = row.accel.dispute = row.accel.selection = 0
     dt = align(imus, gyros, accels, body.clock, counts, samples, first)
     if dt < 0.0:
         return

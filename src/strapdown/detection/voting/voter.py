@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
-from struct import Struct
-from threading import Thread
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown._compile import MachineCode
 from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
@@ -30,8 +27,8 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
 from strapdown.messages.px4 import SensorSelection
 from strapdown.samples.clock import Counts
-from strapdown.samples.execution import BLOCK, SAMPLE_LAYOUT, UPDATES_BEFORE_LOADING
-from strapdown.samples.sample import Sample, SampleColumns
+from strapdown.samples.execution import BLOCK, Execution, Program
+from strapdown.samples.sample import Sample, SampleColumns, as_three, numbers_of
 from strapdown.series import ImuSeries
 from strapdown.timebase import ordered, resample
 from strapdown.units import NS_PER_US
@@ -39,8 +36,7 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from strapdown._object_code import LinkedCode
-    from strapdown._records import Record, RecordArray
+    from strapdown._records import RecordArray
     from strapdown.samples import ImuSample
 
 __all__ = ["Voter"]
@@ -49,13 +45,10 @@ _KINDS: Final = (
     "", "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree",
 )  # fmt: skip
 _UNKNOWN: Final = 2e30  # stands for NaN in a saved state
-_ABSENT: Final = (math.nan, math.nan, math.nan)
-_VOTE: Final = Struct("=q6dq")  # the first fields of a CycleRow
 _QUANTITIES: Final = ("gyro", "accel")
-_MEMORY: Final[tuple[type[Record], ...]] = (
-    Imu, Sensor, Sensor, BodyMemory, Counts, VoterParams.record(),
-)  # fmt: skip
-_MACHINE: Final = MachineCode(run, *_MEMORY, Sample, CycleRow, ImuRow, name="voter")
+_VECTORS: Final = ("angular_velocity", "specific_force")
+_MEMORY: Final = (Imu, Sensor, Sensor, BodyMemory, Counts, VoterParams.record())
+_VOTE: Final = Program("voter", run, _MEMORY, CycleRow, ImuRow)
 
 
 class Voter:
@@ -132,9 +125,7 @@ class Voter:
         if not np.all(as_finite(sigmas, "sigmas", (2,)) > 0.0):
             raise ValueRangeError(f"expected sigmas of profiles above 0, got {sigmas}")
         self._size = n
-        self._updates = 0
-        self._code: LinkedCode | None = None
-        self.reset()
+        self._execution = Execution(_VOTE, *self._fresh(), sizes=(n, 1, n))
 
     def reset(self, state: DetectorState | None = None) -> None:
         """Go back to a saved state, or to the beginning.
@@ -149,9 +140,7 @@ class Voter:
         memory = self._fresh()
         if state is not None:
             _restore(memory, state)
-        self._records = memory
-        self._arrays: list[RecordArray] = []  # instead, while machine code goes on
-        self._change_over(self._code)
+        self._execution.replace(0, *memory)
 
     def _fresh(self) -> list[list[Any]]:
         """Return the memory as it is before any sample, part by part."""
@@ -170,29 +159,7 @@ class Voter:
 
     def _memory(self) -> list[list[Any]]:
         """Return the memory as it is now, part by part."""
-        if not self._arrays:
-            return self._records
-        return [kind.unpack(part) for kind, part in zip(_MEMORY, self._arrays, strict=True)]
-
-    def _change_over(self, code: LinkedCode | None) -> None:
-        """Go on by machine code, if there is any."""
-        if code is not None and not self._arrays:
-            self._code = code
-            parts = zip(_MEMORY, self._records, strict=True)
-            self._arrays = [kind.pack(part) for kind, part in parts]
-
-    def _go_on(self, samples: RecordArray) -> tuple[RecordArray, RecordArray]:
-        """Vote on the samples of some cycles; return a row for each, and one for each sample."""
-        rows = np.zeros(len(samples) // self._size, CycleRow.dtype())
-        imu_rows = np.zeros(len(samples), ImuRow.dtype())
-        if self._code is not None:
-            self._code(*self._arrays, samples, rows, imu_rows)
-            return rows, imu_rows
-        written, imus_written = CycleRow.unpack(rows), ImuRow.unpack(imu_rows)
-        imus, gyros, accels, body, counts, params = self._records
-        taken = Sample.unpack(samples)
-        run(imus, gyros, accels, body, counts, params, taken, written, imus_written)
-        return CycleRow.pack(written), ImuRow.pack(imus_written)
+        return [self._execution.records(which) for which in range(len(_MEMORY))]
 
     @property
     def state(self) -> DetectorState:
@@ -253,16 +220,14 @@ class Voter:
         if len(samples) != self._size:
             raise ShapeError(f"expected {self._size} samples, got {len(samples)}")
         latest = max((_stamp(each) for each in samples if each is not None), default=0)
-        missing = SAMPLE_LAYOUT.pack(latest, *_ABSENT, *_ABSENT, *_ABSENT, 0)
-        readings = b"".join(missing if each is None else _packed(each) for each in samples)
-        self._updates += 1
-        if self._updates == UPDATES_BEFORE_LOADING:
-            Thread(target=_MACHINE.load, name="strapdown load").start()
-        self._change_over(_MACHINE.loaded)
-        rows, imu_rows = self._go_on(np.frombuffer(bytearray(readings), Sample.dtype()))
-        t_ns, wx, wy, wz, fx, fy, fz, changes = _VOTE.unpack_from(rows.tobytes())
-        events = tuple(_events(rows, imu_rows.reshape(1, -1))) if changes else ()
-        return Vote(t_ns, (wx, wy, wz), (fx, fy, fz), events)
+        readings = [numbers_of(latest) if each is None else numbers_of(each) for each in samples]
+        vote = self._execution.update([*chain.from_iterable(readings)])
+        rate, force = (as_three(vote[name], name) for name in _VECTORS)
+        events: tuple[Event, ...] = ()
+        if vote["changes"]:
+            rows, imu_rows = self._execution.rows()
+            events = tuple(_events(rows, imu_rows[np.newaxis]))
+        return Vote(int(vote["t_ns"]), rate, force, events)
 
     def run(self, series: Sequence[ImuSeries]) -> VoteResult:
         """Vote on recordings; the same as a loop of :meth:`update` where their stamps are equal.
@@ -283,12 +248,12 @@ class Voter:
         alike = _brought_together(series)
         t_ns = alike[0].t_ns
         count, n = len(t_ns), self._size
-        self._change_over(_MACHINE.code_for(count * n))
         rows, imu_rows = np.zeros(count, CycleRow.dtype()), np.zeros((count, n), ImuRow.dtype())
+        self._execution.prepare_for(_VOTE, count * n)
         for first in range(0, count, BLOCK):
             block = slice(first, min(first + BLOCK, count))
-            rows[block], each = self._go_on(_samples(alike, block))
-            imu_rows[block] = each.reshape(-1, n)
+            samples = _samples(alike, block)
+            self._execution.run(_VOTE, samples, rows[block], imu_rows[block].ravel())
         selected = rows["selected"].copy()
         changes = np.flatnonzero((np.diff(selected, axis=0, prepend=-1) != 0).any(axis=1))
         return VoteResult(
@@ -317,12 +282,6 @@ def _stamp(sample: ImuSample) -> int:
     if not -(2**62) <= sample.t_ns < 2**62:
         raise ValueRangeError(f"expected t_ns in 63 bits of nanoseconds, got {sample.t_ns}")
     return sample.t_ns
-
-
-def _packed(sample: ImuSample) -> bytes:
-    """Return a sample as kernels take it."""
-    w, f, m = sample.vectors()
-    return SAMPLE_LAYOUT.pack(sample.t_ns, *w, *f, *m, sample.clipping())
 
 
 def _brought_together(series: Sequence[ImuSeries]) -> list[ImuSeries]:

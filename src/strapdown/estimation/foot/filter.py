@@ -318,10 +318,10 @@ def write_known(known: FootMemory, s: FootMemory) -> None:
 def run(
     memory: Sequence[FootMemory],
     counts: Sequence[FilterCounts],
+    watch: Sequence[Watch],
     params: Sequence[Parameters],
     earth: Sequence[Earth],
     correction: Sequence[Correction],
-    watch: Sequence[Watch],
     tape: Sequence[Tape],
     samples: Sequence[Sample],
     rows: Sequence[FootRow],
@@ -337,10 +337,10 @@ def run(
 def run_and_record(
     memory: Sequence[FootMemory],
     counts: Sequence[FilterCounts],
+    watch: Sequence[Watch],
     params: Sequence[Parameters],
     earth: Sequence[Earth],
     correction: Sequence[Correction],
-    watch: Sequence[Watch],
     _tape: Sequence[Tape],
     samples: Sequence[Sample],
     passages: Sequence[Passage],

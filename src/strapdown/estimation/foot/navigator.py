@@ -13,7 +13,7 @@ from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
 from strapdown.detection.stillness.statistic import SHOE, StillnessMemory
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import as_columns, report_of, total_of
+from strapdown.estimation.filter import as_columns, own_account, report_of
 from strapdown.estimation.foot.filter import (
     FootMemory,
     FootRow,
@@ -31,8 +31,8 @@ from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.result import FilterState
 from strapdown.integration.navigation import Place
 from strapdown.integration.navigation.mechanisation import Earth
-from strapdown.samples.execution import Program, SharedExecution, packed_sample
-from strapdown.samples.sample import checked_stamp
+from strapdown.samples.execution import Execution, Program
+from strapdown.samples.sample import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,12 +51,12 @@ _BLOCK: Final = 512  # samples between the states that the way back begins from
 
 MEMORY: Final = 0  # places in what a navigator holds
 COUNTS: Final = 1
-WATCH: Final = 5
-_PARTS: Final = (FootMemory, FilterCounts, FootParams.record(), Earth, Correction, Watch, Tape)
+WATCH: Final = 2
+_PARTS: Final = (FootMemory, FilterCounts, Watch, FootParams.record(), Earth, Correction, Tape)
 _RUN: Final = Program("foot navigator", run, _PARTS, FootRow, weight=5.0)
 _RECORD: Final = Program("foot navigator, to go back", run_and_record, _PARTS, Passage, weight=5.0)
 _BACK: Final = Program(
-    "foot navigator, back", back, (Adjoint, Correction), FootRow, Passage, weight=5.0
+    "foot navigator, back", back, (Adjoint, Correction), FootRow, sample=Passage, weight=5.0
 )
 
 
@@ -160,17 +160,17 @@ class FootNavigator:
         self.params = params or FootParams()
         self._compiled = compiled
         self._watch_params = StillnessParams(gravity_m_s2=self.params.gravity).settings(kind=SHOE)
-        self._execution = SharedExecution(
+        self._execution = Execution(
+            _RUN,
             FootMemory(),
             FilterCounts(),
+            Watch(params=self._watch_params),
             self.params.settings(),
             Place(gravity=self.params.gravity).for_kernels(),
             Correction(),
-            Watch(params=self._watch_params),
             Tape(),
             compiled=compiled,
         )
-        self._row = FootRow().packed()
 
     def reset(self, state: FootState | None = None) -> None:
         """Go back to a saved state, or to the beginning; the report starts anew.
@@ -196,24 +196,19 @@ class FootNavigator:
                 expected = [len(values_of(m)) for m in (FootMemory(), watch.memory, watch.counts)]
                 got = [len(values) for values in parts]
                 raise ShapeError(f"expected a state of {expected} numbers, got {got}") from None
-        self._execution.replace(MEMORY, memory.packed())
-        self._execution.replace(COUNTS, FilterCounts(last_ns=t_ns).packed())
-        self._execution.replace(WATCH, watch.packed())
+        with self._execution.lock:
+            self._execution.replace(MEMORY, memory, FilterCounts(last_ns=t_ns), watch)
 
     @property
     def state(self) -> FootState:
         """All that the future depends on, except ``params``."""
-        known, watch = self._execution.record(MEMORY), self._execution.record(WATCH)
-        window = [values_of(part) for part in (watch.memory, watch.counts)]
-        return FootState(
-            FilterState(_NAME, self._last_ns, tuple(values_of(known))),
-            DetectorState(StillnessDetector.NAME, tuple(window[0]), tuple(map(int, window[1]))),
-        )
-
-    @property
-    def _counts(self) -> FilterCounts:
-        counts: FilterCounts = self._execution.record(COUNTS)
-        return counts
+        with self._execution.lock:
+            known, watch = self._execution.memory(MEMORY), self._execution.memory(WATCH)
+            window = [values_of(part) for part in (watch.memory, watch.counts)]
+            return FootState(
+                FilterState(_NAME, self._last_ns, tuple(values_of(known))),
+                DetectorState(StillnessDetector.NAME, tuple(window[0]), tuple(map(int, window[1]))),
+            )
 
     @property
     def _last_ns(self) -> int:
@@ -222,12 +217,14 @@ class FootNavigator:
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return report_of(self._counts)
+        with self._execution.lock:
+            return report_of(self._execution.memory(COUNTS))
 
     @property
     def estimate(self) -> FootEstimate:
         """What is known at the stamp of the last sample."""
-        return FootEstimate(self._last_ns, self._execution.array(MEMORY))
+        with self._execution.lock:
+            return FootEstimate(self._last_ns, self._execution.array(MEMORY))
 
     def update(self, sample: ImuSample) -> FootEstimate:
         """Take one sample and return what is known at its stamp.
@@ -242,11 +239,10 @@ class FootNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns = checked_stamp(sample.t_ns)
-        rate, force, _ = sample.vectors()
-        packed = packed_sample(t_ns, rate, force, sample.clipping())
-        self._execution.update((_RUN,), packed, self._row)
-        return self.estimate
+        numbers = numbers_of(sample, use_magnetic_field=False)
+        with self._execution.lock:
+            self._execution.update(numbers)
+            return self.estimate
 
     def run(
         self,
@@ -277,34 +273,35 @@ class FootNavigator:
             N rows, in the frames of the series.
         """
         columns = as_columns(series, use_magnetic_field=False)
-        execution, before = self._execution, self._counts
-        execution.replace(COUNTS, FilterCounts(last_ns=before.last_ns).packed())
-        for program in (_RUN, _RECORD) if smooth else (_RUN,):
-            execution.prepare_for(program, len(series))
         out = np.zeros(len(series), FootRow.dtype())
-        blocks: list[_Block] = []
         told = _Progress(progress, (1 + smooth) * -(-len(series) // _BLOCK))
-        for first in range(0, len(series), _BLOCK):
+        with self._execution.lock, own_account(self._execution):
+            self._go_through(columns, out, told, smooth=smooth)
+            report = self.report
+        variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
+        found = result_of_foot_rows(series.t_ns, out, report, variance)
+        return found.in_frames(world=series.world, body=series.body)
+
+    def _go_through(
+        self, columns: SampleColumns, out: RecordArray, told: _Progress, *, smooth: bool
+    ) -> None:
+        """Write the rows of a recording."""
+        execution = self._execution
+        for program in (_RUN, _RECORD) if smooth else (_RUN,):
+            execution.prepare_for(program, len(columns))
+        blocks: list[_Block] = []
+        for first in range(0, len(columns), _BLOCK):
             rows = slice(first, first + _BLOCK)
             if smooth:
                 blocks.append(_Block(rows, self._parts()))
             execution.run(_RUN, columns.block(first, first + _BLOCK), out[rows])
             told.step()
-        counts = self._counts
         if smooth:
             out["position"][:, 2] += self._smooth(columns, blocks, out, told)
-        execution.replace(COUNTS, total_of(before, counts).packed())
-        variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
-        found = result_of_foot_rows(series.t_ns, out, report_of(counts), variance)
-        return found.in_frames(world=series.world, body=series.body)
 
     def _parts(self) -> list[RecordArray]:
         """Return what samples change."""
         return [self._execution.array(which) for which in (MEMORY, COUNTS, WATCH)]
-
-    def _replace(self, parts: list[RecordArray]) -> None:
-        for which, part in zip((MEMORY, COUNTS, WATCH), parts, strict=True):
-            self._execution.replace(which, part)
 
     def _smooth(
         self, columns: SampleColumns, blocks: list[_Block], out: RecordArray, told: _Progress
@@ -314,15 +311,15 @@ class FootNavigator:
         Return by how much the floors are to be lifted.
         """
         after = self._parts()
-        way_back = SharedExecution(Adjoint(), Correction(), compiled=self._compiled)
+        way_back = Execution(_BACK, Adjoint(), Correction(), compiled=self._compiled)
         way_back.prepare_for(_BACK, len(out))
         for rows, before in reversed(blocks):
-            self._replace(before)
+            self._execution.replace(MEMORY, *before)
             samples = columns.block(rows.start, rows.stop)
             passages = np.zeros(len(samples), Passage.dtype())
             self._execution.run(_RECORD, samples, passages)
             way_back.run(_BACK, passages, out[rows])
             told.step()
-        self._replace(after)
+        self._execution.replace(MEMORY, *after)
         lifts: FloatArray = np.cumsum(out["lift"])
         return np.concatenate([np.zeros(1), lifts[:-1]])[: len(out)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._records import values_of
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, AidingResult
@@ -23,10 +25,13 @@ from strapdown.estimation.navigation.step import (
 )
 from strapdown.geometry.frames import BodyFrame
 from strapdown.integration.navigation.mechanisation import Earth
-from strapdown.samples.execution import BLOCK, Program, SharedExecution
+from strapdown.samples.execution import BLOCK, Execution, Program
+from strapdown.samples.sample import Sample
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from strapdown._records import RecordArray
     from strapdown.estimation.navigation.aiding import Aiding
     from strapdown.integration.navigation import Place
@@ -41,12 +46,12 @@ _PARTS: Final = (NavigatorMemory, FilterCounts, NavigatorParams.record(), Earth,
 _NAME: Final = "strapdown navigator"
 _SAMPLES: Final = Program(_NAME, run_samples, _PARTS, NavigatorRow, weight=5.0)
 _INCREMENTS: Final = Program(
-    f"{_NAME} (increments)", run_increments, _PARTS, NavigatorRow, Increment, weight=5.0
+    f"{_NAME} (increments)", run_increments, _PARTS, NavigatorRow, sample=Increment, weight=5.0
 )
 _AIDINGS: Final = Program(f"{_NAME} (aiding)", run_aidings, _PARTS, Verdict, sample=Told)
 
 
-class Core(SharedExecution):
+class Core(Execution):
     """What a navigator remembers, and the loops that change it.
 
     Parameters
@@ -60,29 +65,24 @@ class Core(SharedExecution):
     def __init__(self, params: NavigatorParams, place: Place, *, compiled: bool | None) -> None:
         self._params, self._earth = params, place.for_kernels()
         memory = NavigatorMemory(), FilterCounts(), params.settings(), self._earth, Correction()
-        super().__init__(*memory, compiled=compiled)
-        self._row = NavigatorRow().packed()
+        super().__init__(_SAMPLES, *memory, beside=(_AIDINGS,), compiled=compiled)
 
     @property
     def known(self) -> NavigatorMemory:
         """What is remembered now."""
-        memory: NavigatorMemory = self.record(MEMORY)
+        memory: NavigatorMemory = self.memory(MEMORY)
         return memory
 
     @property
     def counts(self) -> FilterCounts:
         """What has been counted."""
-        counts: FilterCounts = self.record(COUNTS)
+        counts: FilterCounts = self.memory(COUNTS)
         return counts
 
     @property
     def last_ns(self) -> int:
         """Stamp of the last sample [ns]."""
         return int(self.number(COUNTS, "last_ns"))
-
-    def step(self, sample: RecordArray) -> None:
-        """Take a sample."""
-        self.update((_SAMPLES, _AIDINGS), sample, self._row)
 
     def tell(self, aiding: Aiding) -> AidingResult:
         """Correct the state by an aiding that holds now."""
@@ -108,25 +108,26 @@ class Core(SharedExecution):
         describe(row, self.known)
         rows[:] = row.packed()
 
-    def reach(self, t_ns: int, following: RecordArray) -> None:
-        """Go on to a time before a sample that follows."""
-        known, sample = self.known, following.copy()
-        vectors = {"angular_velocity": known.past.rates[0], "specific_force": known.past.forces[0]}
-        if not (known.started and all(np.isfinite(sample[name]).all() for name in vectors)):
+    def reach(self, t_ns: int, following: Sequence[float]) -> None:
+        """Go on to a time before a sample that follows, of which the numbers are given."""
+        known, readings = self.known, following[1:7]
+        if not (known.started and all(map(math.isfinite, readings))):
             return
         if not self._params.mean_samples:
             start_ns = self.last_ns - round(known.behind * NS_PER_S)
-            weight = (t_ns - start_ns) / (int(sample["t_ns"][0]) - start_ns)
-            for name, last in vectors.items():
-                sample[name] = weight * sample[name] + (1.0 - weight) * np.array(last)
-        sample["t_ns"] = t_ns
-        self.run_uncounted(_SAMPLES, sample)
+            weight = (t_ns - start_ns) / (following[0] - start_ns)
+            last = known.past.rates[0] + known.past.forces[0]
+            pairs = zip(readings, last, strict=True)
+            readings = [weight * now + (1.0 - weight) * before for now, before in pairs]
+        with self.uncounted(t_ns):
+            self.update([t_ns, *readings, *following[7:]])
 
-    def run_uncounted(self, program: Program, data: RecordArray) -> None:
-        """Go on by one row of data that is part of another."""
-        counts = self.array(COUNTS)
-        self.run(program, data, self._row)
-        counts["last_ns"] = data["t_ns"]
+    @contextmanager
+    def uncounted(self, t_ns: int) -> Iterator[None]:
+        """Go on by a part of a row of data, to this time, and count nothing."""
+        counts = self.array(COUNTS).copy()
+        yield
+        counts["last_ns"] = t_ns
         self.replace(COUNTS, counts)
 
 
@@ -147,7 +148,8 @@ class SampleRows:
 
     def reach(self, core: Core, t_ns: int, row: int) -> None:
         """Go on to a time before the sample ``row``."""
-        core.reach(t_ns, self._columns.block(row, row + 1))
+        (following,) = Sample.unpack(self._columns.block(row, row + 1))
+        core.reach(t_ns, values_of(following))
 
 
 class IncrementRows:
@@ -186,7 +188,8 @@ class IncrementRows:
                 increment[name] *= share
                 increment[f"{name}_dt"] *= share
             _write_means(increment)
-        core.run_uncounted(_INCREMENTS, first)
+        with core.uncounted(t_ns):
+            core.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
 
 
 def _write_means(increments: RecordArray) -> None:

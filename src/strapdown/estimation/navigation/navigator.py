@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._records import values_of
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import report_of, total_of
+from strapdown.errors import ValueRangeError
+from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
@@ -21,8 +21,7 @@ from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, result_of_rows
 from strapdown.estimation.result import FilterState
 from strapdown.integration.navigation import Place
-from strapdown.samples.execution import packed_sample
-from strapdown.samples.sample import Sample, checked_stamp
+from strapdown.samples.sample import numbers_of
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
@@ -36,21 +35,24 @@ if TYPE_CHECKING:
     from strapdown.estimation.navigation.result import NavigationResult
     from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
+    from strapdown.samples.sample import Numbers
     from strapdown.series import Increments
 
 __all__ = ["StrapdownNavigator"]
 
 _NAME = "strapdown-navigator"
-_NO_SAMPLE = Sample().packed()
 
 
 @dataclass(slots=True)
 class _Past:
-    """A sample, and the memory after it."""
+    """The numbers of a sample, and the memory after it."""
 
-    t_ns: int
-    sample: RecordArray
+    sample: Numbers
     memory: RecordArray
+
+    @property
+    def t_ns(self) -> int:
+        return self.sample[0]
 
 
 class StrapdownNavigator:
@@ -125,21 +127,13 @@ class StrapdownNavigator:
         ShapeError
             The state has not the length of this one's.
         """
-        memory, t_ns = self._fresh, 0
-        if state is not None:
-            if state.filter != _NAME:
-                raise UnknownNameError("state of this filter", state.filter, [_NAME])
-            try:
-                memory, t_ns = NavigatorMemory.of_values(state.values), state.t_ns
-            except ValueError:
-                expected, got = len(values_of(memory)), len(state.values)
-                raise ShapeError(f"expected a state of {expected} values, got {got}") from None
-        self._core.replace(MEMORY, memory.packed())
-        self._core.replace(COUNTS, FilterCounts(last_ns=t_ns).packed())
-        self._past: list[_Past] = []
-        self._told: list[Aiding] = []
-        if self._has_begun:
-            self._remember(self._core.last_ns, _NO_SAMPLE)
+        memory, t_ns = restored(state, _NAME, self._fresh)
+        with self._core.lock:
+            self._core.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
+            self._past: list[_Past] = []
+            self._told: list[Aiding] = []
+            if self._has_begun:
+                self._remember((self._core.last_ns,))
 
     @property
     def _has_begun(self) -> bool:
@@ -149,17 +143,20 @@ class StrapdownNavigator:
     @property
     def state(self) -> FilterState:
         """All that the future depends on, except ``params``, ``place``, and what comes late."""
-        return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
+        with self._core.lock:
+            return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
 
     @property
     def estimate(self) -> NavigationEstimate:
         """What is known at the stamp of the last sample."""
-        return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
+        with self._core.lock:
+            return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
 
     @property
     def report(self) -> FilterReport:
         """An account of the samples since the last reset."""
-        return report_of(self._core.counts)
+        with self._core.lock:
+            return report_of(self._core.counts)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
         """Take one sample and return what is known at its stamp.
@@ -174,13 +171,12 @@ class StrapdownNavigator:
         ValueRangeError
             The stamp does not fit in 64 bits.
         """
-        t_ns = checked_stamp(sample.t_ns)
-        rate, force, _ = sample.vectors()
-        packed = packed_sample(t_ns, rate, force, sample.clipping())
-        self._core.step(packed)
-        if t_ns != self._core.last_ns:
-            return self.estimate
-        return NavigationEstimate(t_ns, self._remember(t_ns, packed))
+        numbers = numbers_of(sample, use_magnetic_field=False)
+        with self._core.lock:
+            self._core.update(numbers)
+            if numbers[0] != self._core.last_ns:
+                return self.estimate
+            return NavigationEstimate(numbers[0], self._remember(numbers))
 
     def run(
         self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
@@ -209,16 +205,15 @@ class StrapdownNavigator:
         """
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
         told = sorted(aiding, key=lambda each: each.t_ns)
-        self._check_times(told, rows.t_ns)
-        before = self._core.counts
-        self._core.replace(COUNTS, FilterCounts(last_ns=before.last_ns).packed())
-        results = tuple(self._through(rows, told))
-        counts, report = self._core.counts, self.report
-        self._core.replace(COUNTS, total_of(before, counts).packed())
-        self._past.clear()
-        self._told.clear()
-        if len(data):
-            self._remember(self._core.last_ns, _NO_SAMPLE)
+        with self._core.lock:
+            self._check_times(told, rows.t_ns)
+            with own_account(self._core):
+                results = tuple(self._through(rows, told))
+                report = self.report
+            self._past.clear()
+            self._told.clear()
+            if len(data):
+                self._remember((self._core.last_ns,))
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
         found = result_of_rows(data.t_ns, rows.out, results, report, variance)
         world = data.world if isinstance(data, ImuSeries) else None
@@ -235,11 +230,12 @@ class StrapdownNavigator:
         ValueRangeError
             The aiding is newer than the last sample, or older than the buffer.
         """
-        at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
-        if at < 0 or aiding.t_ns > self._core.last_ns:
-            raise _untimely(aiding, self._core.last_ns)
-        insort(self._told, aiding, key=lambda each: each.t_ns)
-        return self._again(at, aiding)
+        with self._core.lock:
+            at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
+            if at < 0 or aiding.t_ns > self._core.last_ns:
+                raise _untimely(aiding, self._core.last_ns)
+            insort(self._told, aiding, key=lambda each: each.t_ns)
+            return self._again(at, aiding)
 
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
@@ -284,17 +280,18 @@ class StrapdownNavigator:
                 raise _untimely(each, last_ns)
 
     def _now(self, t_ns: int | None) -> int:
-        return self._core.last_ns if t_ns is None else t_ns
+        with self._core.lock:
+            return self._core.last_ns if t_ns is None else t_ns
 
-    def _remember(self, t_ns: int, sample: RecordArray) -> RecordArray:
+    def _remember(self, sample: Numbers) -> RecordArray:
         """Keep a copy of the memory for what may come late, and forget what is too old."""
-        past = self._past
+        past, t_ns = self._past, sample[0]
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
             self._told.clear()
         memory = self._core.array(MEMORY)
         memory.setflags(write=False)
-        past.append(_Past(t_ns, sample, memory))
+        past.append(_Past(sample, memory))
         oldest = t_ns - self._buffer_ns
         while past[0].t_ns < oldest and len(past) > 1:
             del past[0]
@@ -306,14 +303,13 @@ class StrapdownNavigator:
         """Do again what came after a state in the buffer, and tell what is new on the way."""
         core, past = self._core, self._past
         counts = core.array(COUNTS)  # everything is counted already
-        core.replace(COUNTS, FilterCounts(last_ns=past[first].t_ns).packed())
-        core.replace(MEMORY, past[first].memory)
+        core.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
-                core.step(each.sample)
+                core.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
                 now = told.popleft()

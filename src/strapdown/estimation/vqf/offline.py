@@ -316,8 +316,9 @@ def finish(passed: Sequence[Passed], rows: Sequence[FilterRow]) -> None:
 
 
 PASS: Final = Program(
-    "offline vqf, a pass", go_through, (VqfMemory, FilterCounts, VqfParams.record()), Passed
-)
+    "offline vqf, a pass", go_through, (VqfMemory, FilterCounts, VqfParams.record()), Passed,
+    weight=PASSES,
+)  # fmt: skip
 SMOOTH: Final = MachineCode(
     smooth, VqfParams.record(), Smoothing, Sample, Passed, Passed, Path, FilterRow,
     name="offline vqf, smoothing",
@@ -374,10 +375,11 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         It takes out of the samples what was not read.
         """
         memory = VqfMemory(force_pace=Pace(interval=interval))  # what to expect
-        code = PASS.machine.code_for(PASSES * len(samples), compiled=self._compiled)
-        settings = self.params.settings()
-        execution = Execution(PASS, memory, FilterCounts(), settings, compiled=code is not None)
-        return execution.run(samples), execution.memory(1)
+        settings, rows = self.params.settings(), np.zeros(len(samples), Passed.dtype())
+        execution = Execution(PASS, memory, FilterCounts(), settings, compiled=self._compiled)
+        execution.prepare_for(PASS, len(samples))
+        execution.run(PASS, samples, rows)
+        return rows, execution.memory(1)
 
     def _joined(
         self, interval: float, passed: RecordArray, samples: RecordArray

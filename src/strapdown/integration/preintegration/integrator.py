@@ -20,7 +20,7 @@ from strapdown.integration.preintegration.measurement import (
     as_vector,
 )
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import SampleColumns, as_three, checked_stamp
+from strapdown.samples.sample import SampleColumns, numbers_of
 from strapdown.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ _PROGRAM: Final = Program(
     recursion.Taken,
     weight=5.0,
 )
-_NO_FIELD: Final = as_three(None, "magnetic_field")
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ class Preintegrator:
         self, motion: recursion.Preintegrated, counts: recursion.PreintegrationCounts
     ) -> None:
         with self._execution.lock:
-            self._execution.replace(motion, counts, self._settings)
+            self._execution.replace(0, motion, counts)
 
     def update(
         self, t_ns: int, angular_velocity: Iterable[float], specific_force: Iterable[float]
@@ -195,11 +194,9 @@ class Preintegrator:
         ShapeError
             A vector has not three components.
         """
-        t_ns = checked_stamp(t_ns)
-        w = as_three(angular_velocity, "angular_velocity")
-        f = as_three(specific_force, "specific_force")
+        numbers = numbers_of(t_ns, angular_velocity, specific_force)
         with self._execution.lock:
-            self._execution.update(t_ns, w, f, _NO_FIELD, 0, "ends_step")
+            self._execution.update(numbers)
 
     def run(self, series: ImuSeries) -> None:
         """Take every sample of a series.
