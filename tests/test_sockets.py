@@ -191,6 +191,7 @@ TABLE = {
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
+    "warm": ("warm mahony", NONE),
     "run": ("run pipeline.toml --duration 0.5 --force", NONE),
     "cat": ("cat ipc:{topic}", NONE),
     "record": ("record ipc:{topic}?type=Imu -o live.mcap --duration 0.5 --force", NONE),
