@@ -36,6 +36,14 @@ def divide(total, steps):
     total[0].sum[0] = steps[0].value[0] / total[0].count
 
 
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    """A folder for the code of these kernels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def code():
     return MachineCode(add_up, Total, Step).compile()
