@@ -26,6 +26,7 @@ from strapdown.estimation.error_state.recording import (
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import (
     DELAY,
+    ERRORS,
     FIELD,
     Constants,
     Knot,
@@ -274,7 +275,8 @@ class ErrorStateSmoother:
         sigmas = [p.tilt_prior] * 2 + [p.heading_prior if magnetic else 0.0]
         sigmas += [p.speed_prior] * 3 + [p.bias_prior] * 3 + [p.accel_prior] * 3
         sigmas += [p.matrix_prior] * 9 + [PLACE_SIGMA] * 3
-        sigmas += [FIELD_SIGMA] * 2 + [p.delay_prior] if magnetic else [0.0] * 3
+        sigmas += [FIELD_SIGMA] * 2 + [p.delay_prior] if magnetic else []
+        sigmas += [0.0] * (ERRORS - len(sigmas))
         seen = knots["has_field"]
         if seen.any():
             field = quaternion.rotate(q[seen], knots["field"][seen])
@@ -310,14 +312,15 @@ def _unsmoothed(recording: Recording, bias_sigma: float) -> RecordArray:
 def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
     """Write what was found to the rows; return whether it is finite."""
     span = slice(part["at"][0], part["at"][-1] + 1)
-    rows = out[span].copy()
+    rows, bits = out[span], out[span].view(np.uint8)  # whose copies are quick
+    before = bits.copy()
     path, constants, spreads = solution.path, solution.constants, solution.spreads
     _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
     names = "orientation", "covariance", "gyro_bias_sigma"
-    if not all(np.isfinite(rows[name]).all() for name in names):
-        return False
-    out[span] = rows
-    return True
+    finite = all(np.isfinite(rows[name]).all() for name in names)
+    if not finite:
+        bits[:] = before
+    return finite
 
 
 def _calibration(

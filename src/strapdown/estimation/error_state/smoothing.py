@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 POSITION: Final = OWN_ERRORS  # [m, world]
 FIELD: Final = OWN_ERRORS + 3  # north and up [of its strength]
 DELAY: Final = OWN_ERRORS + 5  # how much later the magnetometer measures than the gyro [s]
-ERRORS: Final = OWN_ERRORS + 6
+ERRORS: Final = OWN_ERRORS + 7  # and one that is zero: a row fills whole vectors of a processor
 
 CARRIED: Final = (0, 1, 2, 3, 4, 5, 21, 22, 23)  # errors that a window changes: PHI, XI, POSITION
 
@@ -128,6 +128,8 @@ class Scalar(Record):
     """A measurement, in standard deviations of its innovation."""
 
     innovation: float = 0.0
+    first: int = 0  # entry of H that is not zero,
+    last: int = 0  # and behind the last one
     row: Vector = filled(ERRORS)  # H
     gain: Vector = filled(ERRORS)  # K
 
@@ -403,12 +405,44 @@ def retreat(error: Vector, window: Window) -> None:
 
 
 @kernel
+def retreat_rows(matrix: Matrix, window: Window) -> None:
+    """Multiply a matrix by the transposed transition from the left."""
+    tilt, half = STANDARD_GRAVITY * window.span, 0.5 * window.span
+    for i in range(3):
+        add_row(matrix, XI + i, half, POSITION + i)
+    for i in range(3):
+        phi, xi = matrix[PHI + i], matrix[XI + i]
+        j_bias, v_bias = window.j_bias[i], window.v_bias[i]
+        for j in range(3):
+            add_rows(matrix[BIAS_ERROR + j], j_bias[j], phi, v_bias[j], xi)
+            add_row(matrix, ACCEL_ERROR + j, j_bias[j], XI + i)
+        j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
+        for j in range(9):
+            add_rows(matrix[MATRIX_ERROR + j], j_matrix[j], phi, v_matrix[j], xi)
+    add_row(matrix, PHI + 1, tilt, XI)
+    add_row(matrix, PHI, -tilt, XI + 1)
+    for i in range(3):
+        add_row(matrix, XI + i, half, POSITION + i)
+
+
+@kernel
+def add_row(matrix: Matrix, i: int, scale: float, j: int) -> None:
+    """Add row j, scaled, to row i."""
+    project(matrix, matrix[i], j, scale)
+
+
+@kernel
+def add_rows(row: Vector, a: float, x: Vector, b: float, y: Vector) -> None:
+    """Add two scaled vectors to another."""
+    for k in range(len(row)):
+        row[k] += a * x[k] + b * y[k]
+
+
+@kernel
 def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
     """Take in that the sensor stays about its place."""
     for i in range(3):
-        row = room[belief.measured].row
-        clear(row)
-        row[POSITION + i] = 1.0
+        see(room[belief.measured], POSITION + i)
         take(belief, room, -at.position[i], variance)
 
 
@@ -429,13 +463,9 @@ def observe_rest(
     """
     turning = corrected_turn(at.gyro_bias, constants.gyro_matrix, knot.rate, 1.0)
     for i in range(3):
-        row = room[belief.measured].row
-        clear(row)
-        row[XI + i] = 1.0
+        see(room[belief.measured], XI + i)
         take(belief, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
-        row = room[belief.measured].row
-        clear(row)
-        row[BIAS_ERROR + i] = 1.0
+        see(room[belief.measured], BIAS_ERROR + i)
         take(belief, room, turning[i], p.rest_rate * p.rest_rate / span)
 
 
@@ -456,13 +486,22 @@ def observe_field(
     residual = (-east, usual[0] - north, usual[1] - up)
     turned = ((0.0, up, -north), (-up, 0.0, east), (north, -east, 0.0))
     for i in range(3):
-        row = room[belief.measured].row
+        scalar = room[belief.measured]
+        row, scalar.first, scalar.last = scalar.row, PHI, DELAY + 1
         clear(row)
         put(row, turned[i])
         if i > 0:
             row[FIELD + i - 1] = -1.0
         row[DELAY] = -swing[i]
         take(belief, room, residual[i], variance)
+
+
+@kernel
+def see(scalar: Scalar, i: int) -> None:
+    """Write the row H of a measurement of one error."""
+    clear(scalar.row)
+    scalar.row[i] = 1.0
+    scalar.first, scalar.last = i, i + 1
 
 
 @kernel
@@ -473,11 +512,11 @@ def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: floa
     row, gain, mean = scalar.row, scalar.gain, belief.mean
     clear(gain)
     innovation, s = residual, variance
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
             project(belief.covariance, gain, i, row[i])
             innovation -= row[i] * mean[i]
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
             s += row[i] * gain[i]
     scale = 1.0 / math.sqrt(s)
@@ -509,7 +548,7 @@ def backward(
             slope = scalar.innovation
             for i in range(ERRORS):
                 slope += scalar.gain[i] * gradient[i]
-            for i in range(ERRORS):
+            for i in range(scalar.first, scalar.last):
                 gradient[i] -= scalar.row[i] * slope
         if k > 0:
             retreat(gradient, windows[k - 1])
@@ -534,9 +573,8 @@ def uncertainty(
         if k > 0:
             for i in range(ERRORS):
                 retreat(later.hessian[i], windows[k - 1])
+            retreat_rows(later.hessian, windows[k - 1])
             transpose(later.hessian)
-            for i in range(ERRORS):
-                retreat(later.hessian[i], windows[k - 1])
 
 
 @kernel
@@ -560,10 +598,14 @@ def forget(later: Later, scalar: Scalar) -> None:
         bend += product[i] * gain[i]
     for i in range(ERRORS):
         product[i] -= 0.5 * bend * row[i]
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         h, u, line = row[i], product[i], later.hessian[i]
-        for j in range(ERRORS):
-            line[j] -= h * product[j] + u * row[j]
+        if h != 0.0:
+            for j in range(ERRORS):
+                line[j] -= h * product[j] + u * row[j]
+            for j in range(ERRORS):
+                if row[j] == 0.0:
+                    later.hessian[j][i] -= product[j] * h
 
 
 @kernel

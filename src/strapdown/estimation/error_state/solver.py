@@ -131,37 +131,33 @@ class Piece:
         heading = quaternion.from_rotation_vector([0.0, 0.0, turn[2]])
         self.path["orientation"] = quaternion.multiply(heading, q)
         self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
-        self.windows = np.zeros(count - 1, Window.dtype())
-        self.gaps = np.zeros(count - 1, Gap.dtype())
-        self.beliefs = np.zeros(count, Belief.dtype())
-        self.scalars = np.zeros(count * MOST_MEASURED, Scalar.dtype())
+        self.windows = np.empty(count - 1, Window.dtype())
+        self.gaps = np.empty(count - 1, Gap.dtype())
+        self.beliefs = np.empty(count, Belief.dtype())
+        self.scalars = np.empty(count * MOST_MEASURED, Scalar.dtype())
         self.later = np.zeros(1, Later.dtype())
 
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
         for k in range(ROUNDS):
             self._filter()
-            at_join, end = self._known_at(join), self._known_at(-1)
+            path, constants, means = self.path, self.constants, self.beliefs["mean"][[join, -1]]
             step = self._smooth()
             progress((k + 1) / (ROUNDS + 1))
             if step < CONVERGED:
                 break
+        at_join, end = (
+            Start(_moved(path[[k]], mean[None]), _adjusted(constants, mean), covariance.copy())
+            for k, mean, covariance in zip(
+                (join, -1), means, self.beliefs["covariance"][[join, -1]], strict=True
+            )
+        )
         spreads = np.zeros(len(self.path), Spread.dtype())
         _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
         if not self.recording.has_field:  # heading goes on without a jump from the start
             at_join.nominal["orientation"] = self.path["orientation"][join]
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
-
-    def _known_at(self, knot: int) -> Start:
-        """Return what the filter knows at a knot."""
-        row = np.arange(len(self.path))[knot, None]
-        mean = self.beliefs["mean"][row]
-        return Start(
-            _moved(self.path[row], mean),
-            _adjusted(self.constants, mean[0]),
-            self.beliefs["covariance"][knot].copy(),
-        )
 
     def _filter(self) -> None:
         """Linearise about the path and go forward."""
