@@ -30,8 +30,9 @@ from strapdown.estimation.error_state.model import (
     carry,
     clear_window,
     corrected_turn,
-    extend_window,
+    extend_by,
     finish_window,
+    half_of,
     multiply_rows,
 )
 from strapdown.estimation.error_state.update import project, shrink
@@ -104,6 +105,13 @@ class Knot(Record):
     weight: float = 1.0  # of the field
 
 
+class Turn(Record):
+    """What a step turns, corrected."""
+
+    turn: Vector = filled(3)  # [rad, body]
+    half: Vector = filled(4)  # quaternion of its half
+
+
 class Gap(Record):
     """By how much a path misses itself over a window, and what the window did not see."""
 
@@ -173,6 +181,7 @@ def preintegrate(
     path: Sequence[Nominal],
     constants: Sequence[Constants],
     moving: Sequence[Nominal],
+    turns: Sequence[Turn],
     windows: Sequence[Window],
     gaps: Sequence[Gap],
 ) -> None:
@@ -183,10 +192,13 @@ def preintegrate(
         begin(x, path[j])
         clear_window(window)
         clear_losses(gap)
-        for i in range(knots[j].at + 1, knots[j + 1].at + 1):
+        first, last = knots[j].at + 1, knots[j + 1].at
+        for i in range(first, last + 1):
+            prepare(turns[i - first], steps[i], x.gyro_bias, constants[0])
+        for i in range(first, last + 1):
             step = steps[i]
             if step.dt > 0.0:
-                integrate(x, window, step, constants[0])
+                integrate(x, window, step, turns[i - first], constants[0].accel_bias)
                 lose(gap, x.orientation, step)
         if gap.is_clipped:  # a reading at its limit says nothing of the scale
             for i in range(3):
@@ -225,12 +237,20 @@ def move(v: Vector, span: float, pace: Vector) -> None:
 
 
 @kernel
-def integrate(x: Nominal, window: Window, step: Step, constants: Constants) -> None:
+def prepare(turn: Turn, step: Step, bias: Vector, constants: Constants) -> None:
+    """Write what a step turns; a loop of its own, as no step waits for the one before."""
+    corrected = corrected_turn(bias, constants.gyro_matrix, step.turn, step.dt)
+    put(turn.turn, corrected)
+    put_four(turn.half, half_of(corrected))
+
+
+@kernel
+def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) -> None:
     """Integrate one step into a window."""
-    force, bias = step.force, constants.accel_bias
+    force, dt = step.force, step.dt
     own = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
-    turn = corrected_turn(x.gyro_bias, constants.gyro_matrix, step.turn, step.dt)
-    extend_window(window, x.orientation, turn, three(step.turn), own, step.dt)
+    half, reading = four(turn.half), three(step.turn)
+    extend_by(window, x.orientation, three(turn.turn), half, reading, own, dt)
 
 
 @kernel
@@ -409,26 +429,20 @@ def retreat_rows(matrix: Matrix, window: Window) -> None:
     """Multiply a matrix by the transposed transition from the left."""
     tilt, half = STANDARD_GRAVITY * window.span, 0.5 * window.span
     for i in range(3):
-        add_row(matrix, XI + i, half, POSITION + i)
+        project(matrix, matrix[XI + i], POSITION + i, half)
     for i in range(3):
         phi, xi = matrix[PHI + i], matrix[XI + i]
         j_bias, v_bias = window.j_bias[i], window.v_bias[i]
         for j in range(3):
             add_rows(matrix[BIAS_ERROR + j], j_bias[j], phi, v_bias[j], xi)
-            add_row(matrix, ACCEL_ERROR + j, j_bias[j], XI + i)
+            project(matrix, matrix[ACCEL_ERROR + j], XI + i, j_bias[j])
         j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
         for j in range(9):
             add_rows(matrix[MATRIX_ERROR + j], j_matrix[j], phi, v_matrix[j], xi)
-    add_row(matrix, PHI + 1, tilt, XI)
-    add_row(matrix, PHI, -tilt, XI + 1)
+    project(matrix, matrix[PHI + 1], XI, tilt)
+    project(matrix, matrix[PHI], XI + 1, -tilt)
     for i in range(3):
-        add_row(matrix, XI + i, half, POSITION + i)
-
-
-@kernel
-def add_row(matrix: Matrix, i: int, scale: float, j: int) -> None:
-    """Add row j, scaled, to row i."""
-    project(matrix, matrix[i], j, scale)
+        project(matrix, matrix[XI + i], POSITION + i, half)
 
 
 @kernel

@@ -33,6 +33,7 @@ from strapdown.estimation.error_state.smoothing import (
     Scalar,
     Spread,
     Step,
+    Turn,
     backward,
     forward,
     preintegrate,
@@ -63,7 +64,16 @@ _POSITION: Final = slice(POSITION, POSITION + 3)
 _FIELD: Final = slice(FIELD, FIELD + 2)
 
 _preintegrate: Final = MachineCode(
-    preintegrate, Step, Knot, Nominal, Constants, Nominal, Window, Gap, name="smoother: windows"
+    preintegrate,
+    Step,
+    Knot,
+    Nominal,
+    Constants,
+    Nominal,
+    Turn,
+    Window,
+    Gap,
+    name="smoother: windows",
 )
 _backward: Final = MachineCode(
     backward, Window, Belief, Scalar, Later, name="smoother: backward pass"
@@ -162,12 +172,14 @@ class Piece:
     def _filter(self) -> None:
         """Linearise about the path and go forward."""
         moving = np.zeros(1, Nominal.dtype())
+        turns = np.zeros(np.diff(self.knots["at"]).max(), Turn.dtype())
         _preintegrate.compile()(
             self.recording.steps,
             self.knots,
             self.path,
             self.constants,
             moving,
+            turns,
             self.windows,
             self.gaps,
         )
