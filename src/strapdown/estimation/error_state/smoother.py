@@ -187,8 +187,7 @@ class ErrorStateSmoother:
                 progress(done)
 
         for _ in range(MOST_DOUBLINGS):
-            out = _unsmoothed(recording, smoother.params.bias_prior)
-            calibration, largest = smoother._smooth(recording, out, tell)
+            out, calibration, largest = smoother._smooth(recording, tell)
             prior = smoother.params.bias_prior
             if largest <= SURPRISE * prior:
                 break
@@ -196,9 +195,11 @@ class ErrorStateSmoother:
         return out, calibration
 
     def _smooth(
-        self, recording: Recording, out: RecordArray, progress: Callable[[float], object]
-    ) -> tuple[SelfCalibration | None, float]:
-        """Overwrite the rows that can be smoothed; return what was found, and the largest bias."""
+        self, recording: Recording, progress: Callable[[float], object]
+    ) -> tuple[RecordArray, SelfCalibration | None, float]:
+        """Return the rows, what was found, and the largest bias."""
+        out = np.zeros(len(recording.t), FilterRow.dtype())
+        left = np.ones(len(out), bool)
         end: Start | None = None
         largest = 0.0
         knots_at: list[IntArray] = []
@@ -213,12 +214,15 @@ class ErrorStateSmoother:
                 )
                 if self._believes(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
+                    left[part["at"][0] : part["at"][-1] + 1] = False
                     end = solution.end
         progress(1.0)
+        out["at_rest"] = recording.nominal.rest
+        _leave(out, np.flatnonzero(left), recording.nominal, self.params.bias_prior)
         if end is None:
-            return None, largest
+            return out, None, largest
         at = np.concatenate(knots_at)
-        return _calibration(recording, at, out, end, self.params.matrix_prior), largest
+        return out, _calibration(recording, at, out, end, self.params.matrix_prior), largest
 
     def _pieces(
         self,
@@ -297,29 +301,26 @@ def _ignore(done: float) -> None:
     """Take no notice of progress."""
 
 
-def _unsmoothed(recording: Recording, bias_sigma: float) -> RecordArray:
-    """Return rows of the nominal path, for what is too short to be smoothed."""
-    nominal = recording.nominal
-    out = np.zeros(len(recording.t), FilterRow.dtype())
-    out["orientation"] = nominal.q_world_from_body
-    out["covariance"] = nominal.orientation_covariance
-    out["gyro_bias"] = nominal.gyro_bias
-    out["gyro_bias_sigma"] = bias_sigma
-    out["at_rest"] = nominal.rest
-    return out
+def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
+    """Write rows of the nominal path, for what is too short to be smoothed."""
+    out["orientation"][rows] = nominal.q_world_from_body[rows]
+    out["covariance"][rows] = nominal.orientation_covariance[rows]
+    out["gyro_bias"][rows] = nominal.gyro_bias[rows]
+    out["gyro_bias_sigma"][rows] = bias_sigma
+    out["disturbed"][rows] = False
 
 
 def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
     """Write what was found to the rows; return whether it is finite."""
     span = slice(part["at"][0], part["at"][-1] + 1)
-    rows, bits = out[span], out[span].view(np.uint8)  # whose copies are quick
-    before = bits.copy()
+    rows = out[span]
+    first = rows[:1].copy()  # also the last of the piece before
     path, constants, spreads = solution.path, solution.constants, solution.spreads
     _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
     names = "orientation", "covariance", "gyro_bias_sigma"
     finite = all(np.isfinite(rows[name]).all() for name in names)
     if not finite:
-        bits[:] = before
+        rows[:1] = first
     return finite
 
 
