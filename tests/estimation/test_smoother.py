@@ -13,7 +13,7 @@ from strapdown.errors import FrameError, StrapdownError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, ImuSample, SmootherParams
 from strapdown.estimation.error_state import smoother as smoother_module
 from strapdown.estimation.error_state.model import Window, carry
-from strapdown.estimation.error_state.smoothing import ERRORS, carry_place, retreat, retreat_rows
+from strapdown.estimation.error_state.smoothing import ERRORS, carry_place, retreat
 from strapdown.series import ImuSeries
 
 GRAVITY = 9.81
@@ -371,6 +371,3 @@ def test_the_way_back_is_the_transpose_of_the_way_there():
     gradient = back.tolist()
     retreat(gradient, window)
     assert gradient @ there == pytest.approx(moved @ back, rel=1e-12)
-    columns = [[x] for x in back.tolist()]
-    retreat_rows(columns, window)
-    assert [x for [x] in columns] == gradient

@@ -425,34 +425,6 @@ def retreat(error: Vector, window: Window) -> None:
 
 
 @kernel
-def retreat_rows(matrix: Matrix, window: Window) -> None:
-    """Multiply a matrix by the transposed transition from the left."""
-    tilt, half = STANDARD_GRAVITY * window.span, 0.5 * window.span
-    for i in range(3):
-        project(matrix, matrix[XI + i], POSITION + i, half)
-    for i in range(3):
-        phi, xi = matrix[PHI + i], matrix[XI + i]
-        j_bias, v_bias = window.j_bias[i], window.v_bias[i]
-        for j in range(3):
-            add_rows(matrix[BIAS_ERROR + j], j_bias[j], phi, v_bias[j], xi)
-            project(matrix, matrix[ACCEL_ERROR + j], XI + i, j_bias[j])
-        j_matrix, v_matrix = window.j_matrix[i], window.v_matrix[i]
-        for j in range(9):
-            add_rows(matrix[MATRIX_ERROR + j], j_matrix[j], phi, v_matrix[j], xi)
-    project(matrix, matrix[PHI + 1], XI, tilt)
-    project(matrix, matrix[PHI], XI + 1, -tilt)
-    for i in range(3):
-        project(matrix, matrix[XI + i], POSITION + i, half)
-
-
-@kernel
-def add_rows(row: Vector, a: float, x: Vector, b: float, y: Vector) -> None:
-    """Add two scaled vectors to another."""
-    for k in range(len(row)):
-        row[k] += a * x[k] + b * y[k]
-
-
-@kernel
 def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
     """Take in that the sensor stays about its place."""
     for i in range(3):
@@ -587,8 +559,9 @@ def uncertainty(
         if k > 0:
             for i in range(ERRORS):
                 retreat(later.hessian[i], windows[k - 1])
-            retreat_rows(later.hessian, windows[k - 1])
             transpose(later.hessian)
+            for i in range(ERRORS):
+                retreat(later.hessian[i], windows[k - 1])
 
 
 @kernel

@@ -149,18 +149,17 @@ class Piece:
 
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
+        known = [join, -1]
         for k in range(ROUNDS):
             self._filter()
-            path, constants, means = self.path, self.constants, self.beliefs["mean"][[join, -1]]
+            path, constants, means = self.path[known], self.constants, self.beliefs["mean"][known]
             step = self._smooth()
             progress((k + 1) / (ROUNDS + 1))
             if step < CONVERGED:
                 break
         at_join, end = (
-            Start(_moved(path[[k]], mean[None]), _adjusted(constants, mean), covariance.copy())
-            for k, mean, covariance in zip(
-                (join, -1), means, self.beliefs["covariance"][[join, -1]], strict=True
-            )
+            Start(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
+            for k, p in enumerate(self.beliefs["covariance"][known])
         )
         spreads = np.zeros(len(self.path), Spread.dtype())
         _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
