@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.estimation.error_state.recording import all_three
 from strapdown.samples.sample import MAX_FIELD, MIN_FIELD
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
     field = series.magnetic_field
     if field is None:
         return None
-    good = np.flatnonzero((np.abs(field) < MAX_FIELD).all(axis=1))
+    good = np.flatnonzero(all_three(np.abs(field) < MAX_FIELD))
     rows = good[np.unique(series.t_ns[good] // INTERVAL_NS, return_index=True)[1]]
     m = field[rows]
     m = m[(m * m).sum(axis=1) > MIN_FIELD**2]

@@ -29,7 +29,7 @@ from strapdown.units import STANDARD_GRAVITY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._typing import Three
+    from strapdown._typing import Four, Three
 
 __all__ = [
     "ACCEL_ERROR",
@@ -42,8 +42,10 @@ __all__ = [
     "carry",
     "clear_window",
     "corrected_turn",
+    "extend_by",
     "extend_window",
     "finish_window",
+    "half_of",
     "multiply_rows",
     "predict_covariance",
 ]
@@ -105,8 +107,27 @@ def extend_window(
     ``turn`` is the corrected turn of the body [rad], ``reading`` what the gyro read of it,
     ``force`` the mean of f - a [m/s^2, body]. The attitude half way stands for the interval.
     """
+    extend_by(window, orientation, turn, half_of(turn), reading, force, dt)
+
+
+@kernel
+def half_of(turn: Three) -> Four:
+    """Return the quaternion of half a turn."""
+    return quaternion_exp(0.25 * turn[0], 0.25 * turn[1], 0.25 * turn[2])
+
+
+@kernel
+def extend_by(
+    window: Window,
+    orientation: Vector,
+    turn: Three,
+    half: Four,
+    reading: Three,
+    force: Three,
+    dt: float,
+) -> None:
+    """Integrate one interval, of whose turn the quaternion of a half is known."""
     tx, ty, tz = turn
-    half = quaternion_exp(0.25 * tx, 0.25 * ty, 0.25 * tz)
     mid = quaternion_multiply(*four(orientation), *half)
     put_four(orientation, quaternion_multiply(*mid, *half))
     r = quaternion_to_matrix(*mid)

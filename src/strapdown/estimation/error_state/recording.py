@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,13 +14,14 @@ from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
 from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, FilterCounts, FilterMemory
 from strapdown.geometry import quaternion
+from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.samples.clock import GAP_FLOOR_S
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._records import RecordArray
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.estimation.result import FilterReport, OrientationResult
     from strapdown.series import ImuSeries
 
@@ -64,7 +66,7 @@ class Recording:
     nominal: OrientationResult
     report: FilterReport
 
-    @property
+    @cached_property
     def has_field(self) -> bool:
         """Whether a magnetic field was measured at all."""
         return bool(np.isfinite(self.field).any())
@@ -86,7 +88,10 @@ def read(
     rows = np.flatnonzero(steps["event"] != DROPPED)
     if len(rows) < len(samples):
         samples, steps, nominal = samples[rows], steps[rows], nominal[rows]
-    rate, force = samples["angular_velocity"], samples["specific_force"]
+    rate, force, field = (
+        np.ascontiguousarray(samples[name])
+        for name in ("angular_velocity", "specific_force", "magnetic_field")
+    )
     t = np.cumsum(steps["dt"])
     at_stamps, silence = _bridged(t, force)
     steps["force"] = at_stamps
@@ -96,15 +101,13 @@ def read(
     _mark_shocks(steps, at_stamps, params.speed_noise)
     _bridge_holes(steps, t, rate, at_stamps)
     _mark_clipped(steps, rate)
-    magnetic = _usable(samples["magnetic_field"])
-    strengths = np.linalg.norm(magnetic[np.isfinite(magnetic[:, 0])], axis=1)
-    strength = float(np.median(strengths)) if strengths.size else 1.0
+    strength = _keep_usable(field)
     return Recording(
         rows=rows,
         t_ns=samples["t_ns"],
         t=t,
         steps=steps,
-        field=magnetic / strength,
+        field=field / strength,
         strength=strength,
         starts=np.flatnonzero(steps["event"] == START),
         nominal=nominal,
@@ -112,11 +115,18 @@ def read(
     )
 
 
+def all_three(flags: BoolArray) -> BoolArray:
+    """Return in which rows all flags are set; quicker than ``all(axis=1)``."""
+    x, y, z = flags.T
+    found: BoolArray = x & y & z
+    return found
+
+
 def without_dropouts(series: ImuSeries) -> ImuSeries:
     """Return the series with lost readings NaN: rows of zeros, too few to be readings."""
 
     def kept(vectors: FloatArray) -> FloatArray:
-        zero = (vectors == 0.0).all(axis=1)
+        zero = all_three(vectors == 0.0)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]])))
         vectors = vectors.copy()
         for begin, end in edges.reshape(-1, 2):
@@ -132,7 +142,7 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 
 def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return specific force without holes, and how long each hole is that a step lies in."""
-    good = (np.abs(force) < MAX_FORCE).all(axis=1)
+    good = all_three(np.abs(force) < MAX_FORCE)
     if good.all():
         return force, np.zeros(len(t))
     if not good.any():
@@ -160,14 +170,17 @@ def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> N
     White noise has a second difference too, of six times its variance on each axis.
     """
     dt = np.maximum(steps["dt"][1:-1], 1e-9)
-    bends = (np.diff(force, 2, axis=0) ** 2).mean(axis=1)
+    x, y, z = np.diff(force, 2, axis=0).T ** 2
+    bends = (x + y + z) / 3.0
     excess = np.maximum(bends - SHOCK * 6.0 * speed_noise**2 / dt, 0.0)
-    steps["lost_speed"][1:-1] = np.hypot(steps["lost_speed"][1:-1], ROUGH * np.sqrt(excess) * dt)
+    hit = np.flatnonzero(excess)
+    rough = ROUGH * np.sqrt(excess[hit]) * dt[hit]
+    steps["lost_speed"][1 + hit] = np.hypot(steps["lost_speed"][1 + hit], rough)
 
 
 def _bridge_holes(steps: RecordArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> None:
     """Integrate rates on a straight line across each hole, and write how far off that may be."""
-    usable = np.flatnonzero((np.abs(rate) < MAX_RATE).all(axis=1))
+    usable = np.flatnonzero(all_three(np.abs(rate) < MAX_RATE))
     holes = steps["hole"]
     for i in np.flatnonzero(holes):
         hole = holes[i]
@@ -206,22 +219,25 @@ def _mark_clipped(steps: RecordArray, rate: FloatArray) -> None:
     size = np.abs(np.where(np.abs(rate) < MAX_RATE, rate, 0.0))
     beyond = size > MOST_RATE
     bits = steps["clipping"]
-    some = np.flatnonzero((bits & 7 > 0) | beyond.any(axis=1))
+    some = np.flatnonzero((bits & 7 > 0) | ~all_three(~beyond))
     part = CLIPPED_PART * (bits[some, None] >> np.arange(3) & 1) + beyond[some]
     steps["clipped"][some] = np.minimum(part * size[some] * dt[some, None], ANYWHERE)
     hit = bits >> 3 > 0
     steps["lost_speed"][hit] += CLIPPED_PART * STANDARD_GRAVITY * dt[hit]
-    push = np.abs(steps["force"]).max(axis=1)
+    x, y, z = np.abs(steps["force"]).T
+    push = np.maximum(np.maximum(x, y), z)
     hard = push > MOST_FORCE
     steps["lost_speed"][hard] += push[hard] * dt[hard]
 
 
-def _usable(field: FloatArray) -> FloatArray:
-    """Return the field with NaN in place of what no magnetometer reads."""
-    usable = field.copy()
-    usable[(~(np.abs(field) < MAX_FIELD)).any(axis=1)] = np.nan
-    usable[(usable * usable).sum(axis=1) <= MIN_FIELD**2] = np.nan
-    return usable
+def _keep_usable(field: FloatArray) -> float:
+    """Write NaN in place of what no magnetometer reads; return the usual strength of the rest."""
+    field[~all_three(np.abs(field) < MAX_FIELD)] = np.nan
+    x, y, z = field.T
+    square = x * x + y * y + z * z
+    good = square > MIN_FIELD**2
+    field[~good] = np.nan
+    return float(np.median(np.sqrt(square[good]))) if good.any() else 1.0
 
 
 def knots_of(recording: Recording, first: int, last: int, window_s: float) -> RecordArray:
@@ -253,12 +269,13 @@ def _measure_field(knots: RecordArray, recording: Recording, low: IntArray, high
         return
     q = recording.nominal.q_world_from_body[first:end]
     steps = recording.steps[first:end]
-    m = np.where(good[:, None], measured, 0.0)
-    rate = steps["turn"] / np.maximum(steps["dt"], 1e-9)[:, None]
-    world = np.hstack(
-        [quaternion.rotate(q, m), quaternion.rotate(q, np.cross(rate, m)), good[:, None]]
-    )
-    sums = np.vstack([np.zeros(7), np.cumsum(world, axis=0)])
+    mx, my, mz = m = np.where(good, measured.T.copy(), 0.0)
+    x, y, z = steps["turn"].T.copy() / np.maximum(steps["dt"], 1e-9)
+    swing = np.array([y * mz - z * my, z * mx - x * mz, x * my - y * mx])
+    q = q.T.copy()
+    sums = np.zeros((7, len(steps) + 1))
+    sums[:, 1:] = *quaternion_rotate(*q, *m), *quaternion_rotate(*q, *swing), good
+    sums = sums.cumsum(axis=1).T
     total = sums[high - first + 1] - sums[low - first]
     some = total[:, 6] > 0.0
     mean = total[some, :6] / total[some, 6:]

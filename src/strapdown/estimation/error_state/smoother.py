@@ -25,6 +25,7 @@ from strapdown.estimation.error_state.recording import (
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import (
     DELAY,
+    ERRORS,
     FIELD,
     Constants,
     Knot,
@@ -138,8 +139,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 progress(done)
 
         for _ in range(MOST_DOUBLINGS):
-            out = _unsmoothed(recording, smoother.params.bias_prior)
-            calibration, largest = smoother._smooth(recording, out, tell)
+            out, calibration, largest = smoother._smooth(recording, tell)
             prior = smoother.params.bias_prior
             if largest <= SURPRISE * prior:
                 break
@@ -147,9 +147,11 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         return out, calibration
 
     def _smooth(
-        self, recording: Recording, out: RecordArray, progress: Callable[[float], object]
-    ) -> tuple[SelfCalibration | None, float]:
-        """Overwrite the rows that can be smoothed; return what was found, and the largest bias."""
+        self, recording: Recording, progress: Callable[[float], object]
+    ) -> tuple[RecordArray, SelfCalibration | None, float]:
+        """Return the rows, what was found, and the largest bias."""
+        out = np.zeros(len(recording.t), FilterRow.dtype())
+        left = np.ones(len(out), bool)
         end: Start | None = None
         largest = 0.0
         knots_at: list[IntArray] = []
@@ -164,12 +166,15 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 )
                 if self._believes(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
+                    left[part["at"][0] : part["at"][-1] + 1] = False
                     end = solution.end
         progress(1.0)
+        out["at_rest"] = recording.nominal.rest
+        _leave(out, np.flatnonzero(left), recording.nominal, self.params.bias_prior)
         if end is None:
-            return None, largest
+            return out, None, largest
         at = np.concatenate(knots_at)
-        return _calibration(recording, at, out, end, self.params.matrix_prior), largest
+        return out, _calibration(recording, at, out, end, self.params.matrix_prior), largest
 
     def _pieces(
         self,
@@ -226,7 +231,8 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         sigmas = [p.tilt_prior] * 2 + [p.heading_prior if magnetic else 0.0]
         sigmas += [p.speed_prior] * 3 + [p.bias_prior] * 3 + [p.accel_prior] * 3
         sigmas += [p.matrix_prior] * 9 + [PLACE_SIGMA] * 3
-        sigmas += [FIELD_SIGMA] * 2 + [p.delay_prior] if magnetic else [0.0] * 3
+        sigmas += [FIELD_SIGMA] * 2 + [p.delay_prior] if magnetic else []
+        sigmas += [0.0] * (ERRORS - len(sigmas))
         seen = knots["has_field"]
         if seen.any():
             field = quaternion.rotate(q[seen], knots["field"][seen])
@@ -243,29 +249,27 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         return Start(nominal, constants, covariance)
 
 
-def _unsmoothed(recording: Recording, bias_sigma: float) -> RecordArray:
-    """Return rows of the nominal path, for what is too short to be smoothed."""
-    nominal = recording.nominal
-    out = np.zeros(len(recording.t), FilterRow.dtype())
-    out["orientation"] = nominal.q_world_from_body
-    out["covariance"] = nominal.orientation_covariance
-    out["gyro_bias"] = nominal.gyro_bias
-    out["gyro_bias_sigma"] = bias_sigma
-    out["at_rest"] = nominal.rest
-    return out
+def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
+    """Write rows of the nominal path, for what is too short to be smoothed."""
+    out["orientation"][rows] = nominal.q_world_from_body[rows]
+    out["covariance"][rows] = nominal.orientation_covariance[rows]
+    out["gyro_bias"][rows] = nominal.gyro_bias[rows]
+    out["gyro_bias_sigma"][rows] = bias_sigma
+    out["disturbed"][rows] = False
 
 
 def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
     """Write what was found to the rows; return whether it is finite."""
     span = slice(part["at"][0], part["at"][-1] + 1)
-    rows = out[span].copy()
+    rows = out[span]
+    first = rows[:1].copy()  # also the last of the piece before
     path, constants, spreads = solution.path, solution.constants, solution.spreads
     _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
     names = "orientation", "covariance", "gyro_bias_sigma"
-    if not all(np.isfinite(rows[name]).all() for name in names):
-        return False
-    out[span] = rows
-    return True
+    finite = all(np.isfinite(rows[name]).all() for name in names)
+    if not finite:
+        rows[:1] = first
+    return finite
 
 
 def _calibration(

@@ -30,8 +30,9 @@ from strapdown.estimation.error_state.model import (
     carry,
     clear_window,
     corrected_turn,
-    extend_window,
+    extend_by,
     finish_window,
+    half_of,
     multiply_rows,
 )
 from strapdown.estimation.error_state.update import project, shrink
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 POSITION: Final = OWN_ERRORS  # [m, world]
 FIELD: Final = OWN_ERRORS + 3  # north and up [of its strength]
 DELAY: Final = OWN_ERRORS + 5  # how much later the magnetometer measures than the gyro [s]
-ERRORS: Final = OWN_ERRORS + 6
+ERRORS: Final = OWN_ERRORS + 7  # and one that is zero: a row fills whole vectors of a processor
 
 CARRIED: Final = (0, 1, 2, 3, 4, 5, 21, 22, 23)  # errors that a window changes: PHI, XI, POSITION
 
@@ -104,6 +105,13 @@ class Knot(Record):
     weight: float = 1.0  # of the field
 
 
+class Turn(Record):
+    """What a step turns, corrected."""
+
+    turn: Vector = filled(3)  # [rad, body]
+    half: Vector = filled(4)  # quaternion of its half
+
+
 class Gap(Record):
     """By how much a path misses itself over a window, and what the window did not see."""
 
@@ -128,6 +136,8 @@ class Scalar(Record):
     """A measurement, in standard deviations of its innovation."""
 
     innovation: float = 0.0
+    first: int = 0  # entry of H that is not zero,
+    last: int = 0  # and behind the last one
     row: Vector = filled(ERRORS)  # H
     gain: Vector = filled(ERRORS)  # K
 
@@ -171,6 +181,7 @@ def preintegrate(
     path: Sequence[Nominal],
     constants: Sequence[Constants],
     moving: Sequence[Nominal],
+    turns: Sequence[Turn],
     windows: Sequence[Window],
     gaps: Sequence[Gap],
 ) -> None:
@@ -181,10 +192,13 @@ def preintegrate(
         begin(x, path[j])
         clear_window(window)
         clear_losses(gap)
-        for i in range(knots[j].at + 1, knots[j + 1].at + 1):
+        first, last = knots[j].at + 1, knots[j + 1].at
+        for i in range(first, last + 1):
+            prepare(turns[i - first], steps[i], x.gyro_bias, constants[0])
+        for i in range(first, last + 1):
             step = steps[i]
             if step.dt > 0.0:
-                integrate(x, window, step, constants[0])
+                integrate(x, window, step, turns[i - first], constants[0].accel_bias)
                 lose(gap, x.orientation, step)
         if gap.is_clipped:  # a reading at its limit says nothing of the scale
             for i in range(3):
@@ -223,12 +237,20 @@ def move(v: Vector, span: float, pace: Vector) -> None:
 
 
 @kernel
-def integrate(x: Nominal, window: Window, step: Step, constants: Constants) -> None:
+def prepare(turn: Turn, step: Step, bias: Vector, constants: Constants) -> None:
+    """Write what a step turns; a loop of its own, as no step waits for the one before."""
+    corrected = corrected_turn(bias, constants.gyro_matrix, step.turn, step.dt)
+    put(turn.turn, corrected)
+    put_four(turn.half, half_of(corrected))
+
+
+@kernel
+def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) -> None:
     """Integrate one step into a window."""
-    force, bias = step.force, constants.accel_bias
+    force, dt = step.force, step.dt
     own = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
-    turn = corrected_turn(x.gyro_bias, constants.gyro_matrix, step.turn, step.dt)
-    extend_window(window, x.orientation, turn, three(step.turn), own, step.dt)
+    half, reading = four(turn.half), three(step.turn)
+    extend_by(window, x.orientation, three(turn.turn), half, reading, own, dt)
 
 
 @kernel
@@ -406,9 +428,7 @@ def retreat(error: Vector, window: Window) -> None:
 def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
     """Take in that the sensor stays about its place."""
     for i in range(3):
-        row = room[belief.measured].row
-        clear(row)
-        row[POSITION + i] = 1.0
+        see(room[belief.measured], POSITION + i)
         take(belief, room, -at.position[i], variance)
 
 
@@ -429,13 +449,9 @@ def observe_rest(
     """
     turning = corrected_turn(at.gyro_bias, constants.gyro_matrix, knot.rate, 1.0)
     for i in range(3):
-        row = room[belief.measured].row
-        clear(row)
-        row[XI + i] = 1.0
+        see(room[belief.measured], XI + i)
         take(belief, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
-        row = room[belief.measured].row
-        clear(row)
-        row[BIAS_ERROR + i] = 1.0
+        see(room[belief.measured], BIAS_ERROR + i)
         take(belief, room, turning[i], p.rest_rate * p.rest_rate / span)
 
 
@@ -456,13 +472,22 @@ def observe_field(
     residual = (-east, usual[0] - north, usual[1] - up)
     turned = ((0.0, up, -north), (-up, 0.0, east), (north, -east, 0.0))
     for i in range(3):
-        row = room[belief.measured].row
+        scalar = room[belief.measured]
+        row, scalar.first, scalar.last = scalar.row, PHI, DELAY + 1
         clear(row)
         put(row, turned[i])
         if i > 0:
             row[FIELD + i - 1] = -1.0
         row[DELAY] = -swing[i]
         take(belief, room, residual[i], variance)
+
+
+@kernel
+def see(scalar: Scalar, i: int) -> None:
+    """Write the row H of a measurement of one error."""
+    clear(scalar.row)
+    scalar.row[i] = 1.0
+    scalar.first, scalar.last = i, i + 1
 
 
 @kernel
@@ -473,11 +498,11 @@ def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: floa
     row, gain, mean = scalar.row, scalar.gain, belief.mean
     clear(gain)
     innovation, s = residual, variance
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
             project(belief.covariance, gain, i, row[i])
             innovation -= row[i] * mean[i]
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
             s += row[i] * gain[i]
     scale = 1.0 / math.sqrt(s)
@@ -509,7 +534,7 @@ def backward(
             slope = scalar.innovation
             for i in range(ERRORS):
                 slope += scalar.gain[i] * gradient[i]
-            for i in range(ERRORS):
+            for i in range(scalar.first, scalar.last):
                 gradient[i] -= scalar.row[i] * slope
         if k > 0:
             retreat(gradient, windows[k - 1])
@@ -560,10 +585,14 @@ def forget(later: Later, scalar: Scalar) -> None:
         bend += product[i] * gain[i]
     for i in range(ERRORS):
         product[i] -= 0.5 * bend * row[i]
-    for i in range(ERRORS):
+    for i in range(scalar.first, scalar.last):
         h, u, line = row[i], product[i], later.hessian[i]
-        for j in range(ERRORS):
-            line[j] -= h * product[j] + u * row[j]
+        if h != 0.0:
+            for j in range(ERRORS):
+                line[j] -= h * product[j] + u * row[j]
+            for j in range(ERRORS):
+                if row[j] == 0.0:
+                    later.hessian[j][i] -= product[j] * h
 
 
 @kernel

@@ -33,6 +33,7 @@ from strapdown.estimation.error_state.smoothing import (
     Scalar,
     Spread,
     Step,
+    Turn,
     backward,
     forward,
     preintegrate,
@@ -63,7 +64,16 @@ _POSITION: Final = slice(POSITION, POSITION + 3)
 _FIELD: Final = slice(FIELD, FIELD + 2)
 
 _preintegrate: Final = MachineCode(
-    preintegrate, Step, Knot, Nominal, Constants, Nominal, Window, Gap, name="smoother: windows"
+    preintegrate,
+    Step,
+    Knot,
+    Nominal,
+    Constants,
+    Nominal,
+    Turn,
+    Window,
+    Gap,
+    name="smoother: windows",
 )
 _backward: Final = MachineCode(
     backward, Window, Belief, Scalar, Later, name="smoother: backward pass"
@@ -131,21 +141,26 @@ class Piece:
         heading = quaternion.from_rotation_vector([0.0, 0.0, turn[2]])
         self.path["orientation"] = quaternion.multiply(heading, q)
         self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
-        self.windows = np.zeros(count - 1, Window.dtype())
-        self.gaps = np.zeros(count - 1, Gap.dtype())
-        self.beliefs = np.zeros(count, Belief.dtype())
-        self.scalars = np.zeros(count * MOST_MEASURED, Scalar.dtype())
+        self.windows = np.empty(count - 1, Window.dtype())
+        self.gaps = np.empty(count - 1, Gap.dtype())
+        self.beliefs = np.empty(count, Belief.dtype())
+        self.scalars = np.empty(count * MOST_MEASURED, Scalar.dtype())
         self.later = np.zeros(1, Later.dtype())
 
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
+        known = [join, -1]
         for k in range(ROUNDS):
             self._filter()
-            at_join, end = self._known_at(join), self._known_at(-1)
+            path, constants, means = self.path[known], self.constants, self.beliefs["mean"][known]
             step = self._smooth()
             progress((k + 1) / (ROUNDS + 1))
             if step < CONVERGED:
                 break
+        at_join, end = (
+            Start(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
+            for k, p in enumerate(self.beliefs["covariance"][known])
+        )
         spreads = np.zeros(len(self.path), Spread.dtype())
         _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
         if not self.recording.has_field:  # heading goes on without a jump from the start
@@ -153,25 +168,17 @@ class Piece:
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
 
-    def _known_at(self, knot: int) -> Start:
-        """Return what the filter knows at a knot."""
-        row = np.arange(len(self.path))[knot, None]
-        mean = self.beliefs["mean"][row]
-        return Start(
-            _moved(self.path[row], mean),
-            _adjusted(self.constants, mean[0]),
-            self.beliefs["covariance"][knot].copy(),
-        )
-
     def _filter(self) -> None:
         """Linearise about the path and go forward."""
         moving = np.zeros(1, Nominal.dtype())
+        turns = np.zeros(np.diff(self.knots["at"]).max(), Turn.dtype())
         _preintegrate.compile()(
             self.recording.steps,
             self.knots,
             self.path,
             self.constants,
             moving,
+            turns,
             self.windows,
             self.gaps,
         )
