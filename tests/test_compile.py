@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from strapdown import _compile
+from strapdown import _compile, _kernel
 from strapdown._compile import compiled
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 
@@ -28,24 +28,24 @@ def made(source, **known):
     """Return the function f of a source, as a kernel."""
     scope = known | {"__name__": "strapdown.made"}
     exec(source, scope)  # noqa: S102 (sources of this test)
-    return _compile.kernel(scope["f"])
+    return _kernel.kernel(scope["f"])
 
 
 def test_code_that_was_compiled_from_another_source_is_not_used_again():
     one, two = made("def f():\n    return 1"), made("def f():\n    return 2")
     caller = "def f():\n    return g() + LIMIT"
-    first = _compile._digest(made(caller, g=one, LIMIT=1.0))
-    assert _compile._digest(made(caller, g=one, LIMIT=1.0)) == first
-    assert _compile._digest(made(caller, g=two, LIMIT=1.0)) != first, "what it calls"
-    assert _compile._digest(made(caller, g=one, LIMIT=2.0)) != first, "a constant"
-    assert _compile._digest(made(caller + " + 0.0", g=one, LIMIT=1.0)) != first, "itself"
+    first = _kernel.digest(made(caller, g=one, LIMIT=1.0))
+    assert _kernel.digest(made(caller, g=one, LIMIT=1.0)) == first
+    assert _kernel.digest(made(caller, g=two, LIMIT=1.0)) != first, "what it calls"
+    assert _kernel.digest(made(caller, g=one, LIMIT=2.0)) != first, "a constant"
+    assert _kernel.digest(made(caller + " + 0.0", g=one, LIMIT=1.0)) != first, "itself"
 
 
 def test_what_a_loop_leaves_open_is_bound_in_both_executions():
     loop = made("def f(n):\n    for _ in range(2):\n        n = step(n)\n    return n")
     twice, thrice = made("def f(n):\n    return 2 * n"), made("def f(n):\n    return 3 * n")
-    assert _compile.bind(loop, step=twice)(5) == 20
-    assert _compile.bind(loop, step=thrice)(5) == 45
+    assert _kernel.bind(loop, step=twice)(5) == 20
+    assert _kernel.bind(loop, step=thrice)(5) == 45
 
 
 def test_short_work_is_done_in_plain_python_and_long_by_machine_code(tmp_path, monkeypatch):

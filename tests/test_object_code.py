@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from strapdown import _object_code
-from strapdown._compile import MachineCode, kernel
+from strapdown._compile import MachineCode
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, vector
 
 

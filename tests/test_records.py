@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown._compile import compiled, kernel
+from strapdown._compile import compiled
+from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, values_of, vector, zeros
 
 

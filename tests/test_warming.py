@@ -22,6 +22,8 @@ from strapdown.samples import execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
 
+pytestmark = pytest.mark.xdist_group("warming")  # they share what one of them compiled
+
 
 def series(count):
     random = np.random.default_rng(3)

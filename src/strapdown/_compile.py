@@ -1,9 +1,8 @@
-"""Run kernels: one source, as ordinary Python or as machine code.
+"""Which execution a kernel has: plain Python, or machine code as soon as that costs no waiting.
 
-A kernel is a small pure function over plain floats and records, marked :func:`kernel`. As it
-stands it runs as ordinary Python. :func:`compiled` gives the same source as machine code (Numba),
-and so does :class:`MachineCode` for a loop over records, which knows whether that code is there
-already: a caller goes on in plain Python as long as it is not worth the wait.
+:func:`compiled` gives a kernel as machine code. :class:`MachineCode` and :func:`quickest` know
+whether that code is there already: a caller goes on in plain Python as long as it is not worth
+the wait.
 """
 
 from __future__ import annotations
@@ -11,17 +10,17 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dis import get_instructions
 from functools import cache, cached_property
 from hashlib import blake2s
 from threading import RLock
 from time import perf_counter
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
-from warnings import catch_warnings, simplefilter
+
+from strapdown._kernel import bind, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from types import FunctionType
 
     from strapdown._object_code import LinkedCode, ObjectCode
     from strapdown._records import Record, RecordArray
@@ -31,12 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MachineCode",
     "announce_compiling",
-    "bind",
     "compiled",
     "compiled_is_quicker",
     "compiling_first",
-    "inlined_kernel",
-    "kernel",
     "quickest",
     "worth_compiling",
     "worth_loading",
@@ -50,41 +46,6 @@ _eager: Final = ContextVar("eager", default=False)
 
 PLAIN_ROWS: Final = 500  # a recording this short is done before machine code is loaded
 COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
-
-
-def kernel(function: Kernel) -> Kernel:
-    """Mark a function as a kernel: what it calls by name is a kernel or known to the compiler.
-
-    A kernel makes no arrays, writes to no slices and keeps none: it takes the room in which it
-    works, and the compiler need not count who holds it.
-    """
-    function.inlines = False  # type: ignore[attr-defined]
-    return function
-
-
-def inlined_kernel(function: Kernel) -> Kernel:
-    """Mark a kernel that is merged into its callers, because it hands on many numbers by value."""
-    function.inlines = True  # type: ignore[attr-defined]
-    return function
-
-
-def is_kernel(value: object) -> bool:
-    """Whether a value is a function marked as a kernel."""
-    return isinstance(value, FunctionType) and hasattr(value, "inlines")
-
-
-def bind(loop: Kernel, **parts: Callable[..., Any]) -> Kernel:
-    """Return a kernel in which names that its module leaves open stand for other kernels.
-
-    So one loop serves the steps of many filters, in both executions.
-    """
-    source = cast("FunctionType", loop)
-    name = "_".join(
-        [source.__name__, *(f"{part.__module__}.{part.__name__}" for part in parts.values())]
-    )
-    bound = FunctionType(source.__code__, source.__globals__ | parts, name)
-    bound.__module__ = source.__module__
-    return kernel(cast("Kernel", bound))
 
 
 def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
@@ -121,27 +82,29 @@ class _ByTypes:
 
     def __call__(self, *arguments: object) -> Any:
         kinds = _kinds(arguments)
-        with _compiler:
-            code = self._found(kinds) or self._made(kinds, arguments)
+        code = self._code.get(kinds)
+        if code is None:
+            with _compiler:
+                code = self._found(kinds) or self._made(kinds, arguments)
         return code(*arguments)
 
     def if_made(self, *arguments: object) -> Any:
         """Run by machine code that is there, else in plain Python."""
-        with _compiler:
-            code = self._found(_kinds(arguments))
+        kinds = _kinds(arguments)
+        code = self._code.get(kinds)
+        if code is None:
+            with _compiler:
+                code = self._found(kinds)
         return _in_plain_python(self._function)(*arguments) if code is None else code(*arguments)
 
     def _found(self, kinds: tuple[Any, ...]) -> LinkedCode | None:
         if kinds not in self._code and (code := _found(_file(self._function, kinds))):
-            self._keep(kinds, code)
+            self._keep(kinds, code)  # another thread may have done it meanwhile
         return self._code.get(kinds)
 
     def _made(self, kinds: tuple[Any, ...], arguments: Sequence[object]) -> LinkedCode:
-        def signature(numba: Any) -> tuple[Any, ...]:
-            return tuple(map(numba.typeof, arguments))
-
         file = _file(self._function, kinds)
-        return self._keep(kinds, _made(self._function, signature, file, self._name))
+        return self._keep(kinds, _made(self._function, arguments, file, self._name))
 
     def _keep(self, kinds: tuple[Any, ...], code: ObjectCode) -> LinkedCode:
         from strapdown._object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
@@ -209,7 +172,10 @@ class MachineCode:
         """Return the machine code; compile it if it is not there."""
         with _compiler:
             if self.load() is None:
-                code = _made(self._function, self._signature, self._file, self.name)
+                from numpy import empty  # noqa: PLC0415 (this module serves code without arrays)
+
+                arrays = [empty(1, record.dtype()) for record in self._records]
+                code = _made(self._function, arrays, self._file, self.name)
                 self._loaded = self._linked(code)
             return cast("LinkedCode", self._loaded)
 
@@ -242,15 +208,10 @@ class MachineCode:
         layouts = [record.dtype() for record in self._records]
         return None if code is None else LinkedCode(self.name, code, layouts)
 
-    def _signature(self, numba: Any) -> tuple[Any, ...]:
-        return tuple(
-            numba.types.Array(numba.from_dtype(record.dtype()), 1, "C") for record in self._records
-        )
-
 
 def _file(function: FunctionType, kinds: object) -> str:
     """Return the name for machine code of a kernel for arguments of certain kinds."""
-    source = blake2s(f"{_digest(function)} {kinds!r}".encode(), digest_size=8).hexdigest()
+    source = blake2s(f"{digest(function)} {kinds!r}".encode(), digest_size=8).hexdigest()
     return f"{function.__name__}.{source}"
 
 
@@ -261,18 +222,13 @@ def _found(file: str) -> ObjectCode | None:
     return find(file)
 
 
-def _made(
-    function: FunctionType, signature: Callable[[Any], tuple[Any, ...]], file: str, name: str
-) -> ObjectCode:
-    """Compile, and keep the machine code for later processes."""
-    import numba  # noqa: PLC0415 (a slow import)
-
+def _made(function: FunctionType, arguments: Sequence[object], file: str, name: str) -> ObjectCode:
+    """Compile for arguments like these, and keep the machine code for later processes."""
     from strapdown._object_code import save  # noqa: PLC0415 (imports LLVM)
     from strapdown._translation import translated  # noqa: PLC0415 (imports Numba)
 
-    with _announced(name), catch_warnings():
-        simplefilter("ignore")  # a record may stand for its base: experimental, and tested
-        code = translated(_jit(function), signature(numba), name)
+    with _announced(name):
+        code = translated(function, arguments)
     save(file, code)
     return code
 
@@ -314,73 +270,6 @@ def _announced(name: str) -> Iterator[None]:
         announce(name)
     yield
     _log.info("compiled %s in %.1f s", name, perf_counter() - begun)
-
-
-@cache
-def _jit(function: FunctionType) -> Any:
-    """Return a kernel as Numba compiles it, and so every kernel that it calls.
-
-    None needs a wrapper that takes Python's objects apart, which for a tuple of many floats takes
-    longer to compile than the kernel does.
-    """
-    import numba  # noqa: PLC0415 (a slow import that only compiling pays for)
-
-    jit: Any = numba.njit  # it takes more options than it tells
-    scope = dict(function.__globals__)
-    for used in _kernels_used(function):
-        scope[used] = _jit(scope[used])
-    twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-    twin.__module__ = function.__module__
-    return jit(
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        forceinline=function.inlines,  # type: ignore[attr-defined]
-        _nrt=False,
-        nogil=True,
-        fastmath=False,
-    )(twin)
-
-
-def _kernels_used(function: FunctionType) -> list[str]:
-    """Return the names of the kernels that a kernel calls."""
-    scope = function.__globals__
-    return [name for name in _names(function.__code__) if is_kernel(scope.get(name))]
-
-
-@cache
-def _names(code: CodeType) -> list[str]:
-    """Return the names of the globals that code uses."""
-    own = [step.argval for step in get_instructions(code) if step.opname == "LOAD_GLOBAL"]
-    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _names(part)]
-    return list(dict.fromkeys([*own, *inner]))
-
-
-@cache
-def _digest(function: FunctionType) -> str:
-    """Return what changes with the code of a kernel, of one that it calls, or with a constant.
-
-    The cache of the compiler looks at the file of a function alone, not at what is called.
-    """
-    scope = function.__globals__
-    parts = [function.__module__, *_code_parts(function.__code__)]  # machine code imports modules
-    for name in _names(function.__code__):
-        value = scope.get(name)
-        if is_kernel(value):
-            parts.append(_digest(cast("FunctionType", value)))
-        elif isinstance(value, int | float | str | tuple):
-            parts.append(f"{name}={value!r}")
-        elif isinstance(value, type):
-            parts.append(f"{name}={vars(value).get('_fields')}")
-    return blake2s("\n".join(parts).encode(), digest_size=6).hexdigest()
-
-
-def _code_parts(code: CodeType) -> Iterator[str]:
-    yield repr((code.co_code, code.co_names, code.co_varnames))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code_parts(constant)
-        else:
-            yield repr(constant)
 
 
 def compiled_is_quicker(function: Kernel, rows: int) -> bool:

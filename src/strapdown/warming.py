@@ -12,7 +12,7 @@ from strapdown._compile import compiling_first
 from strapdown.detection import DETECTORS, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
-from strapdown.integration import WindowRule, integrate, preintegrate
+from strapdown.integration import WindowRule, increments_from_rates, integrate, preintegrate
 from strapdown.integration.navigation import mechanise
 from strapdown.px4.vehicle_imu import vehicle_imu_from_series
 from strapdown.series import ImuSeries
@@ -71,8 +71,9 @@ def parts() -> dict[str, Callable[[], object]]:
     return {
         **{name: partial(_run, make, series) for name, make in FILTERS.items()},
         **{f"{name} smoother": partial(_run, make, series) for name, make in SMOOTHERS.items()},
-        "navigator": partial(_run, StrapdownNavigator, series),
+        "navigator": partial(_navigate, series),
         "foot navigator": partial(_run, FootNavigator, series),
+        "foot smoother": lambda: FootNavigator().run(series, smooth=True),
         **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
         "voter": lambda: Voter(2).run([series, series]),
         "increments": partial(integrate, series, window=WindowRule(10)),
@@ -85,6 +86,14 @@ def parts() -> dict[str, Callable[[], object]]:
 
 def _run(make: Callable[[], Any], series: ImuSeries) -> object:
     return make().run(series)
+
+
+def _navigate(series: ImuSeries) -> None:
+    """Go through samples and increments, with a measurement."""
+    StrapdownNavigator().run(series)
+    navigator = StrapdownNavigator()
+    navigator.run(increments_from_rates(series)[0])
+    navigator.aid_zero_velocity(0.1)
 
 
 def _rest() -> ImuSeries:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import bind, kernel
+from strapdown._kernel import bind, kernel
 from strapdown._records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (

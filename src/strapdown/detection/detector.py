@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 import numpy as np
 
-from strapdown._compile import bind, kernel
+from strapdown._kernel import bind, kernel
 from strapdown._records import record_like, values_of
 from strapdown.detection.events import Event, Events
 from strapdown.detection.intake import DetectorCounts, DetectorEvent, DetectorMemory

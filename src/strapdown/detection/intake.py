@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record
 from strapdown.samples.clock import DROPPED, START, STEP, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, Sample, usable

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import bind, kernel
+from strapdown._kernel import bind, kernel
 from strapdown._records import Record
 from strapdown.detection.clipping import ACCEL_FLOOR, FAR, GYRO_FLOOR, SHARE, STEEP
 from strapdown.detection.detector import Detector, DetectorParams

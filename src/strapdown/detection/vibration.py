@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import compiled, kernel, quickest
+from strapdown._compile import compiled, quickest
+from strapdown._kernel import kernel
 from strapdown.errors import ValueRangeError
 from strapdown.px4 import float32 as px4_kernels
 from strapdown.timebase import ordered, report

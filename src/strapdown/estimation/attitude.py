@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
 from strapdown.geometry.vectors import four, put_four
 

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overlo
 
 import numpy as np
 
-from strapdown._compile import bind, kernel
+from strapdown._kernel import bind, kernel
 from strapdown._records import Matrix, Record, Vector, filled, record_like, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation.intake import FilterCounts, FilterMemory

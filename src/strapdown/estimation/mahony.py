@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from strapdown._compile import bind, kernel
+from strapdown._kernel import bind, kernel
 from strapdown.estimation.attitude import gain
 from strapdown.estimation.classical import (
     ClassicalMemory,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from strapdown._compile import inlined_kernel
+from strapdown._kernel import inlined_kernel
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray

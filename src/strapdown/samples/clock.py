@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record
 
 # What a sample is by its stamp.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.errors import ShapeError, ValueRangeError
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     quaternion_multiply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.detection.detector import Detector
 from strapdown.detection.falls.history import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.geometry.vectors import clear, square
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import four, put, three
 from strapdown.samples.clock import DROPPED, GAP_FLOOR_S, START, gap_after, tick

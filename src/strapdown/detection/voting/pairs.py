@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.detection.voting.memory import FAILED, STUCK_REPEATS, VOTES
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import clear, distance2, put, square, three

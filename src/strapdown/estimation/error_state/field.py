@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.attitude import gain, turn_world
 from strapdown.estimation.error_state.model import ACCEL_ERROR, OWN_ERRORS, PHI, XI

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_to_matrix
 from strapdown.geometry.vectors import add_to, clear, four, put, put_four

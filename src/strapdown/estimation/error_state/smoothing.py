@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.error_state.model import (

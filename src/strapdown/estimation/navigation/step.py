@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.intake import DROPPED, FORCE_BIT, RATE_BIT, START, intake
 from strapdown.estimation.navigation.alignment import align, align_anew

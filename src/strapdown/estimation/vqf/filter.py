@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, STEP, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode, kernel
+from strapdown._compile import MachineCode
+from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.filter import FilterRow, as_columns, report_of
 from strapdown.estimation.intake import DROPPED, START, FilterCounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
 from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, nine, quadratic, shrink, six

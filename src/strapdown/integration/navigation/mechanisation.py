@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Record
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
 from strapdown.geometry.vectors import length

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.formulas import quaternion_multiply
 from strapdown.geometry.vectors import add_to, four, put, put_four, square, three

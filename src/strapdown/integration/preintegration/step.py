@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from strapdown._compile import kernel
+from strapdown._kernel import kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate, quaternion_to_matrix
 from strapdown.integration.coning_sculling import ZERO, Vector, add
 from strapdown.integration.navigation.mechanisation import (
