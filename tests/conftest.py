@@ -47,6 +47,11 @@ warm_up(list(parts())[int(sys.argv[1]) :: 2])
 """
 
 
+def pytest_xdist_auto_num_workers():
+    """Start one worker more than there are processors: many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_sessionstart(session):
     """Fill the cache of machine code once, before workers start that would each compile it."""
     config = session.config
