@@ -159,6 +159,7 @@ def test_messages_from_elsewhere_arrive_in_order_and_are_numbered(
         assert [info.seq for info in infos] == list(range(50))
         assert len({info.publisher for info in infos}) == 1
         assert all(info.sent_ns <= info.received_ns + 1_000_000_000 for info in infos)
+    assert reader.wait_for_publisher(5.0), "who is there may become known after what it sent"
     assert reader.pub_count() == 1
     other.say(0)
     assert other.end() == 0
