@@ -31,7 +31,7 @@ def files():
 def leftover():
     '''Shared memory, and other files beyond the few that iceoryx2 may leave of all killed.'''
     shared = [path for path in files() if path.startswith("/dev/shm/")]
-    return shared + [path for path in files() if path not in shared][10:]
+    return shared + [path for path in files() if path not in shared][20:]
 
 def held():
     '''Descriptors and threads of this process, and files: a leak would be one a kill.'''
