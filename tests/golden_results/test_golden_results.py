@@ -18,6 +18,14 @@ ROUNDING_GROWS = ("aided navigator", "started navigator", "navigator of incremen
 """Fixes that are not of this motion, drift over minutes: elsewhere they end elsewhere."""
 
 
+LONG = 100  # rows of a series
+EARLY = 2  # of its written numbers: where rounding has not grown yet
+
+
+def beginning(pin):
+    return pin | {"samples": pin["samples"][:EARLY]}
+
+
 @pytest.fixture(scope="module")
 def known():
     return json.loads(RESULTS.read_text("utf-8"))
@@ -56,5 +64,10 @@ def test_results_stay_as_they_are(known, same_mathematics, group, name):
     assert {each: pin["shape"] for each, pin in found.items()} == {
         each: pin["shape"] for each, pin in pins.items()
     }
-    if not name.startswith(ROUNDING_GROWS):
-        assert max(difference(found[each], pins[each]) for each in pins) <= 1.0
+    if name.startswith(ROUNDING_GROWS):
+        early = [each for each, pin in pins.items() if pin["shape"][:1] > [LONG]]
+        found, pins = (
+            {each: beginning(numbers[each]) for each in early} for numbers in (found, pins)
+        )
+    assert pins
+    assert max(difference(found[each], pins[each]) for each in pins) <= 1.0

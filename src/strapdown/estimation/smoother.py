@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
@@ -45,7 +46,7 @@ class Smoothed:
     self_calibration: SelfCalibration | None = None
 
 
-class OrientationSmoother(Generic[Params]):
+class OrientationSmoother(ABC, Generic[Params]):
     """Base of the smoothers: all but the parameters and the smoothing itself.
 
     A smoother gives its ``DEFAULTS``, the name of the ``FILTER`` that takes samples one by one,
@@ -119,8 +120,8 @@ class OrientationSmoother(Generic[Params]):
             return result
         return replace(result, self_calibration=found.self_calibration.in_frame(series.body))
 
+    @abstractmethod
     def _smoothed(
         self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
     ) -> Smoothed:
         """Return what is found out from a series in ENU and FLU."""
-        raise NotImplementedError
