@@ -15,12 +15,12 @@ from strapdown.errors import DeviceError, ShapeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_to_matrix
 from strapdown.geometry.frames import BodyFrame, WorldFrame, convert_quaternion, convert_vector
+from strapdown.geometry.products import matrix_vector
 from strapdown.motion.mount import Mounted
 from strapdown.motion.spline import PoseSpline
 from strapdown.series import Trajectory
 from strapdown.simulation import Ride, find_motion
 from strapdown.webots.scene import BodyStates
-from strapdown.webots.vectors import product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,7 +140,7 @@ def _motion_states(motion: Motion, coordinate_system: str, t_s: FloatArray) -> B
         for v in (known.position_world, known.velocity_world, known.acceleration_world)
     )
     rate, spin_up = (
-        product(R, convert_vector(v, BodyFrame.FLU, body))
+        matrix_vector(R, convert_vector(v, BodyFrame.FLU, body))
         for v in (known.angular_velocity, known.angular_acceleration)
     )
     return BodyStates(R, position, velocity, rate, acceleration, spin_up)

@@ -11,7 +11,7 @@ from strapdown.webots.devices import MOTORS, DeviceState, JointPosition, Neutral
 from strapdown.webots.measuring import MEASURED, Warned, make_measurement
 from strapdown.webots.output import rounding
 from strapdown.webots.profiles import InertialFrame
-from strapdown.webots.staging import Streams
+from strapdown.webots.streams import Streams
 from strapdown.webots.vectors import DifferenceAccelerometer
 from strapdown.webots.world_file import carrier_of, has_physics
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from strapdown._compile import compiled
 from strapdown.errors import UnknownNameError
+from strapdown.geometry.products import entries_of, matrix_matrix
 from strapdown.geometry.quaternion import from_matrix
 from strapdown.webots import formulas as kernels
 from strapdown.webots.conventions import AXES as WORLD_AXES
@@ -22,7 +23,6 @@ from strapdown.webots.output import (
     rows_of,
 )
 from strapdown.webots.profiles import Angles, DisabledAxis, InertialFrame
-from strapdown.webots.vectors import columns_of, matrix_product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,10 +134,10 @@ class CompassUnit(Memoryless):
     def _rotations(self, states: BodyStates) -> tuple[FloatArray, FloatArray]:
         """Return the entries (9, N) of the rotations to north, up and east, and to the world."""
         R = states.R_world_from_body
-        compass = matrix_product(R.transpose(0, 2, 1), self._frame).transpose(0, 2, 1)
+        compass = matrix_matrix(R.transpose(0, 2, 1), self._frame).transpose(0, 2, 1)
         if self._turned:
-            compass = matrix_product(compass, self._unit_axes)
-        return columns_of(compass), columns_of(R)
+            compass = matrix_matrix(compass, self._unit_axes)
+        return entries_of(compass), entries_of(R)
 
 
 class QuaternionUnit(Columnar):
@@ -195,7 +195,7 @@ class QuaternionUnit(Columnar):
 
     def _columns(self, states: BodyStates) -> FloatArray:
         R = states.R_world_from_body
-        return columns_of(R if self._frame is None else matrix_product(R, self._frame.T))
+        return entries_of(R if self._frame is None else matrix_matrix(R, self._frame.T))
 
 
 class MatrixUnit(Columnar):
@@ -229,7 +229,7 @@ class MatrixUnit(Columnar):
         return out
 
     def _columns(self, states: BodyStates) -> FloatArray:
-        return columns_of(matrix_product(states.R_world_from_body, self._frame.T))
+        return entries_of(matrix_matrix(states.R_world_from_body, self._frame.T))
 
 
 def _frame(north: Sequence[float] | FloatArray, up: Sequence[float] | FloatArray) -> FloatArray:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown.errors import UnsupportedError
+from strapdown.geometry.products import matrix_vector
 from strapdown.webots.output import Columnar, one_by_one, rounding
-from strapdown.webots.vectors import product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,4 +163,4 @@ class Altimeter(Columnar):
         return one_by_one(self, states, dt_s)
 
     def _columns(self, states: BodyStates) -> FloatArray:
-        return product(states.position, self._up)[np.newaxis]
+        return matrix_vector(states.position, self._up)[np.newaxis]

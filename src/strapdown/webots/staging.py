@@ -1,4 +1,4 @@
-"""What a world begins with: what moves it, its random numbers, its first fields."""
+"""What a world begins with: what moves it, and its first fields."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from strapdown.errors import DeviceError, UnknownNameError
 from strapdown.webots.driven import as_driver
 from strapdown.webots.kinematic import KinematicScene
 from strapdown.webots.physics import PhysicsScene, needs_physics
-from strapdown.webots.streams import DeviceStream, MarsagliaStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown.webots.conventions import Conventions
     from strapdown.webots.node import Node, Value
-    from strapdown.webots.profiles import Profile
     from strapdown.webots.scene import Scene
     from strapdown.webots.world_file import WorldFile
 
-__all__ = ["Dynamics", "Snapshot", "Streams", "make_scene", "named_motions", "paths"]
+__all__ = ["Dynamics", "Snapshot", "make_scene", "named_motions", "paths"]
 
 
 class Dynamics(StrEnum):
@@ -122,37 +120,6 @@ def paths(file: WorldFile) -> tuple[str, str]:
     path = file.path.absolute()
     folder = path.parent
     return str(path), str(folder.parent if folder.name == "worlds" else folder)
-
-
-class Streams:
-    """The random numbers of all devices: one stream for all of them, or one for each.
-
-    Parameters
-    ----------
-    profile : Profile
-    seed : int
-        Not negative.
-    """
-
-    def __init__(self, profile: Profile, seed: int) -> None:
-        self._seed = seed
-        self._shared = MarsagliaStream(seed) if profile.shared_stream else None
-        self._own: list[DeviceStream] = []
-
-    def gaussian(self, robot: str, device: str) -> Callable[[], float]:
-        """Return what gives a device its normal numbers."""
-        if self._shared is not None:
-            return self._shared.gaussian
-        stream = DeviceStream(self._seed, robot, device)
-        self._own.append(stream)
-        return stream.gaussian
-
-    def reset(self) -> None:
-        """Begin all streams again."""
-        if self._shared is not None:
-            self._shared.reseed(self._seed)
-        for stream in self._own:
-            stream.reset()
 
 
 class Snapshot:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from strapdown.sensors.noise import DEVICE, NoiseKey, Process, normals, sensor_number
 
-__all__ = ["DeviceStream", "MarsagliaStream", "chosen_seed"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.webots.profiles import Profile
+
+__all__ = ["DeviceStream", "MarsagliaStream", "Streams", "chosen_seed"]
 
 _FIRST_Z: Final = 362436069
 _TO_UNIT: Final = 2.328306435454494e-10  # 1 / (2^32 + 2)
@@ -95,3 +100,34 @@ class DeviceStream:
             self._drawn += _BLOCK
             self._block = block[::-1].tolist()
         return self._block.pop()
+
+
+class Streams:
+    """The random numbers of all devices: one stream for all of them, or one for each.
+
+    Parameters
+    ----------
+    profile : Profile
+    seed : int
+        Not negative.
+    """
+
+    def __init__(self, profile: Profile, seed: int) -> None:
+        self._seed = seed
+        self._shared = MarsagliaStream(seed) if profile.shared_stream else None
+        self._own: list[DeviceStream] = []
+
+    def gaussian(self, robot: str, device: str) -> Callable[[], float]:
+        """Return what gives a device its normal numbers."""
+        if self._shared is not None:
+            return self._shared.gaussian
+        stream = DeviceStream(self._seed, robot, device)
+        self._own.append(stream)
+        return stream.gaussian
+
+    def reset(self) -> None:
+        """Begin all streams again."""
+        if self._shared is not None:
+            self._shared.reseed(self._seed)
+        for stream in self._own:
+            stream.reset()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.geometry.products import entries_of, matrix_vector
 from strapdown.webots import formulas as kernels
 from strapdown.webots.output import Columnar, Memoryless, rows_of
 from strapdown.webots.shapes import Frame
@@ -24,11 +25,8 @@ __all__ = [
     "DifferenceAccelerometer",
     "ExactAccelerometer",
     "Vector",
-    "columns_of",
     "in_sensor",
     "lever_to_translation",
-    "matrix_product",
-    "product",
 ]
 
 _POSE: Final = 9  # numbers of a rotation; those of a velocity follow
@@ -136,9 +134,9 @@ class DifferenceAccelerometer:
         """Return rotations (9, N) and velocities (3, N)."""
         velocity = states.velocity
         if self._lever is not None:
-            lever = product(states.R_world_from_body, self._lever)
+            lever = matrix_vector(states.R_world_from_body, self._lever)
             velocity = velocity + np.cross(states.angular_velocity, lever)
-        return columns_of(states.R_world_from_body), velocity.T
+        return entries_of(states.R_world_from_body), velocity.T
 
 
 class ExactAccelerometer:
@@ -240,27 +238,7 @@ class Constant(Memoryless):
 
 def in_sensor(states: BodyStates, vectors: FloatArray) -> FloatArray:
     """Return vectors (N, 3) or (3,) of the world in the sensor, (N, 3)."""
-    return product(states.R_world_from_body.transpose(0, 2, 1), vectors)
-
-
-def columns_of(R: FloatArray) -> FloatArray:
-    """Return the entries of matrices (N, 3, 3) as contiguous columns (9, N)."""
-    return np.ascontiguousarray(R.transpose(1, 2, 0)).reshape(9, -1)
-
-
-def matrix_product(R: FloatArray, M: FloatArray) -> FloatArray:
-    """Return products of matrices (N, 3, 3) and one matrix (3, 3), as :func:`product`."""
-    shares = R[..., np.newaxis] * M
-    return shares[..., 0, :] + shares[..., 1, :] + shares[..., 2, :]
-
-
-def product(R: FloatArray, v: FloatArray) -> FloatArray:
-    """Return products of matrices (N, 3, 3) and vectors (N, 3) or (3,), to the same last digits.
-
-    Those of matmul and einsum depend on the machine, on N and on the order in memory.
-    """
-    shares = R * v[..., np.newaxis, :]
-    return shares[..., 0] + shares[..., 1] + shares[..., 2]
+    return matrix_vector(states.R_world_from_body.transpose(0, 2, 1), vectors)
 
 
 def lever_to_translation(sensor: Node) -> FloatArray | None:
