@@ -8,24 +8,18 @@ attitude is right. The errors here are rotation vectors in world axes: turning t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernel import kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.filter import FilterParams
-from strapdown.estimation.intake import (
-    BRIDGE_S,
-    DROPPED,
-    START,
-    FilterCounts,
-    FilterMemory,
-    Intake,
-    intake,
-)
+from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import four, length, square, three
 from strapdown.samples import SampleKind
+from strapdown.samples.clock import DROPPED, START
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -35,23 +29,6 @@ if TYPE_CHECKING:
     from strapdown.samples.sample import Sample
 
     correct: Callable[..., None]  # the filter's own
-
-__all__ = [
-    "ClassicalMemory",
-    "ClassicalParams",
-    "Sight",
-    "aged",
-    "classical_step",
-    "descend",
-    "look",
-    "noise_of",
-    "stands_for",
-    "steepness",
-    "tighten_both",
-    "tighten_heading",
-    "tighten_tilt",
-    "upward",
-]
 
 OPENING_S: Final = 1.0  # so long the mean direction stands for the law of the filter
 LOOSE_S: Final = 0.2  # averaging time that is left after a hole
@@ -89,12 +66,10 @@ class ClassicalParams(FilterParams):
     """
 
     sample_kind: SampleKind = SampleKind.MEAN
-    gyro_noise: float = 1e-3
-    gyro_bias: float = 0.1 * RAD_PER_DEG
+    gyro_noise: float = field(default=1e-3, metadata=MAY_BE_ZERO)
+    gyro_bias: float = field(default=0.1 * RAD_PER_DEG, metadata=MAY_BE_ZERO)
     accel_noise: float = 0.1
     field_noise: float = 0.02
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"gyro_noise", "gyro_bias"})
 
 
 class ClassicalMemory(FilterMemory):

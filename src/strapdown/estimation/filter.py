@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
 from strapdown._kernel import bind, kernel
-from strapdown._records import Matrix, Record, Vector, filled, record_like, values_of, zeros
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown._records import Matrix, Record, Vector, filled, values_of, zeros
+from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.estimation.result import (
     FilterReport,
@@ -23,10 +23,11 @@ from strapdown.estimation.result import (
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
+from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
@@ -48,7 +49,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class FilterParams:
+class FilterParams(CheckedParams):
     """What every filter can be told about its samples.
 
     Parameters
@@ -72,49 +73,21 @@ class FilterParams:
 
     reset_after: float = 10.0
     sample_kind: SampleKind = SampleKind.POINT
-    gyro_range: float = math.inf
-    accel_range: float = math.inf
+    gyro_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
+    accel_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
 
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
-    MAY_BE_INFINITE: ClassVar[frozenset[str]] = frozenset({"gyro_range", "accel_range"})
+    BESIDE: ClassVar[Mapping[str, float]] = {"mean_samples": False}
 
     def __post_init__(self) -> None:
         kind = as_kind(self.sample_kind, (SampleKind.POINT, SampleKind.MEAN))
         object.__setattr__(self, "sample_kind", kind)
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if not isinstance(value, SampleKind):
-                self._check(entry.name, value)
-
-    def _check(self, name: str, value: float) -> None:
-        least = 0.0 if name in self.MAY_BE_ZERO else math.ulp(0.0)
-        most = math.inf if name in self.MAY_BE_INFINITE else math.nextafter(math.inf, 0.0)
-        if not least <= value <= most:
-            finite = "" if name in self.MAY_BE_INFINITE else "finite and "
-            sign = "not negative" if name in self.MAY_BE_ZERO else "positive"
-            raise ValueRangeError(f"expected {name} {finite}{sign}, got {value}")
+        super().__post_init__()
 
     @property
     def mean_samples(self) -> bool:
         """Whether an angular velocity is the mean since the stamp before."""
         return self.sample_kind is SampleKind.MEAN
 
-    @classmethod
-    @cache
-    def record(cls) -> type[Record]:
-        """Return the record type by which kernels know the parameters, under the same names."""
-        forms = {entry.name: _SETTING[str(entry.type)] for entry in fields(cls)}
-        del forms["sample_kind"]
-        return record_like(cls.__name__, forms | {"mean_samples": False})
-
-    def settings(self) -> Record:
-        """Return the parameters as kernels take them."""
-        record = self.record()
-        values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
-        return record(**values)
-
-
-_SETTING: Final = {"float": 0.0, "bool": False, "int": 0, "SampleKind": False}
 
 Params = TypeVar("Params", bound=FilterParams)
 

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.filter import FilterParams
 
-__all__ = [
-    "BRIDGE_S",
-    "DROPPED",
-    "FORCE_BIT",
-    "MERGED",
-    "RATE_BIT",
-    "START",
-    "STEP",
-    "FilterCounts",
-    "FilterMemory",
-    "Intake",
-    "intake",
-]
-
 BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
 AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
 LOST_SAMPLE: Final = 1.5  # a step of so many mean intervals lacks a sample

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown.estimation.classical import (
@@ -19,6 +19,7 @@ from strapdown.estimation.classical import (
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -59,10 +60,8 @@ class MadgwickParams(ClassicalParams):
 
     accel_noise: float = 0.3
     beta: float = 0.12
-    zeta: float = 0.0
-    bias_clip: float = 0.1
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {"zeta", "bias_clip"}
+    zeta: float = field(default=0.0, metadata=MAY_BE_ZERO)
+    bias_clip: float = field(default=0.1, metadata=MAY_BE_ZERO)
 
 
 @kernel

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown.estimation.attitude import gain
@@ -18,6 +18,7 @@ from strapdown.estimation.classical import (
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
+from strapdown.samples.params import MAY_BE_ZERO
 
 if TYPE_CHECKING:
     from strapdown.estimation.intake import Intake
@@ -57,15 +58,9 @@ class MahonyParams(ClassicalParams):
 
     accel_noise: float = 0.5
     k_p: float = 0.74
-    k_i: float = 0.0012
-    field_weight: float = 1.0
-    bias_clip: float = 0.1
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {
-        "k_i",
-        "field_weight",
-        "bias_clip",
-    }
+    k_i: float = field(default=0.0012, metadata=MAY_BE_ZERO)
+    field_weight: float = field(default=1.0, metadata=MAY_BE_ZERO)
+    bias_clip: float = field(default=0.1, metadata=MAY_BE_ZERO)
 
 
 @kernel

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
     from strapdown.samples.sample import Sample
 
-__all__ = [
-    "AGE",
-    "HEADING",
-    "NORTH",
-    "Field",
-    "forget_field",
-    "gather_field",
-    "let_field_age",
-    "measure_field",
-]
-
 HEADING: Final = PHI + 2  # places in the vector of errors
 NORTH: Final = OWN_ERRORS  # of the field's deviation from north [rad]
 AGE: Final = OWN_ERRORS + 1  # of the delay of the magnetometer [s]

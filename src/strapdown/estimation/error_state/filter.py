@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
@@ -52,10 +52,12 @@ from strapdown.estimation.error_state.update import (
     symmetrise,
 )
 from strapdown.estimation.filter import FilterParams, RecursiveFilter
-from strapdown.estimation.intake import DROPPED, START, FilterCounts, FilterMemory, intake
+from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
 from strapdown.samples import SampleKind
+from strapdown.samples.clock import DROPPED, START
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -145,35 +147,23 @@ class ErrorStateParams(FilterParams):
     sample_kind: SampleKind = SampleKind.MEAN
 
     gyro_noise: float = 0.002
-    gyro_scale_noise: float = 0.0005
+    gyro_scale_noise: float = field(default=0.0005, metadata=MAY_BE_ZERO)
     gyro_bias_sigma: float = 0.004
-    gyro_bias_walk: float = 1.5e-4
-    gyro_matrix_sigma: float = 0.004
+    gyro_bias_walk: float = field(default=1.5e-4, metadata=MAY_BE_ZERO)
+    gyro_matrix_sigma: float = field(default=0.004, metadata=MAY_BE_ZERO)
     accel_noise: float = 0.05
-    accel_bias_sigma: float = 0.05
+    accel_bias_sigma: float = field(default=0.05, metadata=MAY_BE_ZERO)
     speed_sigma: float = 1.25
     speed_time: float = 0.5
     rest_speed_sigma: float = 0.02
     rest_rate_sigma: float = 0.004
-    field_noise: float = 0.03
+    field_noise: float = field(default=0.03, metadata=MAY_BE_ZERO)
     field_sigma: float = 0.1
     field_time: float = 3.0
-    north_sigma: float = 0.03
-    field_delay_sigma: float = 0.02
+    north_sigma: float = field(default=0.03, metadata=MAY_BE_ZERO)
+    field_delay_sigma: float = field(default=0.02, metadata=MAY_BE_ZERO)
     tilt_sigma: float = 0.25
     heading_sigma: float = 0.3
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {
-            "gyro_scale_noise",
-            "gyro_bias_walk",
-            "gyro_matrix_sigma",
-            "accel_bias_sigma",
-            "field_noise",
-            "north_sigma",
-            "field_delay_sigma",
-        }
-    )
 
 
 class Correction(Record):

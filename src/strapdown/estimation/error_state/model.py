@@ -31,25 +31,6 @@ if TYPE_CHECKING:
 
     from strapdown._typing import Four, Three
 
-__all__ = [
-    "ACCEL_ERROR",
-    "BIAS_ERROR",
-    "MATRIX_ERROR",
-    "OWN_ERRORS",
-    "PHI",
-    "XI",
-    "Window",
-    "carry",
-    "clear_window",
-    "corrected_turn",
-    "extend_by",
-    "extend_window",
-    "finish_window",
-    "half_of",
-    "multiply_rows",
-    "predict_covariance",
-]
-
 # Where errors begin in the vector.
 PHI: Final = 0  # of the attitude [rad, world]; heading is its z
 XI: Final = 3  # of the velocity [m/s, world]

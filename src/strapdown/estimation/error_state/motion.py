@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
-from strapdown.estimation.intake import BRIDGE_S, STEP
+from strapdown.estimation.intake import BRIDGE_S
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
+from strapdown.samples.clock import STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -22,18 +23,6 @@ if TYPE_CHECKING:
     from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
     from strapdown.estimation.intake import Intake
     from strapdown.samples.sample import Sample
-
-__all__ = [
-    "Lost",
-    "Motion",
-    "clear_lost",
-    "clipped_axes",
-    "lose_clipped",
-    "mean_force",
-    "measured_turn",
-    "refuse_dropout",
-    "watch",
-]
 
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
-from strapdown.estimation.intake import DROPPED, FORCE_BIT, RATE_BIT, START, intake
+from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
     SIZE,
@@ -50,7 +50,7 @@ from strapdown.integration.navigation.mechanisation import (
     plus,
     scaled,
 )
-from strapdown.samples.clock import gap_after
+from strapdown.samples.clock import DROPPED, START, gap_after
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import kernel
 from strapdown.estimation.filter import RecursiveFilter
-from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, STEP, intake
+from strapdown.estimation.intake import BRIDGE_S, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
 from strapdown.estimation.vqf.model import VqfMemory, VqfParams
@@ -33,7 +33,7 @@ from strapdown.estimation.vqf.tilt_and_bias import (
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, four, put, put_four, square, three
-from strapdown.samples.clock import GAP_INTERVALS
+from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 
 if TYPE_CHECKING:
     from strapdown._records import Vector

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from strapdown._records import Vector
 
-__all__ = ["DIAGONAL", "Nine", "Six", "inverse", "nine", "quadratic", "shrink", "six"]
-
 Six: TypeAlias = tuple[float, float, float, float, float, float]
 Nine: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 

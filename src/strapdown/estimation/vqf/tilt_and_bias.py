@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from strapdown.estimation.vqf.model import VqfMemory, VqfParams
     from strapdown.estimation.vqf.symmetric import Nine
 
-__all__ = [
-    "FORCE_WORTH",
-    "MIN_UP",
-    "UNKNOWN",
-    "correct_tilt",
-    "design_for_force",
-    "design_for_rate",
-    "learn_bias",
-    "let_errors_grow",
-    "narrow_tilt",
-    "set_tilt_variance",
-    "watch_force",
-    "watch_rate",
-]
-
 FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, what a bias drifts in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
 UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
