@@ -21,6 +21,7 @@ from strapdown.estimation.result import (
     OrientationResult,
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.geometry.vectors import copy, copy_rows
 from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
@@ -121,13 +122,10 @@ def step_through(
 @kernel
 def write(row: FilterRow, s: FilterMemory) -> None:
     """Write what a filter knows to a row."""
-    for k in range(4):
-        row.orientation[k] = s.orientation[k]
-    for k in range(3):
-        row.gyro_bias[k] = s.gyro_bias[k]
-        row.gyro_bias_sigma[k] = s.gyro_bias_sigma[k]
-        for j in range(3):
-            row.covariance[k][j] = s.covariance[k][j]
+    copy(row.orientation, s.orientation)
+    copy_rows(row.covariance, s.covariance)
+    copy(row.gyro_bias, s.gyro_bias)
+    copy(row.gyro_bias_sigma, s.gyro_bias_sigma)
     row.at_rest = s.at_rest
     row.disturbed = s.disturbed
     row.heading_offset = s.heading_offset

@@ -10,7 +10,7 @@ from strapdown._kernel import kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Vector
+    from strapdown._records import Matrix, Vector
     from strapdown._typing import Four, Three
 
 
@@ -39,6 +39,20 @@ def put_four(v: Vector, values: Four) -> None:
 
 
 @kernel
+def copy(v: Vector, values: Sequence[float]) -> None:
+    """Write a vector of any length."""
+    for i in range(len(v)):
+        v[i] = values[i]
+
+
+@kernel
+def copy_rows(m: Matrix, values: Sequence[Sequence[float]]) -> None:
+    """Write a matrix, as large as it is."""
+    for i in range(len(m)):
+        copy(m[i], values[i])
+
+
+@kernel
 def clear(v: Vector) -> None:
     """Make every element of a vector zero."""
     for i in range(len(v)):
@@ -59,6 +73,12 @@ def approach(v: Vector, weight: float, values: Sequence[float]) -> None:
     v[0] += weight * (values[0] - v[0])
     v[1] += weight * (values[1] - v[1])
     v[2] += weight * (values[2] - v[2])
+
+
+@kernel
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the scalar product of two vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel

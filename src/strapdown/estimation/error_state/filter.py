@@ -326,7 +326,7 @@ def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 @kernel
 def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
     """Take in that what is worn or held does not travel: its velocity is 0, give or take."""
-    covariance, v, c = s.error_covariance, s.velocity, s.correction
+    covariance, v = s.error_covariance, s.velocity
     usual = p.speed_sigma * p.speed_sigma
     odd = 0.0
     for i in range(3):
@@ -339,11 +339,7 @@ def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> N
     else:
         noise = usual * max(1.0, 2.0 * p.speed_time / span)
     for i in range(3):
-        variance = start_update(covariance, c, XI + i, noise)
-        if s.lost.clipped:
-            consider(c.gain, MATRIX_ERROR, 9)
-        residual = -v[i] - c.error[XI + i]
-        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+        take_error(s, XI + i, -v[i], noise, s.lost.clipped)
 
 
 @kernel
@@ -352,26 +348,26 @@ def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 
     M takes no part: through the noise in the reading it would be driven towards -1.
     """
-    covariance, c = s.error_covariance, s.correction
     noise = p.rest_rate_sigma * p.rest_rate_sigma
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, three(s.reading), span)
     for i in range(3):
-        variance = start_update(covariance, c, BIAS_ERROR + i, noise)
-        consider(c.gain, MATRIX_ERROR, 9)
-        residual = turn[i] / span - c.error[BIAS_ERROR + i]
-        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+        take_error(s, BIAS_ERROR + i, turn[i] / span, noise, True)
 
 
 @kernel
-def start_update(covariance: Matrix, c: Correction, i: int, noise: float) -> float:
-    """Write P H^T and the gain for a measurement of error ``i`` alone; return its variance."""
-    column, gain = c.column, c.gain
-    clear(column)
-    project(covariance, column, i, 1.0)
-    variance = column[i] + noise
+def take_error(
+    s: ErrorStateMemory, i: int, measured: float, noise: float, keeps_matrix: bool
+) -> None:
+    """Take in a measurement of error ``i`` alone; M may be kept as it is."""
+    covariance, c = s.error_covariance, s.correction
+    clear(c.column)
+    project(covariance, c.column, i, 1.0)
+    variance = c.column[i] + noise
     for j in range(ERRORS):
-        gain[j] = column[j] / variance
-    return variance
+        c.gain[j] = c.column[j] / variance
+    if keeps_matrix:
+        consider(c.gain, MATRIX_ERROR, 9)
+    joseph(covariance, c.error, c.column, c.gain, measured - c.error[i], variance)
 
 
 @kernel

@@ -54,7 +54,7 @@ from strapdown.samples.clock import DROPPED, START, gap_after
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from strapdown._typing import Three
     from strapdown.estimation.intake import FilterCounts
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
     from strapdown.estimation.navigation.params import NavigatorParams
     from strapdown.integration.navigation.mechanisation import Earth
+
+    take: Callable[..., None]  # of a sample, or of an increment
 
 
 class Increment(Sample):
@@ -313,34 +315,18 @@ def tell(s: NavigatorMemory, c: Correction, told: Told) -> float:
 
 
 @kernel
-def run_samples(
+def run_steps(
     memory: Sequence[NavigatorMemory],
     counts: Sequence[FilterCounts],
     params: Sequence[NavigatorParams],
     earth: Sequence[Earth],
     correction: Sequence[Correction],
-    samples: Sequence[Sample],
+    given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
 ) -> None:
-    """Step through samples, and write what is known after each."""
-    for i in range(len(samples)):
-        step(memory[0], counts[0], params[0], earth[0], correction[0], samples[i])
-        describe(rows[i], memory[0])
-
-
-@kernel
-def run_increments(
-    memory: Sequence[NavigatorMemory],
-    counts: Sequence[FilterCounts],
-    params: Sequence[NavigatorParams],
-    earth: Sequence[Earth],
-    correction: Sequence[Correction],
-    increments: Sequence[Increment],
-    rows: Sequence[NavigatorRow],
-) -> None:
-    """Step through increments, and write what is known after each."""
-    for i in range(len(increments)):
-        step_increment(memory[0], counts[0], params[0], earth[0], correction[0], increments[i])
+    """Take samples, or increments, and write what is known after each."""
+    for i in range(len(given)):
+        take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
         describe(rows[i], memory[0])
 
 

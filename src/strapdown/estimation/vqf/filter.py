@@ -17,7 +17,7 @@ from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, desig
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
 from strapdown.estimation.vqf.model import VqfMemory, VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, unit
-from strapdown.estimation.vqf.symmetric import DIAGONAL
+from strapdown.estimation.vqf.symmetric import DIAGONAL, rows
 from strapdown.estimation.vqf.tilt_and_bias import (
     FORCE_WORTH,
     UNKNOWN,
@@ -32,7 +32,7 @@ from strapdown.estimation.vqf.tilt_and_bias import (
     watch_rate,
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_to_matrix
-from strapdown.geometry.vectors import clear, four, put, put_four, square, three
+from strapdown.geometry.vectors import clear, dot, four, put, put_four, square, three
 from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 
 if TYPE_CHECKING:
@@ -119,11 +119,9 @@ def advance(s: VqfMemory, p: VqfParams, now: Reading) -> None:
         learn_bias(s, p, now.force_wait, up_x, up_y, r)
         narrow_tilt(s, p, now.force_wait)
     if now.field_wait >= 0.0:
-        m = now.field
-        east = r[0] * m[0] + r[1] * m[1] + r[2] * m[2]
-        north = r[3] * m[0] + r[4] * m[1] + r[5] * m[2]
-        up = r[6] * m[0] + r[7] * m[1] + r[8] * m[2]
-        correct_heading(s, p, now.field_wait, (east, north, up))
+        east, north, up = rows(r)
+        field = (dot(east, now.field), dot(north, now.field), dot(up, now.field))
+        correct_heading(s, p, now.field_wait, field)
     for i in range(3):
         s.gyro_bias_sigma[i] = math.sqrt(s.bias_covariance[DIAGONAL[i]])
     sine, cosine = s.half_sine, s.half_cosine
