@@ -149,7 +149,7 @@ class RecursiveFilter(Generic[Params]):
     NAME: ClassVar[str]
     DEFAULTS: ClassVar[FilterParams]
     MEMORY: ClassVar[type[FilterMemory]]
-    STEP: ClassVar[Callable[..., None]]
+    STEP: ClassVar[Callable[..., object]]
     HAS_HEADING_OFFSET: ClassVar[bool] = False
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
@@ -230,14 +230,7 @@ class RecursiveFilter(Generic[Params]):
         /,
     ) -> FloatArray: ...
 
-    def update(
-        self,
-        sample: ImuSample | int,
-        angular_velocity: Iterable[float] | None = None,
-        specific_force: Iterable[float] | None = None,
-        magnetic_field: Iterable[float] | None = None,
-        /,
-    ) -> FloatArray:
+    def update(self, sample: ImuSample | int, /, *vectors: Iterable[float] | None) -> FloatArray:
         """Take one sample and return the orientation at its stamp.
 
         Parameters
@@ -258,7 +251,7 @@ class RecursiveFilter(Generic[Params]):
         ShapeError
             A vector is not three numbers.
         """
-        numbers = numbers_of(sample, angular_velocity, specific_force, magnetic_field)
+        numbers = numbers_of(sample, *vectors)
         execution = self._execution
         with execution.lock:
             return np.array(execution.update(numbers)["orientation"])
@@ -300,6 +293,7 @@ class RecursiveFilter(Generic[Params]):
 
 
 Memory = TypeVar("Memory", bound=FilterMemory)
+Remembered = TypeVar("Remembered", bound=Record)
 
 
 def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
@@ -308,10 +302,15 @@ def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memor
         return fresh, 0
     if state.filter != name:
         raise UnknownNameError("state of this filter", state.filter, [name])
+    return rebuilt(fresh, state.values), state.t_ns
+
+
+def rebuilt(like: Remembered, values: Sequence[float]) -> Remembered:
+    """Return a record with the values of a saved one."""
     try:
-        return fresh.of_values(state.values), state.t_ns
+        return like.of_values(values)
     except ValueError:
-        expected, got = len(values_of(fresh)), len(state.values)
+        expected, got = len(values_of(like)), len(values)
         raise ShapeError(f"expected a state of {expected} values, got {got}") from None
 
 

@@ -16,6 +16,7 @@ from strapdown.estimation.classical import (
     look,
     noise_of,
     tighten_both,
+    weighed,
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
@@ -73,9 +74,7 @@ def correct(s: ClassicalMemory, p: MadgwickParams, sample: Sample, taken: Intake
         return
     # A sensor that came more often has had its steps in between.
     up, north = sight.up_wait / span, sight.north_wait / span
-    east = up * sight.up_x + north * sight.north_x
-    northward = up * sight.up_y + north * sight.north_y
-    slope = math.sqrt(square((east, northward, north * sight.north_z)))
+    slope = math.sqrt(square(weighed(sight, up, north)))
     if slope <= LEAST_GRADIENT:
         return
     # The gradient of two unit vectors turns at most so fast: no step overshoots.

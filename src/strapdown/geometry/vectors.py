@@ -82,6 +82,17 @@ def dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 @kernel
+def matrix_times(m: Sequence[float], v: Three) -> Three:
+    """Return the product of a matrix, kept row by row, and a vector."""
+    x, y, z = v
+    return (
+        m[0] * x + m[1] * y + m[2] * z,
+        m[3] * x + m[4] * y + m[5] * z,
+        m[6] * x + m[7] * y + m[8] * z,
+    )
+
+
+@kernel
 def square(v: Sequence[float]) -> float:
     """Return the squared length of a vector."""
     return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
@@ -101,3 +112,9 @@ def length(x: float, y: float) -> float:
     Python and the C library round ``hypot`` differently; this is the same everywhere.
     """
     return math.sqrt(x * x + y * y)
+
+
+@kernel
+def clamped(value: float, most: float) -> float:
+    """Return a value as near as a limit on both sides allows."""
+    return min(max(value, -most), most)

@@ -55,6 +55,7 @@ from strapdown.estimation.filter import FilterParams, RecursiveFilter
 from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
+from strapdown.integration.navigation.mechanisation import plus
 from strapdown.samples import SampleKind
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.params import MAY_BE_ZERO
@@ -259,8 +260,7 @@ def integrate(s: ErrorStateMemory, reading: Three, force: Three, dt: float) -> N
     """Turn by what the gyro read, and extend the window."""
     add_to(s.reading, reading)
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, reading, dt)
-    bias = s.accel_bias
-    own_force = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
+    own_force = plus(force, three(s.accel_bias), -1.0)
     extend_window(s.window, s.orientation, turn, reading, own_force, dt)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._records import RecordArray
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import FloatArray
     from strapdown.estimation.navigation.aiding import AidingResult
     from strapdown.estimation.result import OrientationResult
 
@@ -243,19 +243,6 @@ class NavigationResult(Columns):
         found[:, :3, :3] = jacobian @ self.covariance[:, 3:, 3:] @ jacobian.transpose(0, 2, 1)
         found[:, [3, 4, 5], [3, 4, 5]] = self.gyro_bias_sigma**2 + self.rate_variance
         return found
-
-
-def result_of_rows(
-    t_ns: IntArray,
-    rows: RecordArray,
-    aiding: tuple[AidingResult, ...],
-    report: FilterReport,
-    rate_variance: float,
-) -> NavigationResult:
-    """Return rows of the kernel as a result."""
-    return NavigationResult(
-        t_ns, **columns_of(rows), rate_variance=rate_variance, aiding=aiding, report=report
-    )
 
 
 def columns_of(rows: RecordArray) -> dict[str, Any]:

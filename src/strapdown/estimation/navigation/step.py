@@ -246,12 +246,7 @@ def less(total: Three, bias: Vector, h: float) -> Three:
 
 @kernel
 def go_on(
-    s: NavigatorMemory,
-    p: NavigatorParams,
-    earth: Earth,
-    c: Correction,
-    there: Step,
-    clipping: int,
+    s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, there: Step, clipping: int
 ) -> None:
     """Align at rest while that lasts, then navigate."""
     remember_motion(s, there.h, there.rate, there.force)

@@ -18,7 +18,17 @@ from strapdown.estimation.vqf.symmetric import (
     times,
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import copy, distance2, dot, four, put, put_four, square, three
+from strapdown.geometry.vectors import (
+    clamped,
+    copy,
+    distance2,
+    dot,
+    four,
+    put,
+    put_four,
+    square,
+    three,
+)
 
 if TYPE_CHECKING:
     from strapdown._records import Vector
@@ -171,15 +181,9 @@ def update_bias(
     )
     across = (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2])
     gain = rows(shrink(s.bias_covariance, across, measured))
-    told = (clipped(error[0], clip), clipped(error[1], clip), clipped(error[2], clip))
+    told = (clamped(error[0], clip), clamped(error[1], clip), clamped(error[2], clip))
     for i in range(3):
-        s.gyro_bias[i] = clipped(s.gyro_bias[i] + dot(gain[i], told), clip)
-
-
-@kernel
-def clipped(value: float, most: float) -> float:
-    """Return a value as near as a limit allows."""
-    return min(max(value, -most), most)
+        s.gyro_bias[i] = clamped(s.gyro_bias[i] + dot(gain[i], told), clip)
 
 
 @kernel
