@@ -27,13 +27,12 @@ from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import approach, distance2, four, length, put, square, three
 from strapdown.samples.clock import START
 from strapdown.samples.params import MAY_BE_ZERO
-from strapdown.samples.sample import usable
+from strapdown.samples.sample import Sample, usable
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import Four
     from strapdown.estimation.intake import Intake
-    from strapdown.samples.sample import Sample
 
 __all__ = ["ComplementaryFilter", "ComplementaryParams"]
 

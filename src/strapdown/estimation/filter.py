@@ -230,7 +230,14 @@ class RecursiveFilter(Generic[Params]):
         /,
     ) -> FloatArray: ...
 
-    def update(self, sample: ImuSample | int, /, *vectors: Iterable[float] | None) -> FloatArray:
+    def update(
+        self,
+        sample: ImuSample | int,
+        angular_velocity: Iterable[float] | None = None,
+        specific_force: Iterable[float] | None = None,
+        magnetic_field: Iterable[float] | None = None,
+        /,
+    ) -> FloatArray:
         """Take one sample and return the orientation at its stamp.
 
         Parameters
@@ -251,7 +258,7 @@ class RecursiveFilter(Generic[Params]):
         ShapeError
             A vector is not three numbers.
         """
-        numbers = numbers_of(sample, *vectors)
+        numbers = numbers_of(sample, angular_velocity, specific_force, magnetic_field)
         execution = self._execution
         with execution.lock:
             return np.array(execution.update(numbers)["orientation"])

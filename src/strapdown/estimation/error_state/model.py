@@ -41,6 +41,10 @@ MATRIX_ERROR: Final = 12  # of the gyro matrix, row by row [-]
 OWN_ERRORS: Final = 21  # the estimator's own
 
 
+# strapdown.integration.preintegration does not serve here: it is exact for readings that are
+# constant between samples, but takes 1.2 us a sample and knows no derivative by M. Over 20 samples
+# in 0.1 s at 5 rad/s the attitude half way leaves 3e-5 m/s, and 4e-4 of the derivative by the bias,
+# far below the noise assumed of the accelerometer, 1.6e-2 m/s; and a sample takes 0.08 us.
 class Window(Record):
     """Samples preintegrated in world axes along the nominal attitude.
 

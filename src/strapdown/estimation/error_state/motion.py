@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
-from strapdown.estimation.intake import BRIDGE_S
+from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
 from strapdown.integration.coning_sculling import add
@@ -23,7 +23,6 @@ from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
-    from strapdown.estimation.intake import Intake
     from strapdown.samples.sample import Sample
 
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF

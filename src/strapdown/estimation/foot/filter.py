@@ -18,6 +18,7 @@ from strapdown.estimation.navigation.errors import (
     POSITION,
     SIZE,
     VELOCITY,
+    Correction,
     correct,
     inject,
     keep,
@@ -28,7 +29,7 @@ from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three
-from strapdown.integration.navigation.mechanisation import cross
+from strapdown.integration.navigation.mechanisation import Earth, cross
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from strapdown._typing import Four, Three
     from strapdown.estimation.foot.params import FootParams
     from strapdown.estimation.intake import FilterCounts
-    from strapdown.estimation.navigation.errors import Correction
-    from strapdown.integration.navigation.mechanisation import Earth
 
     Parameters = Any  # a FootParams, which the navigator's kernels take for their own
 

@@ -28,19 +28,17 @@ from strapdown.estimation.foot.smoothing import Adjoint, back
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.result import columns_of
-from strapdown.estimation.result import FilterState
+from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.integration.navigation import Place
 from strapdown.integration.navigation.mechanisation import Earth
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import numbers_of
+from strapdown.samples.sample import SampleColumns, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from strapdown._records import RecordArray
-    from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
-    from strapdown.samples.sample import SampleColumns
     from strapdown.series import ImuSeries
 
 __all__ = ["FootNavigator", "FootState"]

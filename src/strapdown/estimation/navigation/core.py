@@ -12,7 +12,7 @@ from strapdown._kernel import bind
 from strapdown._records import values_of
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
-from strapdown.estimation.navigation.aiding import KINDS, AidingResult
+from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.params import NavigatorParams
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from strapdown._records import RecordArray
-    from strapdown.estimation.navigation.aiding import Aiding
     from strapdown.integration.navigation import Place
     from strapdown.series import ImuSeries, Increments
 

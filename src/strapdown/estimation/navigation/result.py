@@ -16,7 +16,7 @@ from strapdown._columns import (
     Columns,
 )
 from strapdown.estimation.navigation.memory import NavigatorRow
-from strapdown.estimation.result import FilterReport
+from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion_horus import odometry_from_trajectory, pose_from_trajectory
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from strapdown._records import RecordArray
     from strapdown._typing import FloatArray
     from strapdown.estimation.navigation.aiding import AidingResult
-    from strapdown.estimation.result import OrientationResult
 
 
 __all__ = ["NavigationEstimate", "NavigationResult", "poses_of_orientation"]

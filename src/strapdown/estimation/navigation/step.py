@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
-from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, intake
+from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
     SIZE,
+    Correction,
     correct,
     inject,
     keep,
@@ -18,6 +19,8 @@ from strapdown.estimation.navigation.errors import (
     refuse,
 )
 from strapdown.estimation.navigation.memory import (
+    NavigatorMemory,
+    NavigatorRow,
     describe,
     loosen,
     remember_motion,
@@ -44,6 +47,7 @@ from strapdown.integration.navigation.mechanisation import (
     HOLE,
     ZERO,
     Before,
+    Earth,
     Motion,
     advance,
     change_of_integrals,
@@ -57,11 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown._typing import Three
-    from strapdown.estimation.intake import FilterCounts
-    from strapdown.estimation.navigation.errors import Correction
-    from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
     from strapdown.estimation.navigation.params import NavigatorParams
-    from strapdown.integration.navigation.mechanisation import Earth
 
     take: Callable[..., None]  # of a sample, or of an increment
 

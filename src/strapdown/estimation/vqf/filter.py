@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import kernel
 from strapdown.estimation.filter import RecursiveFilter
-from strapdown.estimation.intake import BRIDGE_S, intake
+from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
-from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+from strapdown.estimation.vqf.model import Reading, VqfMemory, VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, unit
 from strapdown.estimation.vqf.symmetric import DIAGONAL
 from strapdown.estimation.vqf.tilt_and_bias import (
@@ -39,8 +39,6 @@ from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 if TYPE_CHECKING:
     from strapdown._records import Vector
     from strapdown._typing import Three
-    from strapdown.estimation.intake import FilterCounts, Intake
-    from strapdown.estimation.vqf.model import Reading
     from strapdown.samples.sample import Sample
 
 __all__ = ["GUESS_S", "LOOSE_ANGLE", "VqfFilter", "take"]

@@ -10,6 +10,7 @@ from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
 from strapdown.estimation.vqf.symmetric import (
     DIAGONAL,
+    Nine,
     inverse,
     quadratic,
     rows,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from strapdown._records import Vector
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import VqfMemory, VqfParams
-    from strapdown.estimation.vqf.symmetric import Nine
 
 FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, what a bias drifts in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
