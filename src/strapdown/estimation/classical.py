@@ -108,9 +108,8 @@ def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
     if taken.event == START:
         begin(s, p)
     elif taken.hole > 0.0 or taken.clipping & 7:
-        s.up_age = min(
-            s.up_age, LOOSE_S
-        )  # a turn was not seen; heading, which magnets disturb, waits
+        # A turn was not seen: average tilt anew. Heading, which magnets disturb, waits.
+        s.up_age = min(s.up_age, LOOSE_S)
     part = 1.0
     dt = taken.dt
     if p.mean_samples and dt > 0.0:
@@ -288,7 +287,7 @@ def field_error(v: Three) -> tuple[float, float, float, float]:
 
 
 @kernel
-def weighed(sight: Sight, up: float, north: float) -> Three:
+def weighted(sight: Sight, up: float, north: float) -> Three:
     """Return the sum of parts of both errors."""
     return (
         up * sight.up[0] + north * sight.north[0],
@@ -302,7 +301,7 @@ def descend(
     s: ClassicalMemory, sight: Sight, up: float, north: float, learning: float, bias_clip: float
 ) -> None:
     """Turn by parts of both errors; the bias takes ``learning`` [1/s] of that turn."""
-    x, y, z = weighed(sight, up, north)
+    x, y, z = weighted(sight, up, north)
     if learning > 0.0:
         qx, qy, qz, qw = four(s.orientation)
         turn = quaternion_rotate(-qx, -qy, -qz, qw, x, y, z)

@@ -16,7 +16,7 @@ from strapdown.estimation.classical import (
     look,
     noise_of,
     tighten_both,
-    weighed,
+    weighted,
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
@@ -74,7 +74,7 @@ def correct(s: ClassicalMemory, p: MadgwickParams, sample: Sample, taken: Intake
         return
     # A sensor that came more often has had its steps in between.
     up, north = sight.up_wait / span, sight.north_wait / span
-    slope = math.sqrt(square(weighed(sight, up, north)))
+    slope = math.sqrt(square(weighted(sight, up, north)))
     if slope <= LEAST_GRADIENT:
         return
     # The gradient of two unit vectors turns at most so fast: no step overshoots.

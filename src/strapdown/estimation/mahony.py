@@ -15,7 +15,7 @@ from strapdown.estimation.classical import (
     descend,
     look,
     tighten_both,
-    weighed,
+    weighted,
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
@@ -76,7 +76,7 @@ def correct(s: ClassicalMemory, p: MahonyParams, sample: Sample, taken: Intake) 
     up, north = size * sight.up_wait, size * p.field_weight * sight.north_wait
     # An error that no bias makes is not taken for one: the integral would need minutes to
     # forget it.
-    error = math.sqrt(square(weighed(sight, 1.0, 1.0)))
+    error = math.sqrt(square(weighted(sight, 1.0, 1.0)))
     learning = p.k_i / p.k_p if error < MOST_ERROR else 0.0
     descend(s, sight, up, north, learning, p.bias_clip)
     tighten_both(s, p, sight, up, north)

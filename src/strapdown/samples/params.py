@@ -32,7 +32,9 @@ _FORMS: Final = {"float": 0.0, "bool": False, "int": 0}
 
 @dataclass(frozen=True)
 class CheckedParams:
-    """Base of the parameters: each field is a number or a flag, with a default.
+    """Base of the parameters: fields that are numbers or flags, each with a default.
+
+    Fields of other types are left to the subclass.
 
     Raises
     ------

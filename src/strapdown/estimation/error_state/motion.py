@@ -88,7 +88,7 @@ def measured_turn(
     ``before`` is the last usable rate, ``held`` how long it stood in before this sample.
     """
     lose_unseen(s, taken, held)
-    if not taken.hole > 0.0:
+    if taken.hole <= 0.0:
         return taken.turn
     span = min(taken.hole, BRIDGE_S)  # across it rates change linearly: coning
     return plus(taken.turn, cross(before, three(rate)), span * span / 12.0)
