@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._kernel import kernel
+from strapdown._kernel import inlined_kernel, kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
@@ -286,7 +286,7 @@ def field_error(v: Three) -> tuple[float, float, float, float]:
     return (y - level) * z, -x * z, x * level, level
 
 
-@kernel
+@inlined_kernel
 def weighted(sight: Sight, up: float, north: float) -> Three:
     """Return the sum of parts of both errors."""
     return (
