@@ -104,50 +104,44 @@ FILTERS: Mapping[str, Callable[[], OrientationFilter]] = LazyMapping(
 """Every filter by name, with default parameters when called."""
 
 SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother[Any]]] = LazyMapping(
-    __name__,
-    {
-        "vqf": "vqf.OfflineVqf",
-        "eskf": "error_state.ErrorStateSmoother",
-    },
+    __name__, {"vqf": "vqf.OfflineVqf", "eskf": "error_state.ErrorStateSmoother"}
 )
 """Every smoother by the name of the filter whose model it shares."""
 
+_HOMES = {
+    "complementary": ("ComplementaryFilter", "ComplementaryParams"),
+    "error_state": ("ErrorStateFilter", "ErrorStateParams", "ErrorStateSmoother", "SmootherParams"),
+    "foot": (
+        "FootEstimate",
+        "FootNavigator",
+        "FootParams",
+        "FootResult",
+        "FootState",
+        "GaitResult",
+    ),
+    "madgwick": ("MadgwickFilter", "MadgwickParams"),
+    "mahony": ("MahonyFilter", "MahonyParams"),
+    "navigation": (
+        "Aiding",
+        "AidingResult",
+        "NavigationEstimate",
+        "NavigationResult",
+        "NavigatorParams",
+        "NavigatorStart",
+        "StrapdownNavigator",
+        "poses_of_orientation",
+    ),
+    "result": (
+        "FilterReport",
+        "FilterState",
+        "OrientationEstimate",
+        "OrientationFilter",
+        "OrientationResult",
+    ),
+    "self_calibration": ("SelfCalibration",),
+    "smoother": ("OrientationSmoother",),
+    "vqf": ("OfflineVqf", "VqfFilter", "VqfParams"),
+}
 __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Aiding": "navigation",
-        "AidingResult": "navigation",
-        "ComplementaryFilter": "complementary",
-        "ComplementaryParams": "complementary",
-        "ErrorStateFilter": "error_state",
-        "ErrorStateParams": "error_state",
-        "ErrorStateSmoother": "error_state",
-        "FilterReport": "result",
-        "FilterState": "result",
-        "FootEstimate": "foot",
-        "FootNavigator": "foot",
-        "FootParams": "foot",
-        "FootResult": "foot",
-        "FootState": "foot",
-        "GaitResult": "foot",
-        "MadgwickFilter": "madgwick",
-        "MadgwickParams": "madgwick",
-        "MahonyFilter": "mahony",
-        "MahonyParams": "mahony",
-        "NavigationEstimate": "navigation",
-        "NavigationResult": "navigation",
-        "NavigatorParams": "navigation",
-        "NavigatorStart": "navigation",
-        "OfflineVqf": "vqf",
-        "OrientationEstimate": "result",
-        "OrientationFilter": "result",
-        "OrientationResult": "result",
-        "OrientationSmoother": "smoother",
-        "SelfCalibration": "self_calibration",
-        "SmootherParams": "error_state",
-        "StrapdownNavigator": "navigation",
-        "VqfFilter": "vqf",
-        "VqfParams": "vqf",
-        "poses_of_orientation": "navigation",
-    },
+    __name__, {name: module for module, names in _HOMES.items() for name in names}
 )

@@ -8,24 +8,19 @@ attitude is right. The errors here are rotation vectors in world axes: turning t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._kernel import kernel
+from strapdown._kernel import inlined_kernel, kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.filter import FilterParams
-from strapdown.estimation.intake import (
-    BRIDGE_S,
-    DROPPED,
-    START,
-    FilterCounts,
-    FilterMemory,
-    Intake,
-    intake,
-)
+from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
-from strapdown.geometry.vectors import four, length, square, three
+from strapdown.geometry.vectors import clamped, four, length, square, three
+from strapdown.integration.navigation.mechanisation import plus, scaled
 from strapdown.samples import SampleKind
+from strapdown.samples.clock import DROPPED, START
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -35,23 +30,6 @@ if TYPE_CHECKING:
     from strapdown.samples.sample import Sample
 
     correct: Callable[..., None]  # the filter's own
-
-__all__ = [
-    "ClassicalMemory",
-    "ClassicalParams",
-    "Sight",
-    "aged",
-    "classical_step",
-    "descend",
-    "look",
-    "noise_of",
-    "stands_for",
-    "steepness",
-    "tighten_both",
-    "tighten_heading",
-    "tighten_tilt",
-    "upward",
-]
 
 OPENING_S: Final = 1.0  # so long the mean direction stands for the law of the filter
 LOOSE_S: Final = 0.2  # averaging time that is left after a hole
@@ -89,12 +67,10 @@ class ClassicalParams(FilterParams):
     """
 
     sample_kind: SampleKind = SampleKind.MEAN
-    gyro_noise: float = 1e-3
-    gyro_bias: float = 0.1 * RAD_PER_DEG
+    gyro_noise: float = field(default=1e-3, metadata=MAY_BE_ZERO)
+    gyro_bias: float = field(default=0.1 * RAD_PER_DEG, metadata=MAY_BE_ZERO)
     accel_noise: float = 0.1
     field_noise: float = 0.02
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"gyro_noise", "gyro_bias"})
 
 
 class ClassicalMemory(FilterMemory):
@@ -132,7 +108,8 @@ def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
     if taken.event == START:
         begin(s, p)
     elif taken.hole > 0.0 or taken.clipping & 7:
-        loosen(s)
+        # A turn was not seen: average tilt anew. Heading, which magnets disturb, waits.
+        s.up_age = min(s.up_age, LOOSE_S)
     part = 1.0
     dt = taken.dt
     if p.mean_samples and dt > 0.0:
@@ -153,11 +130,8 @@ def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
 @kernel
 def turn_by_gyro(s: ClassicalMemory, taken: Intake, part: float) -> None:
     """Rotate the body by a part of what the gyro says, less its bias."""
-    span = part * taken.dt
-    x, y, z = taken.turn
-    bias = s.gyro_bias
-    turn = (part * x - span * bias[0], part * y - span * bias[1], part * z - span * bias[2])
-    turn_body(s.orientation, turn)
+    turn = scaled(taken.turn, part)
+    turn_body(s.orientation, plus(turn, three(s.gyro_bias), -part * taken.dt))
 
 
 @kernel
@@ -177,12 +151,6 @@ def set_variances(s: ClassicalMemory, tilt: float, heading: float) -> None:
     """Write the variances about level axes and about the vertical."""
     s.covariance[0][0] = s.covariance[1][1] = tilt
     s.covariance[2][2] = heading
-
-
-@kernel
-def loosen(s: ClassicalMemory) -> None:
-    """Average tilt anew: a turn was not seen. Heading, which magnets disturb, waits."""
-    s.up_age = min(s.up_age, LOOSE_S)
 
 
 @kernel
@@ -246,16 +214,6 @@ def opening(age: float, wait: float) -> float:
 
 
 @kernel
-def open_tilt(
-    s: ClassicalMemory, p: ClassicalParams, weight: float, wait: float, up: Three
-) -> None:
-    """Turn a part of the smallest rotation that brings a direction (world) up."""
-    turn_world(s.orientation, upward(weight, up))
-    s.up_age = aged(s.up_age, wait)
-    tighten_tilt(s, weight, p.accel_noise / STANDARD_GRAVITY, wait)
-
-
-@kernel
 def upward(part: float, v: Three) -> Four:
     """Return a part of the smallest rotation that brings a vector up; of a half turn, about x."""
     x, y, z = v
@@ -267,17 +225,6 @@ def upward(part: float, v: Three) -> Four:
 
 
 @kernel
-def open_heading(
-    s: ClassicalMemory, p: ClassicalParams, weight: float, wait: float, field: Three
-) -> None:
-    """Turn a part of the angle about the vertical that brings a field (world) north."""
-    x, y, z = field
-    turn_world(s.orientation, quaternion_exp(0.0, 0.0, 0.5 * weight * math.atan2(x, y)))
-    s.north_age = aged(s.north_age, wait)
-    tighten_heading(s, weight, p.field_noise, wait, steepness(length(x, y), z))
-
-
-@kernel
 def steepness(level: float, up: float) -> float:
     """Return vertical over horizontal part of a field."""
     return up / max(level, LEAST_LEVEL * abs(up))
@@ -286,12 +233,9 @@ def steepness(level: float, up: float) -> float:
 class Sight(NamedTuple):
     """What a sample shows of both directions once the opening is over."""
 
-    up_x: float  # error of the specific force [world]: east and north
-    up_y: float
+    up: Three  # error of the specific force [world]; nothing about the vertical
     up_wait: float  # what it stands for [s]; 0 if there is none
-    north_x: float  # error of the magnetic field [world]
-    north_y: float
-    north_z: float
+    north: Three  # error of the magnetic field [world]
     north_wait: float
     level: float  # horizontal part of the direction of the field
 
@@ -299,27 +243,31 @@ class Sight(NamedTuple):
 @kernel
 def look(s: ClassicalMemory, p: ClassicalParams, sample: Sample, taken: Intake) -> Sight:
     """Return the errors of both directions; in the opening, set the orientation by them."""
-    up_x = up_y = up_wait = north_x = north_y = north_z = north_wait = level = 0.0
+    up = north = (0.0, 0.0, 0.0)
+    up_wait = north_wait = level = 0.0
     force, field = sample.specific_force, sample.magnetic_field
     if taken.has_force and square(force) > MIN_UP * MIN_UP and not taken.clipping & 56:
-        up = quaternion_rotate(*four(s.orientation), *three(force))
+        seen = quaternion_rotate(*four(s.orientation), *three(force))
         wait = stands_for(s, taken, taken.force_wait)
         weight = opening(s.up_age, wait)
         if weight > 0.0:
-            open_tilt(s, p, weight, wait, up)
+            turn_world(s.orientation, upward(weight, seen))
+            s.up_age = aged(s.up_age, wait)
+            tighten_tilt(s, weight, p.accel_noise / STANDARD_GRAVITY, wait)
         else:
-            up_x, up_y = tilt_error(up)
-            up_wait = wait
+            up, up_wait = (*tilt_error(seen), 0.0), wait
     if taken.has_field:
-        north = quaternion_rotate(*four(s.orientation), *three(field))
+        x, y, z = seen = quaternion_rotate(*four(s.orientation), *three(field))
         wait = stands_for(s, taken, taken.field_wait)
         weight = opening(s.north_age, wait)
         if weight > 0.0:
-            open_heading(s, p, weight, wait, north)
+            turn_world(s.orientation, quaternion_exp(0.0, 0.0, 0.5 * weight * math.atan2(x, y)))
+            s.north_age = aged(s.north_age, wait)
+            tighten_heading(s, weight, p.field_noise, wait, steepness(length(x, y), z))
         else:
-            north_x, north_y, north_z, level = field_error(north)
-            north_wait = wait
-    return Sight(up_x, up_y, up_wait, north_x, north_y, north_z, north_wait, level)
+            x, y, z, level = field_error(seen)
+            north, north_wait = (x, y, z), wait
+    return Sight(up, up_wait, north, north_wait, level)
 
 
 @kernel
@@ -338,26 +286,28 @@ def field_error(v: Three) -> tuple[float, float, float, float]:
     return (y - level) * z, -x * z, x * level, level
 
 
+@inlined_kernel
+def weighted(sight: Sight, up: float, north: float) -> Three:
+    """Return the sum of parts of both errors."""
+    return (
+        up * sight.up[0] + north * sight.north[0],
+        up * sight.up[1] + north * sight.north[1],
+        north * sight.north[2],
+    )
+
+
 @kernel
 def descend(
     s: ClassicalMemory, sight: Sight, up: float, north: float, learning: float, bias_clip: float
 ) -> None:
     """Turn by parts of both errors; the bias takes ``learning`` [1/s] of that turn."""
-    x = up * sight.up_x + north * sight.north_x
-    y = up * sight.up_y + north * sight.north_y
-    z = north * sight.north_z
+    x, y, z = weighted(sight, up, north)
     if learning > 0.0:
         qx, qy, qz, qw = four(s.orientation)
         turn = quaternion_rotate(-qx, -qy, -qz, qw, x, y, z)
         for k in range(3):
-            s.gyro_bias[k] = clamp(s.gyro_bias[k] - learning * turn[k], bias_clip)
+            s.gyro_bias[k] = clamped(s.gyro_bias[k] - learning * turn[k], bias_clip)
     turn_world(s.orientation, quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
-
-
-@kernel
-def clamp(value: float, limit: float) -> float:
-    """Return a value as near as a limit allows."""
-    return max(-limit, min(value, limit))
 
 
 @kernel

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown._records import Vector, filled
@@ -23,16 +23,16 @@ from strapdown.estimation.classical import (
     upward,
 )
 from strapdown.estimation.filter import RecursiveFilter
-from strapdown.estimation.intake import START
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import approach, distance2, four, length, put, square, three
-from strapdown.samples.sample import usable
+from strapdown.samples.clock import START
+from strapdown.samples.params import MAY_BE_ZERO
+from strapdown.samples.sample import Sample, usable
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import Four
     from strapdown.estimation.intake import Intake
-    from strapdown.samples.sample import Sample
 
 __all__ = ["ComplementaryFilter", "ComplementaryParams"]
 
@@ -77,9 +77,7 @@ class ComplementaryParams(ClassicalParams):
     accel_noise: float = 0.15
     tau_acc: float = 3.0
     tau_mag: float = 9.0
-    bias_limit: float = 2.0 * RAD_PER_DEG
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {"bias_limit"}
+    bias_limit: float = field(default=2.0 * RAD_PER_DEG, metadata=MAY_BE_ZERO)
 
     @classmethod
     def from_gains(cls, gain_acc: float, gain_mag: float, rate_hz: float) -> ComplementaryParams:

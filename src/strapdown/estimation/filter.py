@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
 from strapdown._kernel import bind, kernel
-from strapdown._records import Matrix, Record, Vector, filled, record_like, values_of, zeros
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown._records import Matrix, Record, Vector, filled, values_of, zeros
+from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.estimation.result import (
     FilterReport,
@@ -21,12 +21,14 @@ from strapdown.estimation.result import (
     OrientationResult,
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.geometry.vectors import copy, copy_rows
 from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
+from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
@@ -48,7 +50,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class FilterParams:
+class FilterParams(CheckedParams):
     """What every filter can be told about its samples.
 
     Parameters
@@ -72,49 +74,21 @@ class FilterParams:
 
     reset_after: float = 10.0
     sample_kind: SampleKind = SampleKind.POINT
-    gyro_range: float = math.inf
-    accel_range: float = math.inf
+    gyro_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
+    accel_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
 
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
-    MAY_BE_INFINITE: ClassVar[frozenset[str]] = frozenset({"gyro_range", "accel_range"})
+    BESIDE: ClassVar[Mapping[str, float]] = {"mean_samples": False}
 
     def __post_init__(self) -> None:
         kind = as_kind(self.sample_kind, (SampleKind.POINT, SampleKind.MEAN))
         object.__setattr__(self, "sample_kind", kind)
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if not isinstance(value, SampleKind):
-                self._check(entry.name, value)
-
-    def _check(self, name: str, value: float) -> None:
-        least = 0.0 if name in self.MAY_BE_ZERO else math.ulp(0.0)
-        most = math.inf if name in self.MAY_BE_INFINITE else math.nextafter(math.inf, 0.0)
-        if not least <= value <= most:
-            finite = "" if name in self.MAY_BE_INFINITE else "finite and "
-            sign = "not negative" if name in self.MAY_BE_ZERO else "positive"
-            raise ValueRangeError(f"expected {name} {finite}{sign}, got {value}")
+        super().__post_init__()
 
     @property
     def mean_samples(self) -> bool:
         """Whether an angular velocity is the mean since the stamp before."""
         return self.sample_kind is SampleKind.MEAN
 
-    @classmethod
-    @cache
-    def record(cls) -> type[Record]:
-        """Return the record type by which kernels know the parameters, under the same names."""
-        forms = {entry.name: _SETTING[str(entry.type)] for entry in fields(cls)}
-        del forms["sample_kind"]
-        return record_like(cls.__name__, forms | {"mean_samples": False})
-
-    def settings(self) -> Record:
-        """Return the parameters as kernels take them."""
-        record = self.record()
-        values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
-        return record(**values)
-
-
-_SETTING: Final = {"float": 0.0, "bool": False, "int": 0, "SampleKind": False}
 
 Params = TypeVar("Params", bound=FilterParams)
 
@@ -148,13 +122,10 @@ def step_through(
 @kernel
 def write(row: FilterRow, s: FilterMemory) -> None:
     """Write what a filter knows to a row."""
-    for k in range(4):
-        row.orientation[k] = s.orientation[k]
-    for k in range(3):
-        row.gyro_bias[k] = s.gyro_bias[k]
-        row.gyro_bias_sigma[k] = s.gyro_bias_sigma[k]
-        for j in range(3):
-            row.covariance[k][j] = s.covariance[k][j]
+    copy(row.orientation, s.orientation)
+    copy_rows(row.covariance, s.covariance)
+    copy(row.gyro_bias, s.gyro_bias)
+    copy(row.gyro_bias_sigma, s.gyro_bias_sigma)
     row.at_rest = s.at_rest
     row.disturbed = s.disturbed
     row.heading_offset = s.heading_offset
@@ -178,7 +149,7 @@ class RecursiveFilter(Generic[Params]):
     NAME: ClassVar[str]
     DEFAULTS: ClassVar[FilterParams]
     MEMORY: ClassVar[type[FilterMemory]]
-    STEP: ClassVar[Callable[..., None]]
+    STEP: ClassVar[Callable[..., object]]
     HAS_HEADING_OFFSET: ClassVar[bool] = False
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
@@ -329,6 +300,7 @@ class RecursiveFilter(Generic[Params]):
 
 
 Memory = TypeVar("Memory", bound=FilterMemory)
+Remembered = TypeVar("Remembered", bound=Record)
 
 
 def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
@@ -337,10 +309,15 @@ def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memor
         return fresh, 0
     if state.filter != name:
         raise UnknownNameError("state of this filter", state.filter, [name])
+    return rebuilt(fresh, state.values), state.t_ns
+
+
+def rebuilt(like: Remembered, values: Sequence[float]) -> Remembered:
+    """Return a record with the values of a saved one."""
     try:
-        return fresh.of_values(state.values), state.t_ns
+        return like.of_values(values)
     except ValueError:
-        expected, got = len(values_of(fresh)), len(state.values)
+        expected, got = len(values_of(like)), len(values)
         raise ShapeError(f"expected a state of {expected} values, got {got}") from None
 
 

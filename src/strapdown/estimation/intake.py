@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.vectors import put, square, three
-from strapdown.samples.clock import (
-    DROPPED,
-    MERGED,
-    START,
-    STEP,
-    Clock,
-    Counts,
-    gap_after,
-    tick,
-)
+from strapdown.integration.navigation.mechanisation import plus, scaled
+from strapdown.samples.clock import DROPPED, MERGED, START, STEP, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample, usable
 
 if TYPE_CHECKING:
@@ -25,20 +17,6 @@ if TYPE_CHECKING:
 
     from strapdown._typing import Three
     from strapdown.estimation.filter import FilterParams
-
-__all__ = [
-    "BRIDGE_S",
-    "DROPPED",
-    "FORCE_BIT",
-    "MERGED",
-    "RATE_BIT",
-    "START",
-    "STEP",
-    "FilterCounts",
-    "FilterMemory",
-    "Intake",
-    "intake",
-]
 
 BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
 AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
@@ -211,11 +189,7 @@ def turn_to(s: FilterMemory, dt: float, rate: Vector, mean_samples: bool) -> Thr
         new = 0.5 * (span + known)
         old = 0.5 * (span - known) - held
     last = s.last_rate
-    turn = (
-        old * last[0] + new * rate[0],
-        old * last[1] + new * rate[1],
-        old * last[2] + new * rate[2],
-    )
+    turn = plus(scaled(three(last), old), three(rate), new)
     put(last, three(rate))
     s.rate_held = 0.0
     return turn
@@ -227,4 +201,4 @@ def turn_on(s: FilterMemory, dt: float) -> Three:
     held = s.rate_held
     s.rate_held = held + dt
     span = max(min(held + dt, BRIDGE_S) - held, 0.0)
-    return span * s.last_rate[0], span * s.last_rate[1], span * s.last_rate[2]
+    return scaled(three(s.last_rate), span)

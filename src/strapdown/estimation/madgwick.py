@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown.estimation.classical import (
@@ -16,9 +16,11 @@ from strapdown.estimation.classical import (
     look,
     noise_of,
     tighten_both,
+    weighted,
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -59,10 +61,8 @@ class MadgwickParams(ClassicalParams):
 
     accel_noise: float = 0.3
     beta: float = 0.12
-    zeta: float = 0.0
-    bias_clip: float = 0.1
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {"zeta", "bias_clip"}
+    zeta: float = field(default=0.0, metadata=MAY_BE_ZERO)
+    bias_clip: float = field(default=0.1, metadata=MAY_BE_ZERO)
 
 
 @kernel
@@ -74,9 +74,7 @@ def correct(s: ClassicalMemory, p: MadgwickParams, sample: Sample, taken: Intake
         return
     # A sensor that came more often has had its steps in between.
     up, north = sight.up_wait / span, sight.north_wait / span
-    east = up * sight.up_x + north * sight.north_x
-    northward = up * sight.up_y + north * sight.north_y
-    slope = math.sqrt(square((east, northward, north * sight.north_z)))
+    slope = math.sqrt(square(weighted(sight, up, north)))
     if slope <= LEAST_GRADIENT:
         return
     # The gradient of two unit vectors turns at most so fast: no step overshoots.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown.estimation.attitude import gain
@@ -15,9 +15,11 @@ from strapdown.estimation.classical import (
     descend,
     look,
     tighten_both,
+    weighted,
 )
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry.vectors import square
+from strapdown.samples.params import MAY_BE_ZERO
 
 if TYPE_CHECKING:
     from strapdown.estimation.intake import Intake
@@ -57,15 +59,9 @@ class MahonyParams(ClassicalParams):
 
     accel_noise: float = 0.5
     k_p: float = 0.74
-    k_i: float = 0.0012
-    field_weight: float = 1.0
-    bias_clip: float = 0.1
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = ClassicalParams.MAY_BE_ZERO | {
-        "k_i",
-        "field_weight",
-        "bias_clip",
-    }
+    k_i: float = field(default=0.0012, metadata=MAY_BE_ZERO)
+    field_weight: float = field(default=1.0, metadata=MAY_BE_ZERO)
+    bias_clip: float = field(default=0.1, metadata=MAY_BE_ZERO)
 
 
 @kernel
@@ -80,8 +76,7 @@ def correct(s: ClassicalMemory, p: MahonyParams, sample: Sample, taken: Intake) 
     up, north = size * sight.up_wait, size * p.field_weight * sight.north_wait
     # An error that no bias makes is not taken for one: the integral would need minutes to
     # forget it.
-    east, northward = sight.up_x + sight.north_x, sight.up_y + sight.north_y
-    error = math.sqrt(square((east, northward, sight.north_z)))
+    error = math.sqrt(square(weighted(sight, 1.0, 1.0)))
     learning = p.k_i / p.k_p if error < MOST_ERROR else 0.0
     descend(s, sight, up, north, learning, p.bias_clip)
     tighten_both(s, p, sight, up, north)

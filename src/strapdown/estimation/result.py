@@ -17,7 +17,7 @@ from strapdown._columns import (
 )
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import WorldFrame
-from strapdown.series import Trajectory
+from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.estimation.self_calibration import SelfCalibration
     from strapdown.samples import ImuSample
-    from strapdown.series import ImuSeries
 
 __all__ = [
     "FilterReport",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["SelfCalibration"]
+
+_CONVERTED: Final = {
+    "gyro_bias": convert_vector,
+    "accel_bias": convert_vector,
+    "hard_iron": convert_vector,
+    "gyro_matrix": convert_covariance,
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,20 +92,14 @@ class SelfCalibration:
                 f"expected a body frame among {', '.join(BodyFrame.__members__)}, got {body!r}"
             )
         body = BodyFrame(body)
-        moved: dict[str, object] = {"body": body}
+        moved: dict[str, object] = {}
         for entry in fields(self):
-            value = getattr(self, entry.name)
-            if entry.name in {"gyro_bias", "accel_bias", "hard_iron"} and value is not None:
-                moved[entry.name] = convert_vector(value, self.body, body)
-            elif entry.name == "gyro_matrix":
-                moved[entry.name] = convert_covariance(value, self.body, body)
-            elif entry.name == "gyro_matrix_sigma":
-                moved[entry.name] = np.abs(convert_covariance(value, self.body, body))
-            elif entry.name in {"gyro_bias_sigma", "accel_bias_sigma", "hard_iron_sigma"}:
-                moved[entry.name] = (
-                    None if value is None else np.abs(convert_vector(value, self.body, body))
-                )
-        return SelfCalibration(**{e.name: getattr(self, e.name) for e in fields(self)} | moved)
+            value, quantity = getattr(self, entry.name), entry.name.removesuffix("_sigma")
+            if value is None or quantity not in _CONVERTED:
+                continue
+            value = _CONVERTED[quantity](value, self.body, body)
+            moved[entry.name] = value if entry.name == quantity else np.abs(value)
+        return replace(self, **moved, body=body)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, object]:
         """Return the constants as JSON holds them, with the gyro bias of the end."""

@@ -10,7 +10,7 @@ from strapdown._kernel import kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Vector
+    from strapdown._records import Matrix, Vector
     from strapdown._typing import Four, Three
 
 
@@ -39,6 +39,20 @@ def put_four(v: Vector, values: Four) -> None:
 
 
 @kernel
+def copy(v: Vector, values: Sequence[float]) -> None:
+    """Write a vector of any length."""
+    for i in range(len(v)):
+        v[i] = values[i]
+
+
+@kernel
+def copy_rows(m: Matrix, values: Sequence[Sequence[float]]) -> None:
+    """Write a matrix, as large as it is."""
+    for i in range(len(m)):
+        copy(m[i], values[i])
+
+
+@kernel
 def clear(v: Vector) -> None:
     """Make every element of a vector zero."""
     for i in range(len(v)):
@@ -62,6 +76,23 @@ def approach(v: Vector, weight: float, values: Sequence[float]) -> None:
 
 
 @kernel
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the scalar product of two vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def matrix_times(m: Sequence[float], v: Three) -> Three:
+    """Return the product of a matrix, kept row by row, and a vector."""
+    x, y, z = v
+    return (
+        m[0] * x + m[1] * y + m[2] * z,
+        m[3] * x + m[4] * y + m[5] * z,
+        m[6] * x + m[7] * y + m[8] * z,
+    )
+
+
+@kernel
 def square(v: Sequence[float]) -> float:
     """Return the squared length of a vector."""
     return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
@@ -81,3 +112,9 @@ def length(x: float, y: float) -> float:
     Python and the C library round ``hypot`` differently; this is the same everywhere.
     """
     return math.sqrt(x * x + y * y)
+
+
+@kernel
+def clamped(value: float, most: float) -> float:
+    """Return a value as near as a limit on both sides allows."""
+    return min(max(value, -most), most)

@@ -27,22 +27,12 @@ from strapdown.geometry.vectors import (
     square,
     three,
 )
+from strapdown.integration.navigation.mechanisation import cross, plus
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
     from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
     from strapdown.samples.sample import Sample
-
-__all__ = [
-    "AGE",
-    "HEADING",
-    "NORTH",
-    "Field",
-    "forget_field",
-    "gather_field",
-    "let_field_age",
-    "measure_field",
-]
 
 HEADING: Final = PHI + 2  # places in the vector of errors
 NORTH: Final = OWN_ERRORS  # of the field's deviation from north [rad]
@@ -144,21 +134,13 @@ def gather_field(s: ErrorStateMemory, p: ErrorStateParams, sample: Sample, has_r
     if not s.has_heading:
         align_heading(s, p, m)
     q, field = four(s.orientation), s.field
-    east, north, up = quaternion_rotate(*q, *three(m))
+    now = quaternion_rotate(*q, *three(m))
     if has_rate:
-        w = sample.angular_velocity
-        x, y, z = quaternion_rotate(
-            *q,
-            w[1] * m[2] - w[2] * m[1],
-            w[2] * m[0] - w[0] * m[2],
-            w[0] * m[1] - w[1] * m[0],
-        )
-        east -= field.delay * x
-        north -= field.delay * y
-        up -= field.delay * z
-        field.swing[0] += x
-        field.swing[1] += y
-    add_to(field.total, (east, north, up))
+        swing = quaternion_rotate(*q, *cross(three(sample.angular_velocity), three(m)))
+        now = plus(now, swing, -field.delay)
+        field.swing[0] += swing[0]
+        field.swing[1] += swing[1]
+    add_to(field.total, now)
     field.count += 1
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
@@ -52,10 +52,13 @@ from strapdown.estimation.error_state.update import (
     symmetrise,
 )
 from strapdown.estimation.filter import FilterParams, RecursiveFilter
-from strapdown.estimation.intake import DROPPED, START, FilterCounts, FilterMemory, intake
+from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
+from strapdown.integration.navigation.mechanisation import plus
 from strapdown.samples import SampleKind
+from strapdown.samples.clock import DROPPED, START
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -145,35 +148,23 @@ class ErrorStateParams(FilterParams):
     sample_kind: SampleKind = SampleKind.MEAN
 
     gyro_noise: float = 0.002
-    gyro_scale_noise: float = 0.0005
+    gyro_scale_noise: float = field(default=0.0005, metadata=MAY_BE_ZERO)
     gyro_bias_sigma: float = 0.004
-    gyro_bias_walk: float = 1.5e-4
-    gyro_matrix_sigma: float = 0.004
+    gyro_bias_walk: float = field(default=1.5e-4, metadata=MAY_BE_ZERO)
+    gyro_matrix_sigma: float = field(default=0.004, metadata=MAY_BE_ZERO)
     accel_noise: float = 0.05
-    accel_bias_sigma: float = 0.05
+    accel_bias_sigma: float = field(default=0.05, metadata=MAY_BE_ZERO)
     speed_sigma: float = 1.25
     speed_time: float = 0.5
     rest_speed_sigma: float = 0.02
     rest_rate_sigma: float = 0.004
-    field_noise: float = 0.03
+    field_noise: float = field(default=0.03, metadata=MAY_BE_ZERO)
     field_sigma: float = 0.1
     field_time: float = 3.0
-    north_sigma: float = 0.03
-    field_delay_sigma: float = 0.02
+    north_sigma: float = field(default=0.03, metadata=MAY_BE_ZERO)
+    field_delay_sigma: float = field(default=0.02, metadata=MAY_BE_ZERO)
     tilt_sigma: float = 0.25
     heading_sigma: float = 0.3
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {
-            "gyro_scale_noise",
-            "gyro_bias_walk",
-            "gyro_matrix_sigma",
-            "accel_bias_sigma",
-            "field_noise",
-            "north_sigma",
-            "field_delay_sigma",
-        }
-    )
 
 
 class Correction(Record):
@@ -269,8 +260,7 @@ def integrate(s: ErrorStateMemory, reading: Three, force: Three, dt: float) -> N
     """Turn by what the gyro read, and extend the window."""
     add_to(s.reading, reading)
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, reading, dt)
-    bias = s.accel_bias
-    own_force = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
+    own_force = plus(force, three(s.accel_bias), -1.0)
     extend_window(s.window, s.orientation, turn, reading, own_force, dt)
 
 
@@ -336,7 +326,7 @@ def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 @kernel
 def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
     """Take in that what is worn or held does not travel: its velocity is 0, give or take."""
-    covariance, v, c = s.error_covariance, s.velocity, s.correction
+    covariance, v = s.error_covariance, s.velocity
     usual = p.speed_sigma * p.speed_sigma
     odd = 0.0
     for i in range(3):
@@ -349,11 +339,7 @@ def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> N
     else:
         noise = usual * max(1.0, 2.0 * p.speed_time / span)
     for i in range(3):
-        variance = start_update(covariance, c, XI + i, noise)
-        if s.lost.clipped:
-            consider(c.gain, MATRIX_ERROR, 9)
-        residual = -v[i] - c.error[XI + i]
-        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+        take_error(s, XI + i, -v[i], noise, s.lost.clipped)
 
 
 @kernel
@@ -362,26 +348,26 @@ def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 
     M takes no part: through the noise in the reading it would be driven towards -1.
     """
-    covariance, c = s.error_covariance, s.correction
     noise = p.rest_rate_sigma * p.rest_rate_sigma
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, three(s.reading), span)
     for i in range(3):
-        variance = start_update(covariance, c, BIAS_ERROR + i, noise)
-        consider(c.gain, MATRIX_ERROR, 9)
-        residual = turn[i] / span - c.error[BIAS_ERROR + i]
-        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+        take_error(s, BIAS_ERROR + i, turn[i] / span, noise, True)
 
 
 @kernel
-def start_update(covariance: Matrix, c: Correction, i: int, noise: float) -> float:
-    """Write P H^T and the gain for a measurement of error ``i`` alone; return its variance."""
-    column, gain = c.column, c.gain
-    clear(column)
-    project(covariance, column, i, 1.0)
-    variance = column[i] + noise
+def take_error(
+    s: ErrorStateMemory, i: int, measured: float, noise: float, keeps_matrix: bool
+) -> None:
+    """Take in a measurement of error ``i`` alone; M may be kept as it is."""
+    covariance, c = s.error_covariance, s.correction
+    clear(c.column)
+    project(covariance, c.column, i, 1.0)
+    variance = c.column[i] + noise
     for j in range(ERRORS):
-        gain[j] = column[j] / variance
-    return variance
+        c.gain[j] = c.column[j] / variance
+    if keeps_matrix:
+        consider(c.gain, MATRIX_ERROR, 9)
+    joseph(covariance, c.error, c.column, c.gain, measured - c.error[i], variance)
 
 
 @kernel

@@ -23,32 +23,14 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_to_matrix
-from strapdown.geometry.vectors import add_to, clear, four, put, put_four
+from strapdown.geometry.vectors import add_to, clear, four, matrix_times, put_four, square, three
+from strapdown.integration.navigation.mechanisation import scaled
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import Four, Three
-
-__all__ = [
-    "ACCEL_ERROR",
-    "BIAS_ERROR",
-    "MATRIX_ERROR",
-    "OWN_ERRORS",
-    "PHI",
-    "XI",
-    "Window",
-    "carry",
-    "clear_window",
-    "corrected_turn",
-    "extend_by",
-    "extend_window",
-    "finish_window",
-    "half_of",
-    "multiply_rows",
-    "predict_covariance",
-]
 
 # Where errors begin in the vector.
 PHI: Final = 0  # of the attitude [rad, world]; heading is its z
@@ -59,6 +41,10 @@ MATRIX_ERROR: Final = 12  # of the gyro matrix, row by row [-]
 OWN_ERRORS: Final = 21  # the estimator's own
 
 
+# strapdown.integration.preintegration does not serve here: it is exact for readings that are
+# constant between samples, but takes 1.2 us a sample and knows no derivative by M. Over 20 samples
+# in 0.1 s at 5 rad/s the attitude half way leaves 3e-5 m/s, and 4e-4 of the derivative by the bias,
+# far below the noise assumed of the accelerometer, 1.6e-2 m/s; and a sample takes 0.08 us.
 class Window(Record):
     """Samples preintegrated in world axes along the nominal attitude.
 
@@ -127,19 +113,13 @@ def extend_by(
     dt: float,
 ) -> None:
     """Integrate one interval, of whose turn the quaternion of a half is known."""
-    tx, ty, tz = turn
     mid = quaternion_multiply(*four(orientation), *half)
     put_four(orientation, quaternion_multiply(*mid, *half))
     r = quaternion_to_matrix(*mid)
-    fx, fy, fz = force[0] * dt, force[1] * dt, force[2] * dt
-    u = (
-        r[0] * fx + r[1] * fy + r[2] * fz,
-        r[3] * fx + r[4] * fy + r[5] * fz,
-        r[6] * fx + r[7] * fy + r[8] * fz,
-    )
+    u = matrix_times(r, scaled(force, dt))
     window.span += dt
     if dt > 0.0:
-        window.turned += (tx * tx + ty * ty + tz * tz) / dt
+        window.turned += square(turn) / dt
     add_to(window.speed, u)
     extend_jacobians(window.j_bias, window.v_bias, 0, 1, -dt, r, u)
     for c in range(3):
@@ -172,13 +152,9 @@ def finish_window(window: Window, velocity: Vector) -> None:
 
     xi' = xi + gravity span (phi_y, -phi_x, 0) + v_bias db + j_bias da + v_matrix dM.
     """
-    dv = window.speed
-    v = (
-        velocity[0] + dv[0],
-        velocity[1] + dv[1],
-        velocity[2] + dv[2] - STANDARD_GRAVITY * window.span,
-    )
-    put(velocity, v)
+    add_to(velocity, three(window.speed))
+    velocity[2] -= STANDARD_GRAVITY * window.span
+    v = three(velocity)
     relate_jacobian(window.j_bias, window.v_bias, v)
     relate_jacobian(window.j_matrix, window.v_matrix, v)
 

@@ -12,28 +12,18 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
-from strapdown.estimation.intake import BRIDGE_S, STEP
+from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
+from strapdown.integration.coning_sculling import add
+from strapdown.integration.navigation.mechanisation import cross, plus, scaled
+from strapdown.samples.clock import STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
-    from strapdown.estimation.intake import Intake
     from strapdown.samples.sample import Sample
-
-__all__ = [
-    "Lost",
-    "Motion",
-    "clear_lost",
-    "clipped_axes",
-    "lose_clipped",
-    "mean_force",
-    "measured_turn",
-    "refuse_dropout",
-    "watch",
-]
 
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
@@ -98,14 +88,10 @@ def measured_turn(
     ``before`` is the last usable rate, ``held`` how long it stood in before this sample.
     """
     lose_unseen(s, taken, held)
-    x, y, z = taken.turn
-    if taken.hole > 0.0:  # across it rates change linearly: coning
-        span = min(taken.hole, BRIDGE_S)
-        k = span * span / 12.0
-        x += k * (before[1] * rate[2] - before[2] * rate[1])
-        y += k * (before[2] * rate[0] - before[0] * rate[2])
-        z += k * (before[0] * rate[1] - before[1] * rate[0])
-    return x, y, z
+    if taken.hole <= 0.0:
+        return taken.turn
+    span = min(taken.hole, BRIDGE_S)  # across it rates change linearly: coning
+    return plus(taken.turn, cross(before, three(rate)), span * span / 12.0)
 
 
 @kernel
@@ -160,7 +146,7 @@ def lose_clipped(s: ErrorStateMemory, clipping: int, dt: float, rate: Vector) ->
         if clipping >> i & 1:
             x, y, z = quaternion_rotate(*q, 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2))
             x, y, z = rate[i] * x, rate[i] * y, rate[i] * z
-            add_to(lost.turn, (share * (x * x), share * (y * y), share * (z * z)))
+            add_to(lost.turn, scaled((x * x, y * y, z * z), share))
     motion.rate_lost += dt
     lost.clipped = True
 
@@ -186,12 +172,12 @@ def mean_force(
         put(motion.force, new)
         if p.mean_samples or not s.has_tilt:
             return new
-        return 0.5 * (old[0] + new[0]), 0.5 * (old[1] + new[1]), 0.5 * (old[2] + new[2])
+        return scaled(add(old, new), 0.5)
     if motion.force_lost < HELD_FORCE_S:
         return old
     x, y, z, w = four(s.orientation)
-    ux, uy, uz = quaternion_rotate(-x, -y, -z, w, 0.0, 0.0, STANDARD_GRAVITY)
-    return ux + s.accel_bias[0], uy + s.accel_bias[1], uz + s.accel_bias[2]
+    up = quaternion_rotate(-x, -y, -z, w, 0.0, 0.0, STANDARD_GRAVITY)
+    return add(up, three(s.accel_bias))
 
 
 @kernel

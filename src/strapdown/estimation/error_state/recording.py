@@ -12,10 +12,10 @@ from strapdown._compile import MachineCode
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
-from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, FilterCounts, FilterMemory
+from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_rotate
-from strapdown.samples.clock import GAP_FLOOR_S
+from strapdown.samples.clock import DROPPED, GAP_FLOOR_S, START
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample
 from strapdown.units import STANDARD_GRAVITY
 

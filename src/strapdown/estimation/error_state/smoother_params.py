@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from strapdown.estimation.filter import FilterParams
 from strapdown.samples import SampleKind
+from strapdown.samples.params import MAY_BE_ZERO
 
 __all__ = ["SmootherParams"]
 
@@ -65,10 +65,10 @@ class SmootherParams(FilterParams):
     reset_after: float = 30.0
     sample_kind: SampleKind = SampleKind.MEAN
     gyro_noise: float = 0.001
-    gyro_scale_noise: float = 0.0003
-    bias_walk: float = 3e-5
+    gyro_scale_noise: float = field(default=0.0003, metadata=MAY_BE_ZERO)
+    bias_walk: float = field(default=3e-5, metadata=MAY_BE_ZERO)
     speed_noise: float = 0.03
-    speed_turn_noise: float = 0.007
+    speed_turn_noise: float = field(default=0.007, metadata=MAY_BE_ZERO)
     place_noise: float = 10.0
     rest_speed: float = 0.003
     rest_rate: float = 0.001
@@ -79,17 +79,6 @@ class SmootherParams(FilterParams):
     heading_prior: float = 0.5
     speed_prior: float = 1.0
     bias_prior: float = 0.004
-    accel_prior: float = 0.05
-    matrix_prior: float = 0.006
-    delay_prior: float = 0.02
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {
-            "gyro_scale_noise",
-            "speed_turn_noise",
-            "bias_walk",
-            "accel_prior",
-            "matrix_prior",
-            "delay_prior",
-        }
-    )
+    accel_prior: float = field(default=0.05, metadata=MAY_BE_ZERO)
+    matrix_prior: float = field(default=0.006, metadata=MAY_BE_ZERO)
+    delay_prior: float = field(default=0.02, metadata=MAY_BE_ZERO)

@@ -36,9 +36,10 @@ from strapdown.estimation.error_state.model import (
     multiply_rows,
 )
 from strapdown.estimation.error_state.update import project, shrink
-from strapdown.estimation.intake import START, FilterCounts, FilterMemory, intake
+from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
 from strapdown.geometry.vectors import clear, four, put, put_four, three
+from strapdown.samples.clock import START
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:

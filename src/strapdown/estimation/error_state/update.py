@@ -9,8 +9,6 @@ from strapdown._kernel import kernel
 if TYPE_CHECKING:
     from strapdown._records import Matrix, Vector
 
-__all__ = ["consider", "joseph", "project", "set_variance", "shrink", "symmetrise"]
-
 
 @kernel
 def project(covariance: Matrix, column: Vector, i: int, h: float) -> None:

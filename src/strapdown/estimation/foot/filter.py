@@ -18,6 +18,7 @@ from strapdown.estimation.navigation.errors import (
     POSITION,
     SIZE,
     VELOCITY,
+    Correction,
     correct,
     inject,
     keep,
@@ -27,8 +28,8 @@ from strapdown.estimation.navigation.errors import (
 from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
-from strapdown.geometry.vectors import clear, four, put, three
-from strapdown.integration.navigation.mechanisation import cross
+from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three
+from strapdown.integration.navigation.mechanisation import Earth, cross
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from strapdown._typing import Four, Three
     from strapdown.estimation.foot.params import FootParams
     from strapdown.estimation.intake import FilterCounts
-    from strapdown.estimation.navigation.errors import Correction
-    from strapdown.integration.navigation.mechanisation import Earth
 
     Parameters = Any  # a FootParams, which the navigator's kernels take for their own
 
@@ -251,8 +250,7 @@ def land(s: FootMemory, p: FootParams, c: Correction, tape: Tape) -> None:
     # From here on heights are those above the new floor, whose own error is kept apart.
     s.floor_variance += s.error_covariance[up][up]
     tape.new_floor = True
-    for k in range(SIZE):
-        tape.with_floor[k] = s.error_covariance[up][k]
+    copy(tape.with_floor, s.error_covariance[up])
     for k in range(SIZE):
         s.error_covariance[up][k] = s.error_covariance[k][up] = 0.0
 
@@ -263,9 +261,8 @@ def take(
 ) -> float:
     """Take a number, and write it down; return its squared innovation."""
     nis = correct(s, c, residual, variance)
-    slopes, column = tape.slopes[number], tape.columns[number]
-    for k in range(SIZE):
-        slopes[k], column[k] = c.slopes[k], c.column[k]
+    copy(tape.slopes[number], c.slopes)
+    copy(tape.columns[number], c.column)
     tape.variances[number], tape.innovations[number] = c.variance, c.innovation
     return nis
 
@@ -276,10 +273,8 @@ def record_step(s: FootMemory, earth: Earth, tape: Tape, h: float, q: Four, v: T
     x, y, z, w = four(s.orientation)
     x, y, z, w = q[0] + x, q[1] + y, q[2] + z, q[3] + w
     size = math.sqrt(x * x + y * y + z * z + w * w)
-    matrix = quaternion_to_matrix(x / size, y / size, z / size, w / size)
+    copy(tape.rotation, quaternion_to_matrix(x / size, y / size, z / size, w / size))
     tape.h = h
-    for k in range(9):
-        tape.rotation[k] = matrix[k]
     for k in range(3):
         tape.force[k] = (s.velocity[k] - v[k]) / h
     tape.force[2] += earth.gravity
@@ -297,17 +292,13 @@ def write(row: FootRow, s: FootMemory) -> None:
 @kernel
 def write_known(known: FootMemory, s: FootMemory) -> None:
     """Write what the way back corrects, and what it gives on."""
-    for k in range(4):
-        known.orientation[k] = s.orientation[k]
-    for k in range(3):
-        known.velocity[k] = s.velocity[k]
-        known.position[k] = s.position[k]
-        known.gyro_bias[k] = s.gyro_bias[k]
-        known.accel_bias[k] = s.accel_bias[k]
-        known.last_rate[k] = s.last_rate[k]
-    for j in range(SIZE):
-        for k in range(SIZE):
-            known.error_covariance[j][k] = s.error_covariance[j][k]
+    copy(known.orientation, s.orientation)
+    copy(known.velocity, s.velocity)
+    copy(known.position, s.position)
+    copy(known.gyro_bias, s.gyro_bias)
+    copy(known.accel_bias, s.accel_bias)
+    copy(known.last_rate, s.last_rate)
+    copy_rows(known.error_covariance, s.error_covariance)
     known.aligned = s.aligned
     known.floor_variance = s.floor_variance
     known.stance = s.stance

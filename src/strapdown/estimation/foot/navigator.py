@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
-from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
-from strapdown.detection.stillness.statistic import SHOE, StillnessMemory
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import as_columns, own_account, report_of
+from strapdown.detection.stillness.statistic import SHOE
+from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.estimation.filter import as_columns, own_account, rebuilt, report_of, restored
 from strapdown.estimation.foot.filter import (
     FootMemory,
     FootRow,
@@ -24,24 +23,22 @@ from strapdown.estimation.foot.filter import (
     run_and_record,
 )
 from strapdown.estimation.foot.params import FootParams
-from strapdown.estimation.foot.result import FootEstimate, FootResult, result_of_foot_rows
+from strapdown.estimation.foot.result import FootEstimate, FootResult
 from strapdown.estimation.foot.smoothing import Adjoint, back
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.result import FilterState
+from strapdown.estimation.navigation.result import columns_of
+from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.integration.navigation import Place
 from strapdown.integration.navigation.mechanisation import Earth
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.sample import numbers_of
+from strapdown.samples.sample import SampleColumns, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from strapdown._records import RecordArray
-    from strapdown._typing import FloatArray
-    from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
-    from strapdown.samples.sample import SampleColumns
     from strapdown.series import ImuSeries
 
 __all__ = ["FootNavigator", "FootState"]
@@ -92,25 +89,6 @@ class FootState:
             case {"filter": dict(saved), "window": dict(window)}:
                 return cls(FilterState.from_dict(saved), DetectorState.from_dict(window))
         raise ValueRangeError(f"expected a foot state with filter and window, got {data!r:.200}")
-
-
-class _Block(NamedTuple):
-    """Samples of a recording, and the navigator before them."""
-
-    rows: slice
-    before: list[RecordArray]
-
-
-class _Progress:
-    """Tells the share of a number of steps that is done."""
-
-    def __init__(self, tell: Callable[[float], object] | None, steps: int) -> None:
-        self._tell, self._steps, self._done = tell, steps, 0
-
-    def step(self) -> None:
-        self._done += 1
-        if self._tell:
-            self._tell(self._done / self._steps)
 
 
 class FootNavigator:
@@ -187,15 +165,9 @@ class FootNavigator:
             names = state.filter.filter, state.window.detector
             if names != (_NAME, StillnessDetector.NAME):
                 raise UnknownNameError("state of this filter", names[0], [_NAME])
-            parts = state.filter.values, state.window.values, state.window.account
-            try:
-                memory, t_ns = FootMemory.of_values(parts[0]), state.filter.t_ns
-                watch.memory = StillnessMemory.of_values(parts[1])
-                watch.counts = DetectorCounts.of_values(parts[2])
-            except ValueError:
-                expected = [len(values_of(m)) for m in (FootMemory(), watch.memory, watch.counts)]
-                got = [len(values) for values in parts]
-                raise ShapeError(f"expected a state of {expected} numbers, got {got}") from None
+            memory, t_ns = restored(state.filter, _NAME, memory)
+            watch.memory = rebuilt(watch.memory, state.window.values)
+            watch.counts = rebuilt(watch.counts, state.window.account)
         with self._execution.lock:
             self._execution.replace(MEMORY, memory, FilterCounts(last_ns=t_ns), watch)
 
@@ -274,52 +246,57 @@ class FootNavigator:
         """
         columns = as_columns(series, use_magnetic_field=False)
         out = np.zeros(len(series), FootRow.dtype())
-        told = _Progress(progress, (1 + smooth) * -(-len(series) // _BLOCK))
+        steps = (1 + smooth) * -(-len(series) // _BLOCK)
         with self._execution.lock, own_account(self._execution):
-            self._go_through(columns, out, told, smooth=smooth)
+            for done, _ in enumerate(self._go_through(columns, out, smooth=smooth), 1):
+                if progress:
+                    progress(done / steps)
             report = self.report
         variance = self.params.gyro_noise**2 * (series.rate_hz if len(series) > 1 else 0.0)
-        found = result_of_foot_rows(series.t_ns, out, report, variance)
+        found = FootResult(
+            series.t_ns,
+            **columns_of(out),
+            stance=out["stance"],
+            statistic=np.where(out["statistic"] < 0.0, np.nan, out["statistic"]),
+            rate_variance=variance,
+            report=report,
+        )
         return found.in_frames(world=series.world, body=series.body)
 
     def _go_through(
-        self, columns: SampleColumns, out: RecordArray, told: _Progress, *, smooth: bool
-    ) -> None:
-        """Write the rows of a recording."""
+        self, columns: SampleColumns, out: RecordArray, *, smooth: bool
+    ) -> Iterator[None]:
+        """Write the rows of a recording; yield after each block."""
         execution = self._execution
         for program in (_RUN, _RECORD) if smooth else (_RUN,):
             execution.prepare_for(program, len(columns))
-        blocks: list[_Block] = []
+        before: list[list[RecordArray]] = []  # each block
         for first in range(0, len(columns), _BLOCK):
-            rows = slice(first, first + _BLOCK)
             if smooth:
-                blocks.append(_Block(rows, self._parts()))
-            execution.run(_RUN, columns.block(first, first + _BLOCK), out[rows])
-            told.step()
+                before.append(self._parts())
+            samples = columns.block(first, first + _BLOCK)
+            execution.run(_RUN, samples, out[first : first + _BLOCK])
+            yield
         if smooth:
-            out["position"][:, 2] += self._smooth(columns, blocks, out, told)
+            yield from self._smooth(columns, before, out)
 
     def _parts(self) -> list[RecordArray]:
         """Return what samples change."""
         return [self._execution.array(which) for which in (MEMORY, COUNTS, WATCH)]
 
     def _smooth(
-        self, columns: SampleColumns, blocks: list[_Block], out: RecordArray, told: _Progress
-    ) -> FloatArray:
-        """Go through the blocks again, the last one first, and back through each.
-
-        Return by how much the floors are to be lifted.
-        """
+        self, columns: SampleColumns, before: list[list[RecordArray]], out: RecordArray
+    ) -> Iterator[None]:
+        """Go through the blocks again, the last one first, and back through each; lift floors."""
         after = self._parts()
         way_back = Execution(_BACK, Adjoint(), Correction(), compiled=self._compiled)
         way_back.prepare_for(_BACK, len(out))
-        for rows, before in reversed(blocks):
-            self._execution.replace(MEMORY, *before)
-            samples = columns.block(rows.start, rows.stop)
+        for number in range(len(before) - 1, -1, -1):
+            self._execution.replace(MEMORY, *before[number])
+            samples = columns.block(number * _BLOCK, (number + 1) * _BLOCK)
             passages = np.zeros(len(samples), Passage.dtype())
             self._execution.run(_RECORD, samples, passages)
-            way_back.run(_BACK, passages, out[rows])
-            told.step()
+            way_back.run(_BACK, passages, out[number * _BLOCK : (number + 1) * _BLOCK])
+            yield
         self._execution.replace(MEMORY, *after)
-        lifts: FloatArray = np.cumsum(out["lift"])
-        return np.concatenate([np.zeros(1), lifts[:-1]])[: len(out)]
+        out["position"][:, 2] += np.cumsum(np.append(0.0, out["lift"]))[:-1]

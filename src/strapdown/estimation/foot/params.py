@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from strapdown._records import record_like
 from strapdown.estimation.filter import FilterParams
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from strapdown._records import Record
+    from collections.abc import Mapping
 
 __all__ = ["FootParams"]
 
@@ -77,18 +76,15 @@ class FootParams(FilterParams):
     still_statistic: float = 3e3
     envelope_growth: float = 3.0  # e^3 = 20
     rate_sigma: float = 0.005
-    contact_height: float = 0.08
+    contact_height: float = field(default=0.08, metadata=MAY_BE_ZERO)
     floor_sigma: float = 0.02
-    stair_height: float = 0.08
+    stair_height: float = field(default=0.08, metadata=MAY_BE_ZERO)
     gravity: float = STANDARD_GRAVITY
 
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"contact_height", "stair_height"})
     heading: ClassVar[float] = 0.0  # is relative to the start
     heading_sigma: ClassVar[float] = 0.0
-
-    @classmethod
-    @cache
-    def record(cls) -> type[Record]:
-        """Return the record type by which kernels, also the navigator's, know the parameters."""
-        own = super().record().fresh()
-        return record_like(cls.__name__, {**own, "heading": 0.0, "heading_sigma": 0.0})
+    BESIDE: ClassVar[Mapping[str, float]] = {
+        **FilterParams.BESIDE,
+        "heading": heading,
+        "heading_sigma": heading_sigma,
+    }

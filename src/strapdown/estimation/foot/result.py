@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.estimation.navigation.result import (
-    NavigationEstimate,
-    NavigationResult,
-    columns_of,
-)
+from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult
 from strapdown.geometry.frames import WorldFrame
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._records import RecordArray
     from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.estimation.result import FilterReport
 
 __all__ = ["FootEstimate", "FootResult", "GaitResult"]
 
@@ -141,17 +135,3 @@ class FootResult(NavigationResult):
             duration, duration - swing, swing, 120.0 / np.maximum(duration, 1e-9),
         )  # fmt: skip
         return GaitResult(*(column[real] for column in columns))
-
-
-def result_of_foot_rows(
-    t_ns: IntArray, rows: RecordArray, report: FilterReport, rate_variance: float
-) -> FootResult:
-    """Return rows of the kernel as a result."""
-    return FootResult(
-        t_ns,
-        **columns_of(rows),
-        stance=rows["stance"],
-        statistic=np.where(rows["statistic"] < 0.0, np.nan, rows["statistic"]),
-        rate_variance=rate_variance,
-        report=report,
-    )

@@ -8,7 +8,7 @@ from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.foot.filter import MOST, write
 from strapdown.estimation.navigation.errors import POSITION, SIZE, inject, mirror, transpose
-from strapdown.geometry.vectors import clear
+from strapdown.geometry.vectors import clear, copy, copy_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,14 +72,12 @@ def smooth(a: Adjoint, c: Correction, known: FootMemory) -> None:
             for k in range(SIZE):
                 later[k] += row[i] * a.matrix[i][k]
         smoothed = a.smoothed[j]
-        for k in range(SIZE):
-            smoothed[k] = row[k]
+        copy(smoothed, row)
         for i in range(SIZE):
             for k in range(SIZE):
                 smoothed[k] -= later[i] * covariance[i][k]
+    copy_rows(covariance, a.smoothed)
     for j in range(SIZE):
-        for k in range(SIZE):
-            covariance[j][k] = a.smoothed[j][k]
         covariance[j][j] = max(covariance[j][j], 0.0)
     inject(known, c)
 

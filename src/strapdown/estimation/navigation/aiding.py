@@ -13,14 +13,13 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation.navigation.errors import SIZE, heading_slopes
 from strapdown.geometry import quaternion
 from strapdown.geometry.vectors import three
-from strapdown.integration.navigation.mechanisation import gravity_at
+from strapdown.integration.navigation.mechanisation import Earth, gravity_at
 
 if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
     from strapdown.estimation.navigation.memory import NavigatorMemory
-    from strapdown.integration.navigation.mechanisation import Earth
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 

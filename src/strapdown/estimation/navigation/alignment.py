@@ -11,6 +11,7 @@ from strapdown.estimation.navigation.errors import (
     GYRO_BIAS,
     ORIENTATION,
     VELOCITY,
+    Correction,
     correct,
     heading_slopes,
     inject,
@@ -22,14 +23,12 @@ from strapdown.geometry.formulas import (
     quaternion_to_matrix,
 )
 from strapdown.geometry.vectors import add_to, clear, four, length, put_four, square, three
-from strapdown.integration.navigation.mechanisation import ZERO, gravity_at, scaled
+from strapdown.integration.navigation.mechanisation import ZERO, Earth, gravity_at, scaled
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.navigation.errors import Correction
     from strapdown.estimation.navigation.memory import NavigatorMemory
     from strapdown.estimation.navigation.params import NavigatorParams
-    from strapdown.integration.navigation.mechanisation import Earth
 
 SURPRISE: Final = 9.0  # squared sigmas, beyond which the sensor was not at rest at the start
 UNSTEADY: Final = 4.0  # times the variance that white noise gives: likewise

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._kernel import bind
 from strapdown._records import values_of
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
-from strapdown.estimation.navigation.aiding import KINDS, AidingResult
+from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.params import NavigatorParams
@@ -20,8 +21,9 @@ from strapdown.estimation.navigation.step import (
     Told,
     Verdict,
     run_aidings,
-    run_increments,
-    run_samples,
+    run_steps,
+    step,
+    step_increment,
 )
 from strapdown.geometry.frames import BodyFrame
 from strapdown.integration.navigation.mechanisation import Earth
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from strapdown._records import RecordArray
-    from strapdown.estimation.navigation.aiding import Aiding
     from strapdown.integration.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
@@ -44,9 +45,14 @@ COUNTS: Final = 1
 
 _PARTS: Final = (NavigatorMemory, FilterCounts, NavigatorParams.record(), Earth, Correction)
 _NAME: Final = "strapdown navigator"
-_SAMPLES: Final = Program(_NAME, run_samples, _PARTS, NavigatorRow, weight=5.0)
+_SAMPLES: Final = Program(_NAME, bind(run_steps, take=step), _PARTS, NavigatorRow, weight=5.0)
 _INCREMENTS: Final = Program(
-    f"{_NAME} (increments)", run_increments, _PARTS, NavigatorRow, sample=Increment, weight=5.0
+    f"{_NAME} (increments)",
+    bind(run_steps, take=step_increment),
+    _PARTS,
+    NavigatorRow,
+    sample=Increment,
+    weight=5.0,
 )
 _AIDINGS: Final = Program(f"{_NAME} (aiding)", run_aidings, _PARTS, Verdict, sample=Told)
 

@@ -18,7 +18,7 @@ from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.update import project
 from strapdown.geometry.formulas import quaternion_exp
-from strapdown.geometry.vectors import clear, four
+from strapdown.geometry.vectors import clear, copy, copy_rows, four
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
@@ -178,19 +178,15 @@ def reduce(s: NavigatorMemory, c: Correction, variance: float) -> None:
 @kernel
 def keep(s: NavigatorMemory, c: Correction) -> None:
     """Keep error and covariance as they are, before numbers that may be refused."""
-    for j in range(SIZE):
-        c.kept_error[j] = c.error[j]
-        for k in range(SIZE):
-            c.kept_covariance[j][k] = s.error_covariance[j][k]
+    copy(c.kept_error, c.error)
+    copy_rows(c.kept_covariance, s.error_covariance)
 
 
 @kernel
 def refuse(s: NavigatorMemory, c: Correction) -> None:
     """Undo what was taken since :func:`keep`."""
-    for j in range(SIZE):
-        c.error[j] = c.kept_error[j]
-        for k in range(SIZE):
-            s.error_covariance[j][k] = c.kept_covariance[j][k]
+    copy(c.error, c.kept_error)
+    copy_rows(s.error_covariance, c.kept_covariance)
 
 
 @kernel

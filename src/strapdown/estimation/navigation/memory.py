@@ -18,7 +18,7 @@ from strapdown.estimation.navigation.errors import (
     VELOCITY,
     widen,
 )
-from strapdown.geometry.vectors import approach, distance2, put, square, three
+from strapdown.geometry.vectors import approach, copy, copy_rows, distance2, put, square, three
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
@@ -94,20 +94,16 @@ class NavigatorRow(Record):
 @kernel
 def describe(row: NavigatorRow, s: NavigatorMemory) -> None:
     """Write what a navigator knows to a row."""
-    for k in range(4):
-        row.orientation[k] = s.orientation[k]
+    copy(row.orientation, s.orientation)
+    copy(row.velocity, s.velocity)
+    copy(row.position, s.position)
+    copy(row.gyro_bias, s.gyro_bias)
+    copy(row.accel_bias, s.accel_bias)
+    copy_rows(row.covariance, s.error_covariance)
     for k in range(3):
-        row.velocity[k] = s.velocity[k]
-        row.position[k] = s.position[k]
         row.angular_velocity[k] = s.last_rate[k] - s.gyro_bias[k]
-        row.gyro_bias[k] = s.gyro_bias[k]
-        row.accel_bias[k] = s.accel_bias[k]
         row.gyro_bias_sigma[k] = sigma(s, GYRO_BIAS + k)
         row.accel_bias_sigma[k] = sigma(s, ACCEL_BIAS + k)
-    for j in range(ACCEL_BIAS):
-        known, written = s.error_covariance[j], row.covariance[j]
-        for k in range(ACCEL_BIAS):
-            written[k] = known[k]
 
 
 @kernel

@@ -14,15 +14,15 @@ from strapdown._records import values_of
 from strapdown.errors import ValueRangeError
 from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
-from strapdown.estimation.navigation.aiding import Aiding, AidingResult
+from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
 from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
 from strapdown.estimation.navigation.memory import NavigatorMemory
-from strapdown.estimation.navigation.params import NavigatorParams
-from strapdown.estimation.navigation.result import NavigationEstimate, result_of_rows
-from strapdown.estimation.result import FilterState
+from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
+from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
+from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.integration.navigation import Place
 from strapdown.samples.sample import numbers_of
-from strapdown.series import ImuSeries
+from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -30,13 +30,8 @@ if TYPE_CHECKING:
 
     from strapdown._records import RecordArray
     from strapdown._typing import ArrayLike, IntArray
-    from strapdown.estimation.navigation.aiding import Frame
-    from strapdown.estimation.navigation.params import NavigatorStart
-    from strapdown.estimation.navigation.result import NavigationResult
-    from strapdown.estimation.result import FilterReport
     from strapdown.samples import ImuSample
     from strapdown.samples.sample import Numbers
-    from strapdown.series import Increments
 
 __all__ = ["StrapdownNavigator"]
 
@@ -215,7 +210,9 @@ class StrapdownNavigator:
             if len(data):
                 self._remember((self._core.last_ns,))
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
-        found = result_of_rows(data.t_ns, rows.out, results, report, variance)
+        found = NavigationResult(
+            data.t_ns, **columns_of(rows.out), rate_variance=variance, aiding=results, report=report
+        )
         world = data.world if isinstance(data, ImuSeries) else None
         return found.in_frames(world=world, body=data.body)
 

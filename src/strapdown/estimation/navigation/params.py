@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.navigation.errors import mirror, publish
 from strapdown.estimation.navigation.memory import NavigatorMemory
 from strapdown.integration.navigation import NavigationStart
+from strapdown.samples.params import MAY_BE_NEGATIVE, MAY_BE_ZERO
 
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike
@@ -64,33 +65,19 @@ class NavigatorParams(FilterParams):
         There is no such kind of sample.
     """
 
-    gyro_noise: float = 2e-4
-    accel_noise: float = 3e-3
-    gyro_walk: float = 2e-5
-    accel_walk: float = 3e-4
-    align_for: float = 1.0
-    gyro_bias_sigma: float = 0.01
-    accel_bias_sigma: float = 0.2
-    velocity_sigma: float = 0.01
-    heading: float = 0.0
-    heading_sigma: float = 0.0
-    gate: float = 0.999
+    gyro_noise: float = field(default=2e-4, metadata=MAY_BE_ZERO)
+    accel_noise: float = field(default=3e-3, metadata=MAY_BE_ZERO)
+    gyro_walk: float = field(default=2e-5, metadata=MAY_BE_ZERO)
+    accel_walk: float = field(default=3e-4, metadata=MAY_BE_ZERO)
+    align_for: float = field(default=1.0, metadata=MAY_BE_ZERO)
+    gyro_bias_sigma: float = field(default=0.01, metadata=MAY_BE_ZERO)
+    accel_bias_sigma: float = field(default=0.2, metadata=MAY_BE_ZERO)
+    velocity_sigma: float = field(default=0.01, metadata=MAY_BE_ZERO)
+    heading: float = field(default=0.0, metadata=MAY_BE_NEGATIVE)
+    heading_sigma: float = field(default=0.0, metadata=MAY_BE_ZERO)
+    gate: float = field(default=0.999, metadata={"most": 1.0})
     patience: int = 3
-    buffer: float = 1.0
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {"gyro_noise", "accel_noise", "gyro_walk", "accel_walk", "align_for", "gyro_bias_sigma"}
-        | {"accel_bias_sigma", "velocity_sigma", "heading_sigma", "buffer"}
-    )
-
-    def _check(self, name: str, value: float) -> None:
-        if name == "heading":
-            as_finite([value], name, (1,))
-        elif name == "gate":
-            if not 0.0 < value <= 1.0:
-                raise ValueRangeError(f"expected gate above 0, up to 1, got {value}")
-        else:
-            super()._check(name, value)
+    buffer: float = field(default=1.0, metadata=MAY_BE_ZERO)
 
 
 @dataclass(frozen=True, eq=False)

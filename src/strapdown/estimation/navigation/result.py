@@ -16,7 +16,7 @@ from strapdown._columns import (
     Columns,
 )
 from strapdown.estimation.navigation.memory import NavigatorRow
-from strapdown.estimation.result import FilterReport
+from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion_horus import odometry_from_trajectory, pose_from_trajectory
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._records import RecordArray
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import FloatArray
     from strapdown.estimation.navigation.aiding import AidingResult
-    from strapdown.estimation.result import OrientationResult
 
 
 __all__ = ["NavigationEstimate", "NavigationResult", "poses_of_orientation"]
@@ -243,19 +242,6 @@ class NavigationResult(Columns):
         found[:, :3, :3] = jacobian @ self.covariance[:, 3:, 3:] @ jacobian.transpose(0, 2, 1)
         found[:, [3, 4, 5], [3, 4, 5]] = self.gyro_bias_sigma**2 + self.rate_variance
         return found
-
-
-def result_of_rows(
-    t_ns: IntArray,
-    rows: RecordArray,
-    aiding: tuple[AidingResult, ...],
-    report: FilterReport,
-    rate_variance: float,
-) -> NavigationResult:
-    """Return rows of the kernel as a result."""
-    return NavigationResult(
-        t_ns, **columns_of(rows), rate_variance=rate_variance, aiding=aiding, report=report
-    )
 
 
 def columns_of(rows: RecordArray) -> dict[str, Any]:

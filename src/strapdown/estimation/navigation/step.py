@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
-from strapdown.estimation.intake import DROPPED, FORCE_BIT, RATE_BIT, START, intake
+from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
     SIZE,
+    Correction,
     correct,
     inject,
     keep,
@@ -18,6 +19,8 @@ from strapdown.estimation.navigation.errors import (
     refuse,
 )
 from strapdown.estimation.navigation.memory import (
+    NavigatorMemory,
+    NavigatorRow,
     describe,
     loosen,
     remember_motion,
@@ -44,24 +47,23 @@ from strapdown.integration.navigation.mechanisation import (
     HOLE,
     ZERO,
     Before,
+    Earth,
     Motion,
     advance,
     change_of_integrals,
     plus,
     scaled,
 )
-from strapdown.samples.clock import gap_after
+from strapdown.samples.clock import DROPPED, START, gap_after
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from strapdown._typing import Three
-    from strapdown.estimation.intake import FilterCounts
-    from strapdown.estimation.navigation.errors import Correction
-    from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
     from strapdown.estimation.navigation.params import NavigatorParams
-    from strapdown.integration.navigation.mechanisation import Earth
+
+    take: Callable[..., None]  # of a sample, or of an increment
 
 
 class Increment(Sample):
@@ -244,12 +246,7 @@ def less(total: Three, bias: Vector, h: float) -> Three:
 
 @kernel
 def go_on(
-    s: NavigatorMemory,
-    p: NavigatorParams,
-    earth: Earth,
-    c: Correction,
-    there: Step,
-    clipping: int,
+    s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, there: Step, clipping: int
 ) -> None:
     """Align at rest while that lasts, then navigate."""
     remember_motion(s, there.h, there.rate, there.force)
@@ -313,34 +310,18 @@ def tell(s: NavigatorMemory, c: Correction, told: Told) -> float:
 
 
 @kernel
-def run_samples(
+def run_steps(
     memory: Sequence[NavigatorMemory],
     counts: Sequence[FilterCounts],
     params: Sequence[NavigatorParams],
     earth: Sequence[Earth],
     correction: Sequence[Correction],
-    samples: Sequence[Sample],
+    given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
 ) -> None:
-    """Step through samples, and write what is known after each."""
-    for i in range(len(samples)):
-        step(memory[0], counts[0], params[0], earth[0], correction[0], samples[i])
-        describe(rows[i], memory[0])
-
-
-@kernel
-def run_increments(
-    memory: Sequence[NavigatorMemory],
-    counts: Sequence[FilterCounts],
-    params: Sequence[NavigatorParams],
-    earth: Sequence[Earth],
-    correction: Sequence[Correction],
-    increments: Sequence[Increment],
-    rows: Sequence[NavigatorRow],
-) -> None:
-    """Step through increments, and write what is known after each."""
-    for i in range(len(increments)):
-        step_increment(memory[0], counts[0], params[0], earth[0], correction[0], increments[i])
+    """Take samples, or increments, and write what is known after each."""
+    for i in range(len(given)):
+        take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
         describe(rows[i], memory[0])
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import kernel
 from strapdown.estimation.filter import RecursiveFilter
-from strapdown.estimation.intake import BRIDGE_S, DROPPED, START, STEP, intake
+from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
-from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+from strapdown.estimation.vqf.model import Reading, VqfMemory, VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, unit
 from strapdown.estimation.vqf.symmetric import DIAGONAL
 from strapdown.estimation.vqf.tilt_and_bias import (
@@ -32,14 +32,13 @@ from strapdown.estimation.vqf.tilt_and_bias import (
     watch_rate,
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_to_matrix
-from strapdown.geometry.vectors import clear, four, put, put_four, square, three
-from strapdown.samples.clock import GAP_INTERVALS
+from strapdown.geometry.vectors import clear, four, matrix_times, put, put_four, square, three
+from strapdown.integration.navigation.mechanisation import cross, plus, scaled
+from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 
 if TYPE_CHECKING:
     from strapdown._records import Vector
     from strapdown._typing import Three
-    from strapdown.estimation.intake import FilterCounts, Intake
-    from strapdown.estimation.vqf.model import Reading
     from strapdown.samples.sample import Sample
 
 __all__ = ["GUESS_S", "LOOSE_ANGLE", "VqfFilter", "take"]
@@ -64,12 +63,6 @@ BEND: Final = 1.0 / 12.0
 
 
 @kernel
-def vqf_step(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> None:
-    """Take a sample."""
-    take(s, counts, p, sample)
-
-
-@kernel
 def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> int:
     """Take a sample; the first one again, when the second has told the interval.
 
@@ -89,7 +82,7 @@ def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> in
         begin(s, p)
     elif taken.event == STEP and taken.has_rate:
         rate = s.now.rate
-        change = (rate[0] - last[0], rate[1] - last[1], rate[2] - last[2])
+        change = plus(three(rate), last, -1.0)
         notice_loss(s, p, hole, taken.clipping, change)
     before = four(s.orientation)
     if s.first_waits and taken.event == STEP:
@@ -119,11 +112,7 @@ def advance(s: VqfMemory, p: VqfParams, now: Reading) -> None:
         learn_bias(s, p, now.force_wait, up_x, up_y, r)
         narrow_tilt(s, p, now.force_wait)
     if now.field_wait >= 0.0:
-        m = now.field
-        east = r[0] * m[0] + r[1] * m[1] + r[2] * m[2]
-        north = r[3] * m[0] + r[4] * m[1] + r[5] * m[2]
-        up = r[6] * m[0] + r[7] * m[1] + r[8] * m[2]
-        correct_heading(s, p, now.field_wait, (east, north, up))
+        correct_heading(s, p, now.field_wait, matrix_times(r, three(now.field)))
     for i in range(3):
         s.gyro_bias_sigma[i] = math.sqrt(s.bias_covariance[DIAGONAL[i]])
     sine, cosine = s.half_sine, s.half_cosine
@@ -142,12 +131,7 @@ def turn_by_gyro(s: VqfMemory, p: VqfParams, now: Reading) -> None:
         s.at_rest = False
         s.pause_s = p.tau_acc
     dt = now.dt if held < BRIDGE_S else 0.0  # without a rate there is no bias in the turn
-    turn, bias = now.turn, s.gyro_bias
-    half = half_turn(
-        0.5 * (turn[0] - dt * bias[0]),
-        0.5 * (turn[1] - dt * bias[1]),
-        0.5 * (turn[2] - dt * bias[2]),
-    )
+    half = half_turn(*scaled(plus(three(now.turn), three(s.gyro_bias), -dt), 0.5))
     put_four(s.gyro, quaternion_multiply(*unit(*four(s.gyro)), *half))
 
 
@@ -179,10 +163,8 @@ def read(
         now.field_wait = taken.field_wait
         put(now.field, three(sample.magnetic_field))
     if hole > 0.0:
-        bend, w = hole * hole * BEND, now.rate
-        now.turn[0] += bend * (last[1] * w[2] - last[2] * w[1])
-        now.turn[1] += bend * (last[2] * w[0] - last[0] * w[2])
-        now.turn[2] += bend * (last[0] * w[1] - last[1] * w[0])
+        bend = cross(last, three(now.rate))
+        put(now.turn, plus(three(now.turn), bend, hole * hole * BEND))
 
 
 @kernel
@@ -285,7 +267,7 @@ def notice_loss(s: VqfMemory, p: VqfParams, hole: float, clipping: int, change: 
     rate2 = square(rate)
     lost = HOLE_LOSS * span * math.sqrt(change2)
     if hole > 0.0:
-        old2 = square((rate[0] - change[0], rate[1] - change[1], rate[2] - change[2]))
+        old2 = square(plus(three(rate), change, -1.0))
         lost = (lost + HOLE_LOSS * span * math.sqrt(max(old2, rate2))) * span / (span + STEADY_S)
     if clipping & 7:
         s.unseen += lost + CLIPPED_LOSS * span * math.sqrt(rate2)
@@ -348,5 +330,5 @@ class VqfFilter(RecursiveFilter[VqfParams]):
     NAME = "vqf"
     DEFAULTS = VqfParams()
     MEMORY = VqfMemory
-    STEP = vqf_step
+    STEP = take
     HAS_HEADING_OFFSET = True

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import Field, VqfMemory, VqfParams
 
-__all__ = ["FIELD_WORTH", "correct_heading", "design_for_field"]
-
 STEADY_FIELD_S: Final = 1.0  # so long headings of a magnetic field err in the same way, ...
 FIELD_WORTH: Final = 0.1**2 * STEADY_FIELD_S  # rad^2 s, ... by 0.1 rad: what a mean errs
 TURNED: Final = 0.1  # rad; a dip so far from the near one becomes the near one

@@ -10,20 +10,6 @@ from strapdown._records import Record, Vector, filled
 from strapdown.geometry.vectors import clear
 from strapdown.samples.clock import GAP_INTERVALS
 
-__all__ = [
-    "LowPass",
-    "LowPassOfNine",
-    "LowPassOfTwo",
-    "Pace",
-    "average_anew",
-    "design",
-    "forget",
-    "low_pass",
-    "paced",
-    "set_pace",
-    "settle",
-]
-
 PACE_MEMORY: Final = 200.0  # intervals that a mean interval remembers
 PACE_WEIGHT: Final = 1.0 / PACE_MEMORY
 PACE_TOLERANCE: Final = 0.05  # of the interval that the low-passes are designed for

@@ -7,7 +7,6 @@ magnetic disturbance rejection", Information Fusion 91, 2023.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from strapdown._records import Record, Vector, filled, vector
 from strapdown.estimation.filter import FilterParams
@@ -114,10 +113,6 @@ class VqfParams(FilterParams):
     rate_noise: float = 1e-3
     tilt_sigma: float = 0.01
     heading_sigma: float = 0.035
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
-        {"learn_bias_in_motion", "learn_bias_at_rest", "reject_disturbed_field"}
-    )
 
 
 class Reading(Record):

@@ -15,7 +15,7 @@ from strapdown._compile import MachineCode
 from strapdown._kernel import kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.estimation.filter import FilterRow, as_columns, report_of
-from strapdown.estimation.intake import DROPPED, START, FilterCounts
+from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.smoother import OrientationSmoother, Smoothed
 from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
 from strapdown.estimation.vqf.heading import FIELD_WORTH
@@ -26,6 +26,7 @@ from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, quadratic, shr
 from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, UNKNOWN
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 from strapdown.geometry.vectors import four, put, put_four, square, three
+from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import MAX_RATE, Sample
 

@@ -11,8 +11,6 @@ from strapdown.geometry.formulas import quaternion_exp
 if TYPE_CHECKING:
     from strapdown._typing import Four, Three
 
-__all__ = ["angle", "half_turn", "quick_gain", "small_turn", "unit", "upright", "wrapped"]
-
 # Taylor coefficients of sin(u)/u and cos(u), and of (1 - exp(-u))/u, without their signs
 SINE_2: Final = 1.0 / 6.0
 SINE_4: Final = 1.0 / 120.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from strapdown._kernel import kernel
+from strapdown.geometry.vectors import dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._records import Vector
-
-__all__ = ["DIAGONAL", "Nine", "Six", "inverse", "nine", "quadratic", "shrink", "six"]
+    from strapdown._typing import Three
 
 Six: TypeAlias = tuple[float, float, float, float, float, float]
 Nine: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
@@ -26,9 +26,17 @@ def six(m: Sequence[float]) -> Six:
 
 
 @kernel
-def nine(m: Sequence[float]) -> Nine:
-    """Return a matrix, kept row by row, as it is now."""
-    return m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]
+def rows(m: Sequence[float]) -> tuple[Three, Three, Three]:
+    """Return the rows of a matrix, kept row by row, as they are now."""
+    return (m[0], m[1], m[2]), (m[3], m[4], m[5]), (m[6], m[7], m[8])
+
+
+@kernel
+def times(m: Six, v: Three) -> Three:
+    """Return M v."""
+    xx, xy, xz, yy, yz, zz = m
+    x, y, z = v
+    return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 
 @kernel
@@ -59,21 +67,12 @@ def shrink(p: Vector, a: Nine, s: Six) -> Nine:
 
     A = P H^T row by row; S is the inverse of the covariance of what was measured.
     """
-    a00, a01, a02, a10, a11, a12, a20, a21, a22 = a
-    s00, s01, s02, s11, s12, s22 = s
-    k00 = a00 * s00 + a01 * s01 + a02 * s02
-    k01 = a00 * s01 + a01 * s11 + a02 * s12
-    k02 = a00 * s02 + a01 * s12 + a02 * s22
-    k10 = a10 * s00 + a11 * s01 + a12 * s02
-    k11 = a10 * s01 + a11 * s11 + a12 * s12
-    k12 = a10 * s02 + a11 * s12 + a12 * s22
-    k20 = a20 * s00 + a21 * s01 + a22 * s02
-    k21 = a20 * s01 + a21 * s11 + a22 * s12
-    k22 = a20 * s02 + a21 * s12 + a22 * s22
-    p[0] -= k00 * a00 + k01 * a01 + k02 * a02
-    p[1] -= k00 * a10 + k01 * a11 + k02 * a12
-    p[2] -= k00 * a20 + k01 * a21 + k02 * a22
-    p[3] -= k10 * a10 + k11 * a11 + k12 * a12
-    p[4] -= k10 * a20 + k11 * a21 + k12 * a22
-    p[5] -= k20 * a20 + k21 * a21 + k22 * a22
-    return k00, k01, k02, k10, k11, k12, k20, k21, k22
+    a0, a1, a2 = rows(a)
+    k0, k1, k2 = times(s, a0), times(s, a1), times(s, a2)
+    p[0] -= dot(k0, a0)
+    p[1] -= dot(k0, a1)
+    p[2] -= dot(k0, a2)
+    p[3] -= dot(k1, a1)
+    p[4] -= dot(k1, a2)
+    p[5] -= dot(k2, a2)
+    return (*k0, *k1, *k2)

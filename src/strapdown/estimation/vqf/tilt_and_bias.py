@@ -8,37 +8,40 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
-from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, nine, quadratic, shrink, six
+from strapdown.estimation.vqf.symmetric import (
+    DIAGONAL,
+    Nine,
+    inverse,
+    quadratic,
+    rows,
+    shrink,
+    six,
+    times,
+)
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import distance2, four, put, put_four, square, three
+from strapdown.geometry.vectors import (
+    clamped,
+    copy,
+    distance2,
+    dot,
+    four,
+    put,
+    put_four,
+    square,
+    three,
+)
 
 if TYPE_CHECKING:
     from strapdown._records import Vector
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import VqfMemory, VqfParams
-    from strapdown.estimation.vqf.symmetric import Nine
-
-__all__ = [
-    "FORCE_WORTH",
-    "MIN_UP",
-    "UNKNOWN",
-    "correct_tilt",
-    "design_for_force",
-    "design_for_rate",
-    "learn_bias",
-    "let_errors_grow",
-    "narrow_tilt",
-    "set_tilt_variance",
-    "watch_force",
-    "watch_rate",
-]
 
 FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, what a bias drifts in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
 UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
 CORRELATED_S: Final = 0.3  # so long specific forces of a motion err in the same way, ...
 FORCE_WORTH: Final = 0.2**2 * CORRELATED_S  # rad^2 s, ... by so much of gravity: what a mean errs
-IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+IDENTITY: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @kernel
@@ -130,10 +133,9 @@ def learn_bias(s: VqfMemory, p: VqfParams, wait: float, up_x: float, up_y: float
     matrix of the attitude.
     """
     bias, turned = s.gyro_bias, s.level_bias.output
-    for i in range(9):
-        s.attitude.output[i] = r[i]
-    turned[0] = r[0] * bias[0] + r[1] * bias[1] + r[2] * bias[2]
-    turned[1] = r[3] * bias[0] + r[4] * bias[1] + r[5] * bias[2]
+    copy(s.attitude.output, r)
+    east, north, _ = rows(r)
+    turned[0], turned[1] = dot(east, bias), dot(north, bias)
     low_pass(s.attitude, p.tau_acc, s.force_pace.interval)
     low_pass(s.level_bias, p.tau_acc, s.force_pace.interval)
     for i in DIAGONAL:
@@ -145,12 +147,12 @@ def learn_bias(s: VqfMemory, p: VqfParams, wait: float, up_x: float, up_y: float
         level = vertical = s.noise_at_rest
         error = (slow[0] - bias[0], slow[1] - bias[1], slow[2] - bias[2])
     elif s.pause_s == 0.0 and p.learn_bias_in_motion:
-        h, pace = nine(s.attitude.output), 1.0 / s.force_pace.designed
+        h, pace = rows(s.attitude.output), 1.0 / s.force_pace.designed
         level, vertical = s.noise_level, s.noise_vertical
         error = (
-            turned[0] - up_y * pace - (h[0] * bias[0] + h[1] * bias[1] + h[2] * bias[2]),
-            turned[1] + up_x * pace - (h[3] * bias[0] + h[4] * bias[1] + h[5] * bias[2]),
-            -(h[6] * bias[0] + h[7] * bias[1] + h[8] * bias[2]),
+            turned[0] - up_y * pace - dot(h[0], bias),
+            turned[1] + up_x * pace - dot(h[1], bias),
+            -dot(h[2], bias),
         )
     else:
         return
@@ -159,42 +161,29 @@ def learn_bias(s: VqfMemory, p: VqfParams, wait: float, up_x: float, up_y: float
 
 @kernel
 def update_bias(
-    s: VqfMemory, clip: float, h: Nine, level: float, vertical: float, error: Three
+    s: VqfMemory,
+    clip: float,
+    h: tuple[Three, Three, Three],
+    level: float,
+    vertical: float,
+    error: Three,
 ) -> None:
     """Update bias and covariance by three measurements with independent noises."""
-    pxx, pxy, pxz, pyy, pyz, pzz = six(s.bias_covariance)
-    h00, h01, h02, h10, h11, h12, h20, h21, h22 = h
-    # a = P H^T
-    a00 = pxx * h00 + pxy * h01 + pxz * h02
-    a10 = pxy * h00 + pyy * h01 + pyz * h02
-    a20 = pxz * h00 + pyz * h01 + pzz * h02
-    a01 = pxx * h10 + pxy * h11 + pxz * h12
-    a11 = pxy * h10 + pyy * h11 + pyz * h12
-    a21 = pxz * h10 + pyz * h11 + pzz * h12
-    a02 = pxx * h20 + pxy * h21 + pxz * h22
-    a12 = pxy * h20 + pyy * h21 + pyz * h22
-    a22 = pxz * h20 + pyz * h21 + pzz * h22
+    known = six(s.bias_covariance)
+    a, b, c = times(known, h[0]), times(known, h[1]), times(known, h[2])  # columns of P H^T
     measured = inverse(
-        h00 * a00 + h01 * a10 + h02 * a20 + level,
-        h00 * a01 + h01 * a11 + h02 * a21,
-        h00 * a02 + h01 * a12 + h02 * a22,
-        h10 * a01 + h11 * a11 + h12 * a21 + level,
-        h10 * a02 + h11 * a12 + h12 * a22,
-        h20 * a02 + h21 * a12 + h22 * a22 + vertical,
+        dot(h[0], a) + level,
+        dot(h[0], b),
+        dot(h[0], c),
+        dot(h[1], b) + level,
+        dot(h[1], c),
+        dot(h[2], c) + vertical,
     )
-    a = (a00, a01, a02, a10, a11, a12, a20, a21, a22)
-    k = shrink(s.bias_covariance, a, measured)
-    x, y, z = clipped(error[0], clip), clipped(error[1], clip), clipped(error[2], clip)
-    bias = s.gyro_bias
-    bias[0] = clipped(bias[0] + (k[0] * x + k[1] * y + k[2] * z), clip)
-    bias[1] = clipped(bias[1] + (k[3] * x + k[4] * y + k[5] * z), clip)
-    bias[2] = clipped(bias[2] + (k[6] * x + k[7] * y + k[8] * z), clip)
-
-
-@kernel
-def clipped(value: float, most: float) -> float:
-    """Return a value as near as a limit allows."""
-    return min(max(value, -most), most)
+    across = (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2])
+    gain = rows(shrink(s.bias_covariance, across, measured))
+    told = (clamped(error[0], clip), clamped(error[1], clip), clamped(error[2], clip))
+    for i in range(3):
+        s.gyro_bias[i] = clamped(s.gyro_bias[i] + dot(gain[i], told), clip)
 
 
 @kernel

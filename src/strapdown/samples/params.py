@@ -1,0 +1,74 @@
+"""Parameters of what takes samples: numbers that are checked, and that kernels know by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from strapdown._records import record_like
+from strapdown.errors import ValueRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from dataclasses import Field
+    from typing import Any
+
+    from strapdown._records import Record
+
+__all__ = ["MAY_BE_INFINITE", "MAY_BE_NEGATIVE", "MAY_BE_ZERO", "CheckedParams"]
+
+_SMALLEST: Final = math.ulp(0.0)
+_LARGEST: Final = math.nextafter(math.inf, 0.0)
+
+# Metadata of a field; it is positive and finite otherwise.
+MAY_BE_ZERO: Final = {"least": 0.0}
+MAY_BE_NEGATIVE: Final = {"least": -_LARGEST}
+MAY_BE_INFINITE: Final = {"most": math.inf}
+
+_FORMS: Final = {"float": 0.0, "bool": False, "int": 0}
+
+
+@dataclass(frozen=True)
+class CheckedParams:
+    """Base of the parameters: fields that are numbers or flags, each with a default.
+
+    Fields of other types are left to the subclass.
+
+    Raises
+    ------
+    ValueRangeError
+        A number is not positive, or not finite, and its field does not allow it.
+    """
+
+    BESIDE: ClassVar[Mapping[str, float]] = {}  # attributes, not fields, that kernels know too
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            if entry.type in _FORMS:
+                _check(entry, getattr(self, entry.name))
+
+    @classmethod
+    @cache
+    def record(cls) -> type[Record]:
+        """Return the record type by which kernels know the parameters, under the same names."""
+        forms = {e.name: _FORMS[str(e.type)] for e in fields(cls) if e.type in _FORMS}
+        return record_like(cls.__name__, {**forms, **cls.BESIDE})
+
+    def settings(self) -> Record:
+        """Return the parameters as kernels take them."""
+        record = self.record()
+        values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
+        return record(**values)
+
+
+def _check(entry: Field[Any], value: float) -> None:
+    """Require a number within the range that its field declares."""
+    least = 0.0 if entry.type == "bool" else entry.metadata.get("least", _SMALLEST)
+    most = entry.metadata.get("most", _LARGEST)
+    if least <= value <= most:
+        return
+    words = {_LARGEST: ["finite"], math.inf: []}.get(most, [f"up to {most:g}"])
+    words += {_SMALLEST: ["positive"], 0.0: ["not negative"]}.get(least, [])
+    raise ValueRangeError(f"expected {entry.name} {' and '.join(words)}, got {value}")
