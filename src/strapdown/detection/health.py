@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown._records import Record
+from strapdown.detection.clipping import AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    START,
-    STEP,
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
@@ -20,38 +19,24 @@ from strapdown.detection.intake import (
     seconds,
     take,
 )
-from strapdown.detection.stuck import Sensor, StuckEvent, StuckMemory, StuckParams
+from strapdown.detection.stuck import Sensor, StuckMemory, StuckParams
 from strapdown.detection.stuck import step as step_stuck
-from strapdown.detection.timing import (
-    BACKWARD,
-    DUPLICATE,
-    JITTERS,
-    LATE,
-    LOST,
-    RATE_WRONG,
-    TimingEvent,
-    TimingMemory,
-    TimingParams,
-    late_after,
-)
+from strapdown.detection.timing import TimingEvent, TimingMemory, TimingParams, late_after
 from strapdown.detection.timing import step as step_timing
 from strapdown.errors import ValueRangeError
+from strapdown.samples.clock import START, STEP
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
+    from strapdown.detection.intake import Settings
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # HealthParams
 
 __all__ = ["Health", "HealthDetector", "HealthParams", "HealthStatus"]
 
 _SENSORS = ("gyro", "accel")
-_REASONS = (
-    "stuck", "low_noise", "clipping", "invalid", "missing", "late", "lost", "rate", "jitter",
-    "disorder",
-)  # fmt: skip
+_OF_VALUES = ("stuck", "low_noise", "clipping", "invalid", "missing")
+_OF_CLOCK = ("late", "lost", "rate", "jitter", "disorder")
+_REASONS = (*_OF_VALUES, *_OF_CLOCK)
 
 
 class HealthStatus(StrEnum):
@@ -121,18 +106,12 @@ class HealthParams(DetectorParams):
             raise ValueRangeError(f"expected times above 0 of HealthParams, got {times}")
 
 
-REASONS: Final = 10  # bits of a sensor, in the order of what follows
-STUCK: Final = 1
-QUIET: Final = 2
-CLIPPED: Final = 4
-INVALID: Final = 8
-MISSING: Final = 16
-IS_LATE: Final = 32
-IS_LOST: Final = 64
-WRONG_RATE: Final = 128
-HAS_JITTER: Final = 256
+REASONS: Final = 10  # bits of a sensor, in this order:
+STUCK, QUIET, CLIPPED, INVALID, MISSING, LATE, LOST = (1 << bit for bit in range(7))
 DISORDER: Final = 512
-FAILS: Final = STUCK | MISSING | IS_LOST
+OF_VALUES: Final = 5  # reasons; those of the clock follow in the order of the flags of timing, and
+ORDERLY: Final = 15  # its flags beyond these are disorder
+FAILS: Final = STUCK | MISSING | LOST
 OPEN: Final = 1 << 2 * REASONS
 
 
@@ -144,7 +123,7 @@ class SensorHealth(Record):
     valid_ns: int = 0  # last usable value
     degraded_ns: int = 0  # time in that status
     failed_ns: int = 0
-    last_seen_ns: list[int] = [0] * 5  # when each of the first five reasons held
+    last_seen_ns: list[int] = [0] * OF_VALUES  # when each of these reasons held
 
 
 class HealthMemory(DetectorMemory):
@@ -166,7 +145,7 @@ class HealthMemory(DetectorMemory):
 class HealthEvent(DetectorEvent):
     """A stretch in which a sensor is not well."""
 
-    stuck: StuckEvent = StuckEvent()  # what else has ended
+    stuck: AxesEvent = AxesEvent()  # what else has ended
     timing: TimingEvent = TimingEvent()
 
 
@@ -218,12 +197,8 @@ def clock_reasons(timing: TimingMemory) -> int:
     """Return what is wrong with the clock: the faults of its stretch, as long as that lasts."""
     if not timing.active:
         return 0
-    bits = timing.faults
-    reasons = IS_LATE if bits & LATE else 0
-    reasons |= IS_LOST if bits & LOST else 0
-    reasons |= WRONG_RATE if bits & RATE_WRONG else 0
-    reasons |= HAS_JITTER if bits & JITTERS else 0
-    return reasons | (DISORDER if bits & (DUPLICATE | BACKWARD) else 0)
+    reasons = (timing.faults & ORDERLY) << OF_VALUES
+    return reasons | (DISORDER if timing.faults > ORDERLY else 0)
 
 
 @kernel
@@ -248,7 +223,7 @@ def judge(
         faults |= INVALID
         if seconds(now, sensor.valid_ns) >= p.missing_s:
             faults |= MISSING
-    for bit in range(5 if before or faults else 0):
+    for bit in range(OF_VALUES if before or faults else 0):
         if faults >> bit & 1:
             sensor.last_seen_ns[bit] = now
         elif before >> bit & 1:
@@ -327,8 +302,8 @@ class HealthDetector(Detector[HealthParams]):
         if now_ns is not None and s.clock.steps >= 0.0:
             silence = (now_ns - last_ns) / NS_PER_S
             late = late_after(s.timing, self.params.timing.settings())
-            silent |= IS_LATE if silence > late else 0
-            silent |= IS_LOST if silence > max(late, self.params.timing.lost_s) else 0
+            silent |= LATE if silence > late else 0
+            silent |= LOST if silence > max(late, self.params.timing.lost_s) else 0
         return {n: _health(n, getattr(s, n), getattr(s, n).reasons | silent) for n in _SENSORS}
 
     @property

@@ -10,9 +10,6 @@ from strapdown._kernel import bind, kernel
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.events import Event
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     close_stretch,
@@ -20,14 +17,12 @@ from strapdown.detection.intake import (
     seconds,
     take,
 )
+from strapdown.samples.clock import DROPPED, START
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
+    from strapdown.detection.intake import DetectorCounts, Settings
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # TimingParams
 
 __all__ = ["TimingDetector", "TimingParams"]
 
@@ -73,13 +68,7 @@ class TimingParams(DetectorParams):
     merge_s: float = 1.0
 
 
-LATE: Final = 1  # flags
-LOST: Final = 2
-RATE_WRONG: Final = 4
-JITTERS: Final = 8
-DUPLICATE: Final = 16
-BACKWARD: Final = 32
-OPEN: Final = 64
+LATE, LOST, RATE_WRONG, JITTERS, DUPLICATE, BACKWARD, OPEN = (1 << bit for bit in range(7))  # flags
 
 MEDIAN_GAIN: Final = 1e-3  # finest relative step of the median, once it is known
 LEAST_COUNT: Final = 10  # intervals in a window of the rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernel import bind, kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.detection.detector import Detector
 from strapdown.detection.falls.history import (
@@ -23,26 +23,20 @@ from strapdown.detection.falls.history import (
 )
 from strapdown.detection.falls.params import FallParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     complete,
     is_hole,
     seconds,
-    take,
+    take_in_order,
 )
 from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
     from strapdown._typing import Three
     from strapdown.detection.falls.score import FallScore
+    from strapdown.detection.intake import DetectorCounts, Settings, Taken
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # FallParams, and the law of a score
 
 __all__ = ["FallDetector"]
 
@@ -52,10 +46,8 @@ POLE_S: Final = 0.0204855  # two such poles halve the power at 5 Hz
 SLOW_S: Final = 0.5
 FREE_S: Final = 0.2  # nearly nothing for so long: only a device falls
 
-FALL: Final = 0  # kinds
-LONG_LIE: Final = 1
-CLIPPED: Final = 1  # flags
-DROPPED_DEVICE: Final = 2
+FALL, LONG_LIE = 0, 1  # kinds
+CLIPPED, DROPPED_DEVICE = 1, 2  # flags
 
 
 class Candidate(Record):
@@ -105,18 +97,16 @@ class FallEvent(DetectorEvent):
 
 
 @kernel
-def step(
-    s: FallMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: FallEvent
+def proceed(
+    s: FallMemory,
+    counts: DetectorCounts,
+    p: Settings,
+    sample: Sample,
+    taken: Taken,
+    event: FallEvent,
 ) -> bool:
-    """Decide what is due, then take the sample."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        forget(s, sample.t_ns)
-    else:
-        found = decide_due(s, counts, p, sample.t_ns, 2 * SECOND_NS, event)
+    """Decide what is due, then look at the sample."""
+    found = decide_due(s, counts, p, sample.t_ns, 2 * SECOND_NS, event)
     s.now_ns = sample.t_ns
     s.wait += taken.dt
     rate = math.sqrt(square(sample.angular_velocity)) if taken.has_rate else 0.0
@@ -138,7 +128,7 @@ def step(
 
 @kernel
 def forget(s: FallMemory, t_ns: int) -> None:
-    """Begin anew with a sample."""
+    """Forget the samples before, and count cells from here."""
     s.wait = 0.0
     clear(s.fast)
     clear(s.smooth)
@@ -329,6 +319,9 @@ def watch(
 def close(s: FallMemory, counts: DetectorCounts, p: Settings, event: FallEvent) -> bool:
     """End the data: decide the candidates by what was measured."""
     return decide_due(s, counts, p, s.now_ns, 0, event)
+
+
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class FallDetector(Detector[FallParams]):
