@@ -17,6 +17,7 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
+from strapdown.samples.state import SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -128,7 +129,7 @@ class DetectorReport:
 
 
 @dataclass(frozen=True)
-class DetectorState:
+class DetectorState(SavedState):
     """A saved detector: continue from it and the events are the same, bit for bit.
 
     Parameters
@@ -149,39 +150,6 @@ class DetectorState:
     detector: str
     values: tuple[float, ...]
     account: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        numbers = (*self.values, *self.account)
-        fits = all(-(2**63) <= n < 2**63 for n in numbers if isinstance(n, int))
-        if not (fits and all(map(math.isfinite, self.values))):
-            raise ValueRangeError(f"expected finite values of a detector state, got {self!r:.200}")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the state as JSON holds it, without loss."""
-        return {
-            "detector": self.detector,
-            "values": list(self.values),
-            "account": list(self.account),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> DetectorState:
-        """Return the state that :meth:`to_dict` gave.
-
-        Raises
-        ------
-        ValueRangeError
-            The data are something else.
-        """
-        match data:
-            case {"detector": str(name), "values": [*values], "account": [*account]}:
-                numbers = tuple(value for value in values if isinstance(value, int | float))
-                whole = tuple(number for number in account if isinstance(number, int))
-                if len(numbers) == len(values) and len(whole) == len(account):
-                    return cls(name, numbers, whole)
-        raise ValueRangeError(
-            f"expected a detector state with detector, values and account, got {data!r:.200}"
-        )
 
 
 @kernel
@@ -398,15 +366,7 @@ class Detector(Generic[Params]):
 
 def rows_of(execution: Execution, series: ImuSeries) -> Iterable[RecordArray]:
     """Go on through a series; yield what is written at each sample, block by block."""
-    inside = series.in_frames(body=BodyFrame.FLU)
-    samples = SampleColumns(
-        inside.t_ns,
-        inside.angular_velocity,
-        inside.specific_force,
-        None,
-        inside.gyro_clipping,
-        inside.accel_clipping,
-    )
+    samples = SampleColumns(series.in_frames(body=BodyFrame.FLU), use_magnetic_field=False)
     with execution.lock:
         for _, rows in execution.through(samples):
             yield rows

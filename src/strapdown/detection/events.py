@@ -53,14 +53,7 @@ class Event:
 
     def to_dict(self) -> dict[str, object]:
         """Return the event as JSON holds it."""
-        return {
-            "kind": self.kind,
-            "t_start_ns": self.t_start_ns,
-            "t_end_ns": self.t_end_ns,
-            "t_decided_ns": self.t_decided_ns,
-            "values": dict(self.values),
-            "flags": sorted(self.flags),
-        }
+        return vars(self) | {"values": dict(self.values), "flags": sorted(self.flags)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Event:

@@ -21,7 +21,7 @@ from strapdown.detection.intake import (
 )
 from strapdown.detection.stuck import Sensor, StuckMemory, StuckParams
 from strapdown.detection.stuck import step as step_stuck
-from strapdown.detection.timing import TimingEvent, TimingMemory, TimingParams, late_after
+from strapdown.detection.timing import TimingEvent, TimingMemory, TimingParams, silent_faults
 from strapdown.detection.timing import step as step_timing
 from strapdown.errors import ValueRangeError
 from strapdown.samples.clock import START, STEP
@@ -301,9 +301,7 @@ class HealthDetector(Detector[HealthParams]):
         silent = 0
         if now_ns is not None and s.clock.steps >= 0.0:
             silence = (now_ns - last_ns) / NS_PER_S
-            late = late_after(s.timing, self.params.timing.settings())
-            silent |= LATE if silence > late else 0
-            silent |= LOST if silence > max(late, self.params.timing.lost_s) else 0
+            silent = silent_faults(s.timing, self.params.timing.settings(), silence) << OF_VALUES
         return {n: _health(n, getattr(s, n), getattr(s, n).reasons | silent) for n in _SENSORS}
 
     @property

@@ -126,9 +126,9 @@ def step(
     s.said = 0
     if taken.event == START:
         return running and restart(s, counts, p, previous, t_ns, event)
-    silence = late_after(s, p)
-    if taken.dt > silence:
-        mark(s, LATE | LOST if taken.dt > max(silence, p.lost_s) else LATE, previous, t_ns)
+    silence = silent_faults(s, p, taken.dt)
+    if silence:
+        mark(s, silence, previous, t_ns)
         s.longest = max(s.longest, taken.dt)
         return False
     follow(s, p, taken.dt)
@@ -160,10 +160,13 @@ def restart(
 
 
 @kernel
-def late_after(s: TimingMemory, p: Settings) -> float:
-    """Return how long no sample may come [s]."""
+def silent_faults(s: TimingMemory, p: Settings, silence: float) -> int:
+    """Return what it means that no sample has come for so long [s]."""
     interval = s.median if math.isnan(p.rate_hz) else 1.0 / p.rate_hz
-    return float(max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s)
+    late = max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s
+    if silence <= late:
+        return 0
+    return LATE | LOST if silence > max(late, p.lost_s) else LATE
 
 
 @kernel
@@ -287,12 +290,11 @@ class TimingDetector(Detector[TimingParams]):
             if memory.clock.steps < 0.0:
                 return None
             silence_s = (now_ns - counts.last_ns) / NS_PER_S
-            late = late_after(memory, settings)
-            said = 2 if silence_s > max(late, self.params.lost_s) else 1 if silence_s > late else 0
+            said = silent_faults(memory, settings, silence_s).bit_count()  # late, lost
             if said <= memory.said:
                 return None
             memory.said = said
             execution.replace(0, memory)
-        flags = frozenset({"open", "late"} if said == 1 else {"open", "late", "lost"})
+        flags = frozenset({"open", *self.FLAGS[:said]})
         figures = {"longest_gap_s": silence_s}
         return Event(self.NAME, counts.last_ns, now_ns, now_ns, figures, flags)

@@ -45,6 +45,21 @@ def require_positive(name: str, value: float) -> None:
         raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
 
 
+def require_ascending(t_ns: IntArray, what: str) -> None:
+    """Raise TimeOrderError unless each stamp is later than the one before."""
+    back = np.flatnonzero(np.diff(t_ns) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        before, now = t_ns[row - 1 : row + 1].tolist()
+        raise TimeOrderError(
+            f"expected {what} in ascending order, got {now} ns after {before} ns;"
+            " sort them, or cut where the clock jumps",
+            row=row,
+            t_ns=now,
+            previous_ns=before,
+        )
+
+
 @dataclass(frozen=True)
 class WindowRule:
     """When a window is whole: with enough samples, or with enough time.
@@ -191,7 +206,7 @@ def integrate(
     gyro, angular_velocity = _sensor(gyro_kind, series.angular_velocity)
     accel, specific_force = _sensor(accel_kind, series.specific_force)
     if max_gap_ns is None:
-        max_gap_ns = _default_max_gap_ns(series.t_ns)
+        max_gap_ns = longest_step_ns(series.t_ns, 10)
     if isinstance(window, WindowRule):
         rule = rule_of(gyro, accel, window, max_gap_ns)
         is_last = np.zeros(len(series), np.bool_)
@@ -318,15 +333,7 @@ def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:
     """Tell which samples are the last of a window, or of what comes before the first."""
     if len(stamps) == 0:
         raise ShapeError("expected stamps of windows, got none; give at least start and end")
-    back = np.flatnonzero(np.diff(stamps) <= 0)
-    if len(back):
-        row = int(back[0]) + 1
-        raise TimeOrderError(
-            f"expected windows in ascending order, got {stamps[row]} ns after {stamps[row - 1]} ns",
-            row=row,
-            t_ns=int(stamps[row]),
-            previous_ns=int(stamps[row - 1]),
-        )
+    require_ascending(stamps, "windows")
     window = np.searchsorted(stamps, t_ns, "left")
     is_last = window < np.searchsorted(stamps, t_ns, "right")  # on a stamp
     is_last[:-1] |= window[:-1] < window[1:]
@@ -344,7 +351,8 @@ def _taken(columns: kernels.Columns, rows: slice | BoolArray) -> kernels.Columns
     return kernels.Columns._make(column[rows] for column in columns)
 
 
-def _default_max_gap_ns(t_ns: IntArray) -> int:
+def longest_step_ns(t_ns: IntArray, intervals: int) -> int:
+    """Return the longest step that is no gap: 20 ms, or so many median steps if that is longer."""
     steps = np.diff(t_ns)
     steps = steps[steps > 0]
-    return max(20 * NS_PER_MS, 10 * int(np.median(steps)) if len(steps) else 0)
+    return max(20 * NS_PER_MS, intervals * int(np.median(steps)) if len(steps) else 0)

@@ -6,22 +6,14 @@ import math
 from typing import Final, NamedTuple
 
 from strapdown._records import Record, Vector, filled
+from strapdown.detection.voting.result import SensorState
 from strapdown.samples.clock import Clock
 
-OK: Final = 0  # states of a sensor
-SUSPECT: Final = 1
-FAILED: Final = 2
+OK, SUSPECT, FAILED = map(int, SensorState)
+MEASURES, VOTES = 1, 2  # ranks: it has a value, but has failed; it has a value, and has not
 
-MEASURES: Final = 1  # a sensor has a value, but has failed
-VOTES: Final = 2  # it has a value, and has not
-
-SUSPECTED: Final = 1  # what can change; 0: nothing
-HAS_FAILED: Final = 2
-CLEARED: Final = 3
-RECOVERED: Final = 4
-IS_SELECTED: Final = 5
-DISAGREE: Final = 6
-AGREE: Final = 7
+CHANGES: Final = "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree"
+SUSPECTED, HAS_FAILED, CLEARED, RECOVERED, IS_SELECTED, DISAGREE, AGREE = range(1, 8)  # 0: none
 
 STUCK_REPEATS: Final = 8  # so many equal values are no chance
 
