@@ -277,7 +277,6 @@ class ClippingDetector(Detector[ClippingParams]):
 
     NAME = "clipping"
     PARAMS = ClippingParams
-    KINDS = ("clipping",)
     FLAGS = (*AXES, "open")
     MEMORY = ClippingMemory
     EVENT = AxesEvent
@@ -298,15 +297,13 @@ class ClippingDetector(Detector[ClippingParams]):
     def limits(self) -> FloatArray:
         """Ends of the ranges, (2 sensors, 3 axes, 2 sides): declared or learnt, else infinite."""
         s = self._memory
-        learnt = np.array(
-            [[(a.high.limit, a.low.limit) for a in sensor.axes] for sensor in (s.gyro, s.accel)]
-        )
-        limits = np.where(learnt > 0.0, learnt, math.inf)
-        for sensor, declared in enumerate(
-            (self.params.gyro_range_rad_s, self.params.accel_range_m_s2)
-        ):
-            if declared is not None:
-                limits[sensor] = declared
+        sides = [[(a.high.limit, a.low.limit) for a in each.axes] for each in (s.gyro, s.accel)]
+        limits = np.array(sides)
+        limits[limits == 0.0] = math.inf
+        declared = self.params.gyro_range_rad_s, self.params.accel_range_m_s2
+        for sensor, known in enumerate(declared):
+            if known is not None:
+                limits[sensor] = known
         return limits
 
 

@@ -173,10 +173,10 @@ class Detector(Generic[Params]):
     what cannot be used is left out and counted in :attr:`report`.
 
     A detector names itself (``NAME``), its parameters (``PARAMS``), the kinds and flags of its
-    events (``KINDS``, ``FLAGS``), and gives its ``MEMORY`` as it is before any sample, its
-    ``EVENT``, of which every float is a figure (``VALUES``), and two kernels, which say whether
-    they have written an event: ``STEP(memory, counts, params, sample, event)`` and, at the end
-    of the data, ``CLOSE(memory, counts, params, event)``.
+    events (``KINDS``, by default its name; ``FLAGS``), and gives its ``MEMORY`` as it is before
+    any sample, its ``EVENT``, of which every float is a figure (``VALUES``), and two kernels,
+    which say whether they have written an event: ``STEP(memory, counts, params, sample, event)``
+    and, at the end of the data, ``CLOSE(memory, counts, params, event)``.
 
     Parameters
     ----------
@@ -203,6 +203,7 @@ class Detector(Generic[Params]):
     def __init_subclass__(cls) -> None:
         figures = (name for name, value in cls.EVENT.fresh().items() if isinstance(value, float))
         cls.VALUES = tuple(figures)
+        cls.KINDS = vars(cls).get("KINDS", (cls.NAME,))
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
         self.params = params or cast("Params", self.PARAMS())

@@ -159,8 +159,11 @@ def proceed(
     if s.phase in (LOW, FALLING):
         follow(s, p, sample.t_ns, raw, rest, low, before)
     found = False
-    if s.phase == ENDED:
-        found = land(s, counts, p, sample, raw, low, event)
+    if s.phase == ENDED and (low or seconds(sample.t_ns, s.last_low_ns) > p.impact_window_s):
+        found = close(s, counts, p, event)
+    elif s.phase == ENDED:  # wait for the impact, but not into the next fall
+        s.peak = max(s.peak, raw)
+        s.hit_clipped = s.hit_clipped or sample.clipping >> 3 != 0
     if s.phase == IDLE and low:
         begin(s, sample.t_ns, before)
     if low:
@@ -277,24 +280,6 @@ def follow(
 
 
 @kernel
-def land(
-    s: FreeFallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    raw: float,
-    low: bool,
-    event: FreeFallEvent,
-) -> bool:
-    """Wait for the impact after a fall, but not into the next one."""
-    if low or seconds(sample.t_ns, s.last_low_ns) > p.impact_window_s:
-        return close(s, counts, p, event)
-    s.peak = max(s.peak, raw)
-    s.hit_clipped = s.hit_clipped or sample.clipping >> 3 != 0
-    return False
-
-
-@kernel
 def close(s: FreeFallMemory, _counts: DetectorCounts, p: Settings, event: FreeFallEvent) -> bool:
     """Write the fall that is certain, if there is one, and wait for the next."""
     phase = s.phase
@@ -374,7 +359,6 @@ class FreeFallDetector(Detector[FreeFallParams]):
 
     NAME = "free_fall"
     PARAMS = FreeFallParams
-    KINDS = ("free_fall",)
     FLAGS = ("thrown", "impact", "clipped", "gap", "open")
     MEMORY = FreeFallMemory
     EVENT = FreeFallEvent

@@ -309,7 +309,6 @@ class ImpactDetector(Detector[ImpactParams]):
 
     NAME = "impact"
     PARAMS = ImpactParams
-    KINDS = ("impact",)
     FLAGS = ("clipped", "gap", "cut", "open")
     MEMORY = ImpactMemory
     EVENT = ImpactEvent

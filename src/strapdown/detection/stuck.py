@@ -333,7 +333,6 @@ class StuckDetector(Detector[StuckParams]):
 
     NAME = "stuck"
     PARAMS = StuckParams
-    KINDS = ("stuck",)
     FLAGS = (*AXES, "gyro_low_noise", "accel_low_noise", "open")
     MEMORY = StuckMemory
     EVENT = AxesEvent

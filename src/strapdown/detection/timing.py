@@ -124,8 +124,17 @@ def step(
         s.backward += not repeats
         return False
     s.said = 0
-    if taken.event == START:
-        return running and restart(s, counts, p, previous, t_ns, event)
+    if taken.event == START and not running:
+        return False
+    if taken.event == START and t_ns > previous:  # a long pause
+        mark(s, LATE | LOST, previous, t_ns)
+        s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
+        return False
+    if taken.event == START:  # a clock that starts again
+        found = close(s, counts, p, event)
+        mark(s, BACKWARD, t_ns, t_ns)
+        s.backward += 1
+        return found
     silence = silent_faults(s, p, taken.dt)
     if silence:
         mark(s, silence, previous, t_ns)
@@ -135,28 +144,7 @@ def step(
     faults = judge(s, p)
     if faults:
         mark(s, faults, previous, t_ns)
-        return False
     return s.active and seconds(t_ns, s.last_ns) > p.merge_s and finish(s, event, False)
-
-
-@kernel
-def restart(
-    s: TimingMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    previous: int,
-    t_ns: int,
-    event: TimingEvent,
-) -> bool:
-    """Take a jump of the clock: a long pause, or a clock that starts again."""
-    if t_ns > previous:
-        mark(s, LATE | LOST, previous, t_ns)
-        s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
-        return False
-    found = close(s, counts, p, event)
-    mark(s, BACKWARD, t_ns, t_ns)
-    s.backward += 1
-    return found
 
 
 @kernel
@@ -263,7 +251,6 @@ class TimingDetector(Detector[TimingParams]):
 
     NAME = "timing"
     PARAMS = TimingParams
-    KINDS = ("timing",)
     FLAGS = ("late", "lost", "rate", "jitter", "duplicate", "backward", "open")
     MEMORY = TimingMemory
     EVENT = TimingEvent

@@ -12,9 +12,6 @@ from strapdown.samples.clock import Clock
 OK, SUSPECT, FAILED = map(int, SensorState)
 MEASURES, VOTES = 1, 2  # ranks: it has a value, but has failed; it has a value, and has not
 
-CHANGES: Final = "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree"
-SUSPECTED, HAS_FAILED, CLEARED, RECOVERED, IS_SELECTED, DISAGREE, AGREE = range(1, 8)  # 0: none
-
 STUCK_REPEATS: Final = 8  # so many equal values are no chance
 
 
@@ -120,16 +117,11 @@ class ImuRow(Record):
 
 
 class Step(NamedTuple):
-    """A time step, and the gains of the low-passes in it."""
+    """A time step, the gains of the low-passes in it, and what is known of a quantity."""
 
     dt: float
     fast: float
     slow: float
-
-
-class Quantity(NamedTuple):
-    """What is known of a quantity."""
-
     largest: float  # plausible value
     bias: float  # two good sensors may be so far apart
     at_rest: float  # its size

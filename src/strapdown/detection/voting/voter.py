@@ -12,16 +12,8 @@ from strapdown._checks import as_finite
 from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
-from strapdown.detection.voting.cycle import run
-from strapdown.detection.voting.memory import (
-    CHANGES,
-    BodyMemory,
-    CycleRow,
-    Imu,
-    ImuRow,
-    Sensor,
-    Voted,
-)
+from strapdown.detection.voting.cycle import CHANGES, run
+from strapdown.detection.voting.memory import BodyMemory, CycleRow, Imu, ImuRow, Sensor, Voted
 from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
