@@ -24,7 +24,7 @@ from strapdown.px4.health import ClippingReport
 if TYPE_CHECKING:
     from strapdown._records import Vector
     from strapdown._typing import ByteArray, FloatArray
-    from strapdown.detection.intake import DetectorCounts, Settings, Taken
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
     from strapdown.series import ImuSeries
 
@@ -127,14 +127,7 @@ def forget(s: ClippingMemory, _t_ns: int) -> None:
 
 
 @kernel
-def proceed(
-    s: ClippingMemory,
-    _counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    taken: Taken,
-    event: AxesEvent,
-) -> bool:
+def proceed(s: ClippingMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
     """Look at a sample; a stretch is complete when nothing is clipped for the merging time."""
     rates = forces = 0
     if taken.has_rate:

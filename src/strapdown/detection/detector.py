@@ -36,7 +36,8 @@ __all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState", "det
 class DetectorParams:
     """Base of the parameters: numbers, each with its unit in its name.
 
-    A field is a float, a tuple of three floats, a flag, or None (unknown), with a default.
+    A field is a float, a tuple of three floats, a flag, None (unknown), or the parameters of
+    another detector, with a default.
 
     Raises
     ------
@@ -51,7 +52,7 @@ class DetectorParams:
         for entry in fields(self):
             value = getattr(self, entry.name)
             for number in value if isinstance(value, tuple) else (value,):
-                if number is None:
+                if number is None or isinstance(number, DetectorParams):
                     continue
                 usable = number > 0.0 or (number == 0.0 and "zero" in entry.metadata)
                 usable |= "signed" in entry.metadata and not math.isnan(number)
@@ -176,7 +177,7 @@ class Detector(Generic[Params]):
     events (``KINDS``, by default its name; ``FLAGS``), and gives its ``MEMORY`` as it is before
     any sample, its ``EVENT``, of which every float is a figure (``VALUES``), and two kernels,
     which say whether they have written an event: ``STEP(memory, counts, params, sample, event)``
-    and, at the end of the data, ``CLOSE(memory, counts, params, event)``.
+    and, at the end of the data, ``CLOSE(memory, params, event)``.
 
     Parameters
     ----------
@@ -348,9 +349,10 @@ class Detector(Generic[Params]):
         """
         execution, event = self._execution, self.EVENT()
         with execution.lock:
-            memory = [execution.memory(part) for part in range(3)]
-            found = type(self).CLOSE(*memory, event)
-            execution.replace(0, *memory)
+            memory, counts, params = (execution.memory(part) for part in range(3))
+            found = type(self).CLOSE(memory, params, event)
+            counts.undecided += event.undecided
+            execution.replace(0, memory, counts)
         return self._as_events(event.packed())[0] if found else None
 
     def _as_events(self, rows: RecordArray) -> Events:

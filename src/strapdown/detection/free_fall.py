@@ -22,7 +22,7 @@ from strapdown.messages.imu import Imu
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from strapdown.detection.intake import DetectorCounts, Settings, Taken
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import ImuSample, Sample
 
 __all__ = ["FreeFallDetector", "FreeFallParams", "is_freefall"]
@@ -134,12 +134,7 @@ def forget(s: FreeFallMemory, _t_ns: int) -> None:
 
 @kernel
 def proceed(
-    s: FreeFallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    taken: Taken,
-    event: FreeFallEvent,
+    s: FreeFallMemory, p: Settings, sample: Sample, taken: Taken, event: FreeFallEvent
 ) -> bool:
     """Look at a sample; a fall is complete when the wait for its impact is over."""
     s.rate_age = min(s.rate_age + taken.dt, RATE_KEPT_S)
@@ -160,7 +155,7 @@ def proceed(
         follow(s, p, sample.t_ns, raw, rest, low, before)
     found = False
     if s.phase == ENDED and (low or seconds(sample.t_ns, s.last_low_ns) > p.impact_window_s):
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
     elif s.phase == ENDED:  # wait for the impact, but not into the next fall
         s.peak = max(s.peak, raw)
         s.hit_clipped = s.hit_clipped or sample.clipping >> 3 != 0
@@ -280,7 +275,7 @@ def follow(
 
 
 @kernel
-def close(s: FreeFallMemory, _counts: DetectorCounts, p: Settings, event: FreeFallEvent) -> bool:
+def close(s: FreeFallMemory, p: Settings, event: FreeFallEvent) -> bool:
     """Write the fall that is certain, if there is one, and wait for the next."""
     phase = s.phase
     s.phase = IDLE

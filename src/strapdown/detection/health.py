@@ -23,7 +23,6 @@ from strapdown.detection.stuck import Sensor, StuckMemory, StuckParams
 from strapdown.detection.stuck import step as step_stuck
 from strapdown.detection.timing import TimingEvent, TimingMemory, TimingParams, silent_faults
 from strapdown.detection.timing import step as step_timing
-from strapdown.errors import ValueRangeError
 from strapdown.samples.clock import START, STEP
 from strapdown.units import NS_PER_S
 
@@ -100,17 +99,12 @@ class HealthParams(DetectorParams):
     stuck: StuckParams = field(default_factory=StuckParams)
     timing: TimingParams = field(default_factory=TimingParams)
 
-    def __post_init__(self) -> None:
-        times = (self.hysteresis_s, self.missing_s)
-        if not all(0.0 < time < float("inf") for time in times):
-            raise ValueRangeError(f"expected times above 0 of HealthParams, got {times}")
 
-
-REASONS: Final = 10  # bits of a sensor, in this order:
+REASONS: Final = len(_REASONS)  # bits of a sensor, in their order:
 STUCK, QUIET, CLIPPED, INVALID, MISSING, LATE, LOST = (1 << bit for bit in range(7))
 DISORDER: Final = 512
-OF_VALUES: Final = 5  # reasons; those of the clock follow in the order of the flags of timing, and
-ORDERLY: Final = 15  # its flags beyond these are disorder
+OF_VALUES: Final = len(_OF_VALUES)
+ORDERLY: Final = 15  # flags of timing in the order of reasons; those beyond are disorder
 FAILS: Final = STUCK | MISSING | LOST
 OPEN: Final = 1 << 2 * REASONS
 
@@ -161,7 +155,7 @@ def step(
     now = counts.last_ns
     found = False
     if taken.event == START:
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
         forget(s.gyro, now)
         forget(s.accel, now)
     elapsed = now - previous if taken.event == STEP else 0
@@ -203,13 +197,7 @@ def clock_reasons(timing: TimingMemory) -> int:
 
 @kernel
 def judge(
-    sensor: SensorHealth,
-    p: Settings,
-    now: int,
-    elapsed: int,
-    valid: bool,
-    faults: int,
-    clock: int,
+    sensor: SensorHealth, p: Settings, now: int, elapsed: int, valid: bool, faults: int, clock: int
 ) -> int:
     """Return why a sensor is not well; a reason stays for a while after it has gone."""
     before = sensor.reasons

@@ -21,7 +21,7 @@ from strapdown.geometry.vectors import approach, clear, distance2, put, square, 
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from strapdown.detection.intake import DetectorCounts, Taken
+    from strapdown.detection.intake import Taken
     from strapdown.samples.sample import Sample
 
 __all__ = ["ImpactDetector", "ImpactParams"]
@@ -119,12 +119,7 @@ def forget(s: ImpactMemory, _t_ns: int) -> None:
 
 @kernel
 def proceed(
-    s: ImpactMemory,
-    counts: DetectorCounts,
-    p: ImpactParams,
-    sample: Sample,
-    taken: Taken,
-    event: ImpactEvent,
+    s: ImpactMemory, p: ImpactParams, sample: Sample, taken: Taken, event: ImpactEvent
 ) -> bool:
     """Look at a sample; an impact is complete when it has been low for the merging time."""
     s.wait += taken.dt
@@ -137,7 +132,7 @@ def proceed(
     found = False
     if s.phase != IDLE and hole:
         s.holed = True
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
     if not s.primed or hole:
         s.primed = True
         s.usual = norm
@@ -258,7 +253,7 @@ def finish(s: ImpactMemory, event: ImpactEvent, flags: int) -> bool:
 
 
 @kernel
-def close(s: ImpactMemory, _counts: DetectorCounts, _p: ImpactParams, event: ImpactEvent) -> bool:
+def close(s: ImpactMemory, _p: ImpactParams, event: ImpactEvent) -> bool:
     """Write the impact that is certain, if there is one, and wait for the next."""
     if s.phase == HIT:
         return finish(s, event, 0 if s.holed else OPEN)

@@ -46,6 +46,7 @@ class DetectorEvent(Record):
     decided_ns: int = 0
     kind: int = 0  # number in KINDS
     flags: int = 0  # bits in the order of FLAGS
+    undecided: int = 0  # candidates of which too little was measured
 
 
 class Taken(NamedTuple):
@@ -77,10 +78,13 @@ def take_in_order(
     if taken.event == DROPPED:
         return False
     found = False
+    event.undecided = 0
     if taken.event == START:
-        found = close(s, counts, p, event)  # noqa: F821 (these are bound by each detector)
+        found = close(s, p, event)  # noqa: F821 (these are bound by each detector)
         forget(s, sample.t_ns)  # noqa: F821
-    return proceed(s, counts, p, sample, taken, event) or found  # noqa: F821
+    found = proceed(s, p, sample, taken, event) or found  # noqa: F821
+    counts.undecided += event.undecided
+    return found
 
 
 @kernel
@@ -106,6 +110,6 @@ def complete(
 
 
 @kernel
-def close_stretch(s: Stretch, _counts: DetectorCounts, _p: Settings, event: DetectorEvent) -> bool:
+def close_stretch(s: Stretch, _p: Settings, event: DetectorEvent) -> bool:
     """Write the stretch that has not ended, if there is one, and wait for the next."""
     return s.active and finish(s, event, True)  # noqa: F821 (bound by each detector)

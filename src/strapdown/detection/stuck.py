@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown._records import Record
-from strapdown.detection.clipping import (
-    ACCEL_FLOOR,
-    AXES,
-    FAR,
-    GYRO_FLOOR,
-    SHARE,
-    STEEP,
-    AxesEvent,
-)
+from strapdown.detection.clipping import ACCEL_FLOOR, AXES, FAR, GYRO_FLOOR, SHARE, STEEP, AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
     DetectorMemory,
@@ -28,7 +20,7 @@ from strapdown.detection.intake import (
 
 if TYPE_CHECKING:
     from strapdown._records import Vector
-    from strapdown.detection.intake import DetectorCounts, Settings, Taken
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
 
 __all__ = ["StuckDetector", "StuckParams"]
@@ -135,14 +127,7 @@ def forget(s: StuckMemory, _t_ns: int) -> None:
 
 
 @kernel
-def proceed(
-    s: StuckMemory,
-    _counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    taken: Taken,
-    event: AxesEvent,
-) -> bool:
+def proceed(s: StuckMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
     """Look at a sample; a stretch is complete when nothing is stuck any more."""
     t_ns, dt, clipped = sample.t_ns, min(taken.dt, 1.0), sample.clipping
     if taken.has_rate:

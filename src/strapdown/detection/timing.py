@@ -131,7 +131,7 @@ def step(
         s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
         return False
     if taken.event == START:  # a clock that starts again
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
         mark(s, BACKWARD, t_ns, t_ns)
         s.backward += 1
         return found

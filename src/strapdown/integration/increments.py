@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries
 
-__all__ = [
-    "Integration",
-    "IntegrationReport",
-    "WindowRule",
-    "increments_from_rates",
-    "integrate",
-]
+__all__ = ["Integration", "IntegrationReport", "WindowRule", "increments_from_rates", "integrate"]
 
 FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
 
@@ -86,12 +80,12 @@ class WindowRule:
         require_positive("interval_min_ns", self.interval_min_ns)
 
 
-_CODES: Final[dict[SampleKind | None, int]] = {
-    SampleKind.POINT: kernels.POINT,
-    SampleKind.MEAN: kernels.MEAN,
-    SampleKind.INTEGRAL: kernels.INTEGRAL,
-    None: kernels.ABSENT,
-}
+_KINDS: Final = (
+    SampleKind.POINT,
+    SampleKind.MEAN,
+    SampleKind.INTEGRAL,
+    None,
+)  # by the codes of kernels
 _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 
@@ -282,16 +276,13 @@ def increments_from_rates(
 
 
 def rule_of(
-    gyro_kind: SampleKind | None,
-    accel_kind: SampleKind | None,
-    window: WindowRule,
-    max_gap_ns: int,
+    gyro_kind: SampleKind | None, accel_kind: SampleKind | None, window: WindowRule, max_gap_ns: int
 ) -> kernels.Rule:
     """Return the rule of the kernel."""
     require_positive("max_gap_ns", max_gap_ns)
     return kernels.Rule(
-        _CODES[gyro_kind],
-        _CODES[accel_kind],
+        _KINDS.index(gyro_kind),
+        _KINDS.index(accel_kind),
         window.samples_min,
         window.interval_min_ns,
         max_gap_ns,
@@ -318,7 +309,7 @@ def report_of(
 
 def as_integrable(kind: SampleKind | None) -> SampleKind | None:
     """Return the kind that a value is or names, of those that are integrated."""
-    return None if kind is None else as_kind(kind, filter(None, _CODES))
+    return None if kind is None else as_kind(kind, filter(None, _KINDS))
 
 
 def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:

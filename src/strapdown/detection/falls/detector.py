@@ -35,7 +35,7 @@ from strapdown.geometry.vectors import approach, clear, distance2, put, square, 
 if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.detection.falls.score import FallScore
-    from strapdown.detection.intake import DetectorCounts, Settings, Taken
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
 
 __all__ = ["FallDetector"]
@@ -97,16 +97,9 @@ class FallEvent(DetectorEvent):
 
 
 @kernel
-def proceed(
-    s: FallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    taken: Taken,
-    event: FallEvent,
-) -> bool:
+def proceed(s: FallMemory, p: Settings, sample: Sample, taken: Taken, event: FallEvent) -> bool:
     """Decide what is due, then look at the sample."""
-    found = decide_due(s, counts, p, sample.t_ns, 2 * SECOND_NS, event)
+    found = decide_due(s, p, sample.t_ns, 2 * SECOND_NS, event)
     s.now_ns = sample.t_ns
     s.wait += taken.dt
     rate = math.sqrt(square(sample.angular_velocity)) if taken.has_rate else 0.0
@@ -199,14 +192,12 @@ def look_back(s: FallMemory, candidate: Candidate, t_ns: int) -> None:
 
 
 @kernel
-def decide_due(
-    s: FallMemory, counts: DetectorCounts, p: Settings, t_ns: int, wait_ns: int, event: FallEvent
-) -> bool:
+def decide_due(s: FallMemory, p: Settings, t_ns: int, wait_ns: int, event: FallEvent) -> bool:
     """Decide the candidates whose peak is so long ago; a fall swallows the one within it."""
     older, younger = s.candidates[0], s.candidates[1]
     found = False
     while not found and older.is_open and t_ns - older.peak_ns >= wait_ns:
-        found = decide(s, counts, p, older, t_ns, event)
+        found = decide(s, p, older, t_ns, event)
         become(older, younger)
         younger.is_open = False
     if found:
@@ -224,14 +215,7 @@ def become(candidate: Candidate, other: Candidate) -> None:
 
 
 @kernel
-def decide(
-    s: FallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    candidate: Candidate,
-    t_ns: int,
-    event: FallEvent,
-) -> bool:
+def decide(s: FallMemory, p: Settings, candidate: Candidate, t_ns: int, event: FallEvent) -> bool:
     """Write a candidate if it is a fall."""
     peak = (candidate.peak_ns - s.origin_ns) // CELL_NS
     covered_before, before = mean_force(s.cells, peak - 2 * SECOND, peak - SECOND)
@@ -241,7 +225,7 @@ def decide(
     if not has_score and covered >= p.coverage and candidate.least >= p.low_m_s2:
         return False
     if min(covered_before, covered, covered_after) < p.coverage:
-        counts.undecided += 1
+        event.undecided += 1
         return False
     event.low_m_s2 = candidate.least
     event.peak_m_s2 = candidate.peak
@@ -316,9 +300,9 @@ def watch(
 
 
 @kernel
-def close(s: FallMemory, counts: DetectorCounts, p: Settings, event: FallEvent) -> bool:
+def close(s: FallMemory, p: Settings, event: FallEvent) -> bool:
     """End the data: decide the candidates by what was measured."""
-    return decide_due(s, counts, p, s.now_ns, 0, event)
+    return decide_due(s, p, s.now_ns, 0, event)
 
 
 step = bind(take_in_order, proceed=proceed, close=close, forget=forget)

@@ -266,6 +266,6 @@ def finish(s: StillnessMemory, event: StillnessEvent, flags: int) -> bool:
 
 
 @kernel
-def close(s: StillnessMemory, _counts: DetectorCounts, _p: Settings, event: StillnessEvent) -> bool:
+def close(s: StillnessMemory, _p: Settings, event: StillnessEvent) -> bool:
     """End the data: write the still interval that lasts to the end."""
     return finish(s, event, OPEN)

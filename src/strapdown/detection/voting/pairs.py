@@ -35,11 +35,7 @@ LEAST_CUT: Final = 1e-3  # share of clipped readings
 
 @kernel
 def settle(
-    sensors: Sequence[Sensor],
-    accels: Sequence[Sensor],
-    p: Settings,
-    step: Step,
-    others_agree: bool,
+    sensors: Sequence[Sensor], accels: Sequence[Sensor], p: Settings, step: Step, others_agree: bool
 ) -> int:
     """Return which of two sensors that vote is wrong, UNKNOWN, or EQUAL if they do not differ."""
     one = other = -1

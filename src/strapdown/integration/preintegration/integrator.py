@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -214,15 +214,8 @@ class Preintegrator:
             There are no two samples to go between.
         """
         motion, counts = self._motion()
-        report = PreintegrationReport(
-            counts.steps,
-            counts.unusable,
-            counts.repeated,
-            counts.backward,
-            counts.gaps,
-            counts.longest_gap_ns,
-            counts.bridged_ns,
-        )
+        names = [entry.name for entry in fields(PreintegrationReport)]
+        report = PreintegrationReport(**{name: getattr(counts, name) for name in names})
         if not report.steps:
             raise ValueRangeError(
                 "expected two samples or more that are usable and in order, got at most one: "
@@ -262,10 +255,7 @@ class Preintegrator:
         self._begin(
             recursion.Preintegrated(rates=motion.rates, forces=motion.forces),
             recursion.PreintegrationCounts(
-                now_ns=counts.now_ns,
-                start_ns=done.t_end_ns,
-                h1_ns=counts.h1_ns,
-                h2_ns=counts.h2_ns,
+                now_ns=counts.now_ns, start_ns=done.t_end_ns, h1_ns=counts.h1_ns, h2_ns=counts.h2_ns
             ),
         )
         return done
