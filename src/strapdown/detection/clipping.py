@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -126,9 +126,9 @@ def forget(s: ClippingMemory, _t_ns: int) -> None:
     s.gyro.primed = s.accel.primed = False
 
 
-@kernel
+@inlined_kernel
 def proceed(s: ClippingMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
-    """Look at a sample; a stretch is complete when nothing is clipped for the merging time."""
+    """Go on with a sample; a stretch is complete when nothing is clipped for the merging time."""
     rates = forces = 0
     if taken.has_rate:
         rates = sample.clipping & 7

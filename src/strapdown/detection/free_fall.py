@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Vector, filled
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -132,11 +132,11 @@ def forget(s: FreeFallMemory, _t_ns: int) -> None:
     s.wait = 0.0
 
 
-@kernel
+@inlined_kernel
 def proceed(
     s: FreeFallMemory, p: Settings, sample: Sample, taken: Taken, event: FreeFallEvent
 ) -> bool:
-    """Look at a sample; a fall is complete when the wait for its impact is over."""
+    """Go on with a sample; a fall is complete when the wait for its impact is over."""
     s.rate_age = min(s.rate_age + taken.dt, RATE_KEPT_S)
     s.since_push = min(s.since_push + taken.dt, LONG_AGO_S)
     s.wait += taken.dt

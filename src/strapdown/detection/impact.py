@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Vector, filled
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -117,11 +117,11 @@ def forget(s: ImpactMemory, _t_ns: int) -> None:
     s.wait = 0.0
 
 
-@kernel
+@inlined_kernel
 def proceed(
     s: ImpactMemory, p: ImpactParams, sample: Sample, taken: Taken, event: ImpactEvent
 ) -> bool:
-    """Look at a sample; an impact is complete when it has been low for the merging time."""
+    """Go on with a sample; an impact is complete when it has been low for the merging time."""
     s.wait += taken.dt
     if not taken.has_force:
         return False

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record
 from strapdown.detection.clipping import ACCEL_FLOOR, AXES, FAR, GYRO_FLOOR, SHARE, STEEP, AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
@@ -126,9 +126,9 @@ def forget(s: StuckMemory, _t_ns: int) -> None:
     s.gyro.bits = s.accel.bits = 0
 
 
-@kernel
+@inlined_kernel
 def proceed(s: StuckMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
-    """Look at a sample; a stretch is complete when nothing is stuck any more."""
+    """Go on with a sample; a stretch is complete when nothing is stuck any more."""
     t_ns, dt, clipped = sample.t_ns, min(taken.dt, 1.0), sample.clipping
     if taken.has_rate:
         sigma = p.gyro_sigma_rad_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.detection.detector import Detector
 from strapdown.detection.falls.history import (
@@ -96,9 +96,9 @@ class FallEvent(DetectorEvent):
     since_fall_s: float = math.nan
 
 
-@kernel
+@inlined_kernel
 def proceed(s: FallMemory, p: Settings, sample: Sample, taken: Taken, event: FallEvent) -> bool:
-    """Decide what is due, then look at the sample."""
+    """Decide what is due, then go on with the sample."""
     found = decide_due(s, p, sample.t_ns, 2 * SECOND_NS, event)
     s.now_ns = sample.t_ns
     s.wait += taken.dt
