@@ -78,7 +78,8 @@ class FreeFallParams(DetectorParams):
     lever_arm_m: tuple[float, float, float] | None = field(default=None, metadata={"signed": True})
 
 
-IDLE, LOW, FALLING, ENDED = range(4)  # phases: low, not yet long enough; waiting for an impact
+# Phases: low is not yet long enough, ended waits for an impact.
+IDLE, LOW, FALLING, ENDED = range(4)
 
 LONG_AGO_S: Final = 1e6
 RATE_KEPT_S: Final = 0.1  # a missing angular velocity is taken from the last one for so long

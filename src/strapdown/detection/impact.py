@@ -61,7 +61,7 @@ class ImpactParams(DetectorParams):
 KEPT: Final = 256  # samples of an impact from which its width is taken
 RELEASE: Final = 0.25  # of the threshold: from there to there an impact lasts
 
-IDLE, RISING, HIT = range(3)  # phases: above the release, above the threshold
+IDLE, RISING, HIT = range(3)  # phases; rising is above the release, hit above the threshold
 CLIPPED, GAP, CUT_SHORT, OPEN = 1, 2, 4, 8  # flags
 
 

@@ -44,7 +44,7 @@ def require_ascending(t_ns: IntArray, what: str) -> None:
     back = np.flatnonzero(np.diff(t_ns) <= 0)
     if len(back):
         row = int(back[0]) + 1
-        before, now = t_ns[row - 1 : row + 1].tolist()
+        before, now = int(t_ns[row - 1]), int(t_ns[row])
         raise TimeOrderError(
             f"expected {what} in ascending order, got {now} ns after {before} ns;"
             " sort them, or cut where the clock jumps",
@@ -80,12 +80,8 @@ class WindowRule:
         require_positive("interval_min_ns", self.interval_min_ns)
 
 
-_KINDS: Final = (
-    SampleKind.POINT,
-    SampleKind.MEAN,
-    SampleKind.INTEGRAL,
-    None,
-)  # by the codes of kernels
+# in the order of their codes in kernels
+_KINDS: Final = (SampleKind.POINT, SampleKind.MEAN, SampleKind.INTEGRAL, None)
 _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 
