@@ -8,31 +8,25 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     close_stretch,
     complete,
     seconds,
-    take,
+    take_in_order,
 )
 from strapdown.px4.health import ClippingReport
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
     from strapdown._records import Vector
     from strapdown._typing import ByteArray, FloatArray
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
     from strapdown.series import ImuSeries
-
-    Settings: TypeAlias = Any  # ClippingParams
 
 __all__ = ["ClippingDetector", "ClippingParams", "clipping_bits"]
 
@@ -71,6 +65,7 @@ STEEP: Final = 4.0  # finest steps in the step that leads there; a smooth peak i
 GYRO_FLOOR: Final = 1.2  # rad/s, below the smallest range of gyros on the market (75 deg/s)
 ACCEL_FLOOR: Final = 18.0  # m/s^2, likewise (2 g)
 
+AXES: Final = tuple(f"{sensor}_{axis}" for sensor in ("gyro", "accel") for axis in "xyz")
 OPEN: Final = 64  # after the bits of the six axes
 
 
@@ -118,25 +113,22 @@ class ClippingMemory(DetectorMemory):
     accel_samples: int = 0
 
 
-class ClippingEvent(DetectorEvent):
-    """A stretch of clipping."""
+class AxesEvent(DetectorEvent):
+    """A stretch in which something is wrong with axes of the gyro or the accelerometer."""
 
     gyro_samples: float = math.nan
     accel_samples: float = math.nan
 
 
 @kernel
-def step(
-    s: ClippingMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: ClippingEvent
-) -> bool:
-    """Take a sample; a stretch is complete when nothing is clipped for the merging time."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    found = False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        s.gyro.primed = s.accel.primed = False
+def forget(s: ClippingMemory, _t_ns: int) -> None:
+    """Forget the samples before."""
+    s.gyro.primed = s.accel.primed = False
+
+
+@inlined_kernel
+def proceed(s: ClippingMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
+    """Go on with a sample; a stretch is complete when nothing is clipped for the merging time."""
     rates = forces = 0
     if taken.has_rate:
         rates = sample.clipping & 7
@@ -146,9 +138,9 @@ def step(
         forces = look(s.accel, p.accel_range_m_s2, ACCEL_FLOOR, forces, sample.specific_force)
     if rates or forces:
         extend(s, sample.t_ns, rates, forces)
-    elif s.active and seconds(sample.t_ns, s.last_ns) > p.merge_s:
-        found = finish(s, event, False)
-    return found
+        return False
+    over = s.active and seconds(sample.t_ns, s.last_ns) > p.merge_s
+    return over and finish(s, event, False)
 
 
 @kernel
@@ -239,7 +231,7 @@ def extend(s: ClippingMemory, t_ns: int, rates: int, forces: int) -> None:
 
 
 @kernel
-def finish(s: ClippingMemory, event: ClippingEvent, is_open: bool) -> bool:
+def finish(s: ClippingMemory, event: AxesEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
     s.active = False
     event.gyro_samples = s.gyro_samples
@@ -248,6 +240,7 @@ def finish(s: ClippingMemory, event: ClippingEvent, is_open: bool) -> bool:
 
 
 close = bind(close_stretch, finish=finish)
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class ClippingDetector(Detector[ClippingParams]):
@@ -277,10 +270,9 @@ class ClippingDetector(Detector[ClippingParams]):
 
     NAME = "clipping"
     PARAMS = ClippingParams
-    KINDS = ("clipping",)
-    FLAGS = (*(f"{sensor}_{axis}" for sensor in ("gyro", "accel") for axis in "xyz"), "open")
+    FLAGS = (*AXES, "open")
     MEMORY = ClippingMemory
-    EVENT = ClippingEvent
+    EVENT = AxesEvent
     STEP = step
     CLOSE = close
 
@@ -298,15 +290,13 @@ class ClippingDetector(Detector[ClippingParams]):
     def limits(self) -> FloatArray:
         """Ends of the ranges, (2 sensors, 3 axes, 2 sides): declared or learnt, else infinite."""
         s = self._memory
-        learnt = np.array(
-            [[(a.high.limit, a.low.limit) for a in sensor.axes] for sensor in (s.gyro, s.accel)]
-        )
-        limits = np.where(learnt > 0.0, learnt, math.inf)
-        for sensor, declared in enumerate(
-            (self.params.gyro_range_rad_s, self.params.accel_range_m_s2)
-        ):
-            if declared is not None:
-                limits[sensor] = declared
+        sides = [[(a.high.limit, a.low.limit) for a in each.axes] for each in (s.gyro, s.accel)]
+        limits = np.array(sides)
+        limits[limits == 0.0] = math.inf
+        declared = self.params.gyro_range_rad_s, self.params.accel_range_m_s2
+        for sensor, known in enumerate(declared):
+            if known is not None:
+                limits[sensor] = known
         return limits
 
 

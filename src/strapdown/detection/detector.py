@@ -17,6 +17,7 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
+from strapdown.samples.state import SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +36,8 @@ __all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState", "det
 class DetectorParams:
     """Base of the parameters: numbers, each with its unit in its name.
 
-    A field is a float, a tuple of three floats, a flag, or None (unknown), with a default.
+    A field is a float, a tuple of three floats, a flag, None (unknown), or the parameters of
+    another detector, with a default.
 
     Raises
     ------
@@ -50,7 +52,7 @@ class DetectorParams:
         for entry in fields(self):
             value = getattr(self, entry.name)
             for number in value if isinstance(value, tuple) else (value,):
-                if number is None:
+                if number is None or isinstance(number, DetectorParams):
                     continue
                 usable = number > 0.0 or (number == 0.0 and "zero" in entry.metadata)
                 usable |= "signed" in entry.metadata and not math.isnan(number)
@@ -128,7 +130,7 @@ class DetectorReport:
 
 
 @dataclass(frozen=True)
-class DetectorState:
+class DetectorState(SavedState):
     """A saved detector: continue from it and the events are the same, bit for bit.
 
     Parameters
@@ -149,39 +151,6 @@ class DetectorState:
     detector: str
     values: tuple[float, ...]
     account: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        numbers = (*self.values, *self.account)
-        fits = all(-(2**63) <= n < 2**63 for n in numbers if isinstance(n, int))
-        if not (fits and all(map(math.isfinite, self.values))):
-            raise ValueRangeError(f"expected finite values of a detector state, got {self!r:.200}")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the state as JSON holds it, without loss."""
-        return {
-            "detector": self.detector,
-            "values": list(self.values),
-            "account": list(self.account),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> DetectorState:
-        """Return the state that :meth:`to_dict` gave.
-
-        Raises
-        ------
-        ValueRangeError
-            The data are something else.
-        """
-        match data:
-            case {"detector": str(name), "values": [*values], "account": [*account]}:
-                numbers = tuple(value for value in values if isinstance(value, int | float))
-                whole = tuple(number for number in account if isinstance(number, int))
-                if len(numbers) == len(values) and len(whole) == len(account):
-                    return cls(name, numbers, whole)
-        raise ValueRangeError(
-            f"expected a detector state with detector, values and account, got {data!r:.200}"
-        )
 
 
 @kernel
@@ -205,10 +174,10 @@ class Detector(Generic[Params]):
     what cannot be used is left out and counted in :attr:`report`.
 
     A detector names itself (``NAME``), its parameters (``PARAMS``), the kinds and flags of its
-    events (``KINDS``, ``FLAGS``), and gives its ``MEMORY`` as it is before any sample, its
-    ``EVENT``, of which every float is a figure (``VALUES``), and two kernels, which say whether
-    they have written an event: ``STEP(memory, counts, params, sample, event)`` and, at the end
-    of the data, ``CLOSE(memory, counts, params, event)``.
+    events (``KINDS``, by default its name; ``FLAGS``), and gives its ``MEMORY`` as it is before
+    any sample, its ``EVENT``, of which every float is a figure (``VALUES``), and two kernels,
+    which say whether they have written an event: ``STEP(memory, counts, params, sample, event)``
+    and, at the end of the data, ``CLOSE(memory, params, event)``.
 
     Parameters
     ----------
@@ -235,6 +204,7 @@ class Detector(Generic[Params]):
     def __init_subclass__(cls) -> None:
         figures = (name for name, value in cls.EVENT.fresh().items() if isinstance(value, float))
         cls.VALUES = tuple(figures)
+        cls.KINDS = vars(cls).get("KINDS", (cls.NAME,))
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
         self.params = params or cast("Params", self.PARAMS())
@@ -379,9 +349,10 @@ class Detector(Generic[Params]):
         """
         execution, event = self._execution, self.EVENT()
         with execution.lock:
-            memory = [execution.memory(part) for part in range(3)]
-            found = type(self).CLOSE(*memory, event)
-            execution.replace(0, *memory)
+            memory, counts, params = (execution.memory(part) for part in range(3))
+            found = type(self).CLOSE(memory, params, event)
+            counts.undecided += event.undecided
+            execution.replace(0, memory, counts)
         return self._as_events(event.packed())[0] if found else None
 
     def _as_events(self, rows: RecordArray) -> Events:
@@ -398,15 +369,7 @@ class Detector(Generic[Params]):
 
 def rows_of(execution: Execution, series: ImuSeries) -> Iterable[RecordArray]:
     """Go on through a series; yield what is written at each sample, block by block."""
-    inside = series.in_frames(body=BodyFrame.FLU)
-    samples = SampleColumns(
-        inside.t_ns,
-        inside.angular_velocity,
-        inside.specific_force,
-        None,
-        inside.gyro_clipping,
-        inside.accel_clipping,
-    )
+    samples = SampleColumns(series.in_frames(body=BodyFrame.FLU), use_magnetic_field=False)
     with execution.lock:
         for _, rows in execution.through(samples):
             yield rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
 
 __all__ = ["Event", "Events", "Marker"]
+
+_STAMPS: Final = ("t_start_ns", "t_end_ns", "t_decided_ns")
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,7 @@ class Event:
 
     def to_dict(self) -> dict[str, object]:
         """Return the event as JSON holds it."""
-        return {
-            "kind": self.kind,
-            "t_start_ns": self.t_start_ns,
-            "t_end_ns": self.t_end_ns,
-            "t_decided_ns": self.t_decided_ns,
-            "values": dict(self.values),
-            "flags": sorted(self.flags),
-        }
+        return vars(self) | {"values": dict(self.values), "flags": sorted(self.flags)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Event:
@@ -266,9 +261,6 @@ class Events:  # noqa: PLW1641 (what holds arrays has no hash)
     def to_dict(self) -> dict[str, object]:
         """Return counts and events as JSON holds them."""
         return {"counts": self.counts, "events": [event.to_dict() for event in self]}
-
-
-_STAMPS = ("t_start_ns", "t_end_ns", "t_decided_ns")
 
 
 def _label(event: Event) -> str:

@@ -6,30 +6,24 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Vector, filled
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     complete,
     is_hole,
     seconds,
-    take,
+    take_in_order,
 )
 from strapdown.geometry.vectors import add_to, clear, distance2, put, square, three
 from strapdown.messages.imu import Imu
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import ImuSample, Sample
-
-    Settings: TypeAlias = Any  # FreeFallParams
 
 __all__ = ["FreeFallDetector", "FreeFallParams", "is_freefall"]
 
@@ -84,19 +78,13 @@ class FreeFallParams(DetectorParams):
     lever_arm_m: tuple[float, float, float] | None = field(default=None, metadata={"signed": True})
 
 
-IDLE: Final = 0  # phases
-LOW: Final = 1  # not yet long enough
-FALLING: Final = 2
-ENDED: Final = 3  # waiting for an impact
+# Phases: low is not yet long enough, ended waits for an impact.
+IDLE, LOW, FALLING, ENDED = range(4)
 
 LONG_AGO_S: Final = 1e6
 RATE_KEPT_S: Final = 0.1  # a missing angular velocity is taken from the last one for so long
 
-THROWN: Final = 1  # flags
-HIT: Final = 2
-CLIPPED: Final = 4
-GAP: Final = 8
-OPEN: Final = 16
+THROWN, HIT, CLIPPED, GAP, OPEN = 1, 2, 4, 8, 16  # flags
 
 
 class FreeFallMemory(DetectorMemory):
@@ -138,19 +126,18 @@ class FreeFallEvent(DetectorEvent):
 
 
 @kernel
-def step(
-    s: FreeFallMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: FreeFallEvent
+def forget(s: FreeFallMemory, _t_ns: int) -> None:
+    """Forget the samples before."""
+    s.since_push = LONG_AGO_S
+    s.rate_age = RATE_KEPT_S
+    s.wait = 0.0
+
+
+@inlined_kernel
+def proceed(
+    s: FreeFallMemory, p: Settings, sample: Sample, taken: Taken, event: FreeFallEvent
 ) -> bool:
-    """Take a sample; a fall is complete when the wait for its impact is over."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    found = False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        s.since_push = LONG_AGO_S
-        s.rate_age = RATE_KEPT_S
-        s.wait = 0.0
+    """Go on with a sample; a fall is complete when the wait for its impact is over."""
     s.rate_age = min(s.rate_age + taken.dt, RATE_KEPT_S)
     s.since_push = min(s.since_push + taken.dt, LONG_AGO_S)
     s.wait += taken.dt
@@ -158,7 +145,7 @@ def step(
         put(s.rate, three(sample.angular_velocity))
         s.rate_age = 0.0
     if not taken.has_force:
-        return found
+        return False
     force = sample.specific_force
     before = 0.0 if is_hole(s, s.wait) else 0.5 * s.wait
     s.wait = 0.0
@@ -167,8 +154,12 @@ def step(
     low = is_low(s, p, rest, force)
     if s.phase in (LOW, FALLING):
         follow(s, p, sample.t_ns, raw, rest, low, before)
-    if s.phase == ENDED:
-        found = land(s, counts, p, sample, raw, low, event)
+    found = False
+    if s.phase == ENDED and (low or seconds(sample.t_ns, s.last_low_ns) > p.impact_window_s):
+        found = close(s, p, event)
+    elif s.phase == ENDED:  # wait for the impact, but not into the next fall
+        s.peak = max(s.peak, raw)
+        s.hit_clipped = s.hit_clipped or sample.clipping >> 3 != 0
     if s.phase == IDLE and low:
         begin(s, sample.t_ns, before)
     if low:
@@ -285,30 +276,7 @@ def follow(
 
 
 @kernel
-def land(
-    s: FreeFallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    raw: float,
-    low: bool,
-    event: FreeFallEvent,
-) -> bool:
-    """Wait for the impact after a fall, but not into the next one."""
-    if low or seconds(sample.t_ns, s.last_low_ns) > p.impact_window_s:
-        return close(s, counts, p, event)
-    s.peak = max(s.peak, raw)
-    s.hit_clipped = s.hit_clipped or sample.clipping >> 3 != 0
-    return False
-
-
-@kernel
-def close(
-    s: FreeFallMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,
-    event: FreeFallEvent,
-) -> bool:
+def close(s: FreeFallMemory, p: Settings, event: FreeFallEvent) -> bool:
     """Write the fall that is certain, if there is one, and wait for the next."""
     phase = s.phase
     s.phase = IDLE
@@ -333,6 +301,9 @@ def close(
     event.turn_rate_rad_s = s.rate_sum / s.samples
     event.impact_m_s2 = s.peak if hit else math.nan
     return complete(event, s.first_ns, s.last_low_ns, s.certain_ns, 0, flags)
+
+
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class FreeFallDetector(Detector[FreeFallParams]):
@@ -384,7 +355,6 @@ class FreeFallDetector(Detector[FreeFallParams]):
 
     NAME = "free_fall"
     PARAMS = FreeFallParams
-    KINDS = ("free_fall",)
     FLAGS = ("thrown", "impact", "clipped", "gap", "open")
     MEMORY = FreeFallMemory
     EVENT = FreeFallEvent

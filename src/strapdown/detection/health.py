@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernel import bind, kernel
 from strapdown._records import Record
+from strapdown.detection.clipping import AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    START,
-    STEP,
     DetectorCounts,
     DetectorEvent,
     DetectorMemory,
@@ -20,38 +19,23 @@ from strapdown.detection.intake import (
     seconds,
     take,
 )
-from strapdown.detection.stuck import Sensor, StuckEvent, StuckMemory, StuckParams
+from strapdown.detection.stuck import Sensor, StuckMemory, StuckParams
 from strapdown.detection.stuck import step as step_stuck
-from strapdown.detection.timing import (
-    BACKWARD,
-    DUPLICATE,
-    JITTERS,
-    LATE,
-    LOST,
-    RATE_WRONG,
-    TimingEvent,
-    TimingMemory,
-    TimingParams,
-    late_after,
-)
+from strapdown.detection.timing import TimingEvent, TimingMemory, TimingParams, silent_faults
 from strapdown.detection.timing import step as step_timing
-from strapdown.errors import ValueRangeError
+from strapdown.samples.clock import START, STEP
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
+    from strapdown.detection.intake import Settings
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # HealthParams
 
 __all__ = ["Health", "HealthDetector", "HealthParams", "HealthStatus"]
 
 _SENSORS = ("gyro", "accel")
-_REASONS = (
-    "stuck", "low_noise", "clipping", "invalid", "missing", "late", "lost", "rate", "jitter",
-    "disorder",
-)  # fmt: skip
+_OF_VALUES = ("stuck", "low_noise", "clipping", "invalid", "missing")
+_OF_CLOCK = ("late", "lost", "rate", "jitter", "disorder")
+_REASONS = (*_OF_VALUES, *_OF_CLOCK)
 
 
 class HealthStatus(StrEnum):
@@ -115,24 +99,13 @@ class HealthParams(DetectorParams):
     stuck: StuckParams = field(default_factory=StuckParams)
     timing: TimingParams = field(default_factory=TimingParams)
 
-    def __post_init__(self) -> None:
-        times = (self.hysteresis_s, self.missing_s)
-        if not all(0.0 < time < float("inf") for time in times):
-            raise ValueRangeError(f"expected times above 0 of HealthParams, got {times}")
 
-
-REASONS: Final = 10  # bits of a sensor, in the order of what follows
-STUCK: Final = 1
-QUIET: Final = 2
-CLIPPED: Final = 4
-INVALID: Final = 8
-MISSING: Final = 16
-IS_LATE: Final = 32
-IS_LOST: Final = 64
-WRONG_RATE: Final = 128
-HAS_JITTER: Final = 256
+REASONS: Final = len(_REASONS)  # bits of a sensor, in their order:
+STUCK, QUIET, CLIPPED, INVALID, MISSING, LATE, LOST = (1 << bit for bit in range(7))
 DISORDER: Final = 512
-FAILS: Final = STUCK | MISSING | IS_LOST
+OF_VALUES: Final = len(_OF_VALUES)
+ORDERLY: Final = 15  # flags of timing in the order of reasons; those beyond are disorder
+FAILS: Final = STUCK | MISSING | LOST
 OPEN: Final = 1 << 2 * REASONS
 
 
@@ -144,7 +117,7 @@ class SensorHealth(Record):
     valid_ns: int = 0  # last usable value
     degraded_ns: int = 0  # time in that status
     failed_ns: int = 0
-    last_seen_ns: list[int] = [0] * 5  # when each of the first five reasons held
+    last_seen_ns: list[int] = [0] * OF_VALUES  # when each of these reasons held
 
 
 class HealthMemory(DetectorMemory):
@@ -166,7 +139,7 @@ class HealthMemory(DetectorMemory):
 class HealthEvent(DetectorEvent):
     """A stretch in which a sensor is not well."""
 
-    stuck: StuckEvent = StuckEvent()  # what else has ended
+    stuck: AxesEvent = AxesEvent()  # what else has ended
     timing: TimingEvent = TimingEvent()
 
 
@@ -182,7 +155,7 @@ def step(
     now = counts.last_ns
     found = False
     if taken.event == START:
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
         forget(s.gyro, now)
         forget(s.accel, now)
     elapsed = now - previous if taken.event == STEP else 0
@@ -218,23 +191,13 @@ def clock_reasons(timing: TimingMemory) -> int:
     """Return what is wrong with the clock: the faults of its stretch, as long as that lasts."""
     if not timing.active:
         return 0
-    bits = timing.faults
-    reasons = IS_LATE if bits & LATE else 0
-    reasons |= IS_LOST if bits & LOST else 0
-    reasons |= WRONG_RATE if bits & RATE_WRONG else 0
-    reasons |= HAS_JITTER if bits & JITTERS else 0
-    return reasons | (DISORDER if bits & (DUPLICATE | BACKWARD) else 0)
+    reasons = (timing.faults & ORDERLY) << OF_VALUES
+    return reasons | (DISORDER if timing.faults > ORDERLY else 0)
 
 
 @kernel
 def judge(
-    sensor: SensorHealth,
-    p: Settings,
-    now: int,
-    elapsed: int,
-    valid: bool,
-    faults: int,
-    clock: int,
+    sensor: SensorHealth, p: Settings, now: int, elapsed: int, valid: bool, faults: int, clock: int
 ) -> int:
     """Return why a sensor is not well; a reason stays for a while after it has gone."""
     before = sensor.reasons
@@ -248,7 +211,7 @@ def judge(
         faults |= INVALID
         if seconds(now, sensor.valid_ns) >= p.missing_s:
             faults |= MISSING
-    for bit in range(5 if before or faults else 0):
+    for bit in range(OF_VALUES if before or faults else 0):
         if faults >> bit & 1:
             sensor.last_seen_ns[bit] = now
         elif before >> bit & 1:
@@ -326,9 +289,7 @@ class HealthDetector(Detector[HealthParams]):
         silent = 0
         if now_ns is not None and s.clock.steps >= 0.0:
             silence = (now_ns - last_ns) / NS_PER_S
-            late = late_after(s.timing, self.params.timing.settings())
-            silent |= IS_LATE if silence > late else 0
-            silent |= IS_LOST if silence > max(late, self.params.timing.lost_s) else 0
+            silent = silent_faults(s.timing, self.params.timing.settings(), silence) << OF_VALUES
         return {n: _health(n, getattr(s, n), getattr(s, n).reasons | silent) for n in _SENSORS}
 
     @property

@@ -6,24 +6,22 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Vector, filled
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     complete,
     is_hole,
     seconds,
-    take,
+    take_in_order,
 )
 from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
+    from strapdown.detection.intake import Taken
     from strapdown.samples.sample import Sample
 
 __all__ = ["ImpactDetector", "ImpactParams"]
@@ -63,14 +61,8 @@ class ImpactParams(DetectorParams):
 KEPT: Final = 256  # samples of an impact from which its width is taken
 RELEASE: Final = 0.25  # of the threshold: from there to there an impact lasts
 
-IDLE: Final = 0  # phases
-RISING: Final = 1  # above the release
-HIT: Final = 2  # above the threshold
-
-CLIPPED: Final = 1  # flags
-GAP: Final = 2
-CUT_SHORT: Final = 4
-OPEN: Final = 8
+IDLE, RISING, HIT = range(3)  # phases; rising is above the release, hit above the threshold
+CLIPPED, GAP, CUT_SHORT, OPEN = 1, 2, 4, 8  # flags
 
 
 class ImpactMemory(DetectorMemory):
@@ -119,28 +111,28 @@ class ImpactEvent(DetectorEvent):
 
 
 @kernel
-def step(
-    s: ImpactMemory, counts: DetectorCounts, p: ImpactParams, sample: Sample, event: ImpactEvent
+def forget(s: ImpactMemory, _t_ns: int) -> None:
+    """Forget the samples before."""
+    s.primed = False
+    s.wait = 0.0
+
+
+@inlined_kernel
+def proceed(
+    s: ImpactMemory, p: ImpactParams, sample: Sample, taken: Taken, event: ImpactEvent
 ) -> bool:
-    """Take a sample; an impact is complete when it has been low for the merging time."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    found = False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        s.primed = False
-        s.wait = 0.0
+    """Go on with a sample; an impact is complete when it has been low for the merging time."""
     s.wait += taken.dt
     if not taken.has_force:
-        return found
+        return False
     dt, hole = s.wait, is_hole(s, s.wait)
     s.wait = 0.0
     force = sample.specific_force
     norm = math.sqrt(square(force))
+    found = False
     if s.phase != IDLE and hole:
         s.holed = True
-        found = close(s, counts, p, event)
+        found = close(s, p, event)
     if not s.primed or hole:
         s.primed = True
         s.usual = norm
@@ -261,17 +253,15 @@ def finish(s: ImpactMemory, event: ImpactEvent, flags: int) -> bool:
 
 
 @kernel
-def close(
-    s: ImpactMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: ImpactParams,  # noqa: ARG001
-    event: ImpactEvent,
-) -> bool:
+def close(s: ImpactMemory, _p: ImpactParams, event: ImpactEvent) -> bool:
     """Write the impact that is certain, if there is one, and wait for the next."""
     if s.phase == HIT:
         return finish(s, event, 0 if s.holed else OPEN)
     s.phase = IDLE
     return False
+
+
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class ImpactDetector(Detector[ImpactParams]):
@@ -314,7 +304,6 @@ class ImpactDetector(Detector[ImpactParams]):
 
     NAME = "impact"
     PARAMS = ImpactParams
-    KINDS = ("impact",)
     FLAGS = ("clipped", "gap", "cut", "open")
     MEMORY = ImpactMemory
     EVENT = ImpactEvent

@@ -6,30 +6,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from strapdown._kernel import kernel
 from strapdown._records import Record
-from strapdown.samples.clock import DROPPED, START, STEP, Clock, Counts, gap_after, tick
+from strapdown.samples.clock import DROPPED, START, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, Sample, usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    Settings: TypeAlias = Any  # parameters of a detector, as kernels take them
     Stretch: TypeAlias = Any  # a memory in which ``active`` says that a stretch goes on
-    finish: Callable[..., bool]  # the detector's own
-
-__all__ = [
-    "DROPPED",
-    "START",
-    "STEP",
-    "DetectorCounts",
-    "DetectorEvent",
-    "DetectorMemory",
-    "Taken",
-    "close_stretch",
-    "complete",
-    "is_hole",
-    "seconds",
-    "take",
-]
+    proceed: Callable[..., bool]  # the detector's own
+    close: Callable[..., bool]
+    forget: Callable[..., None]
+    finish: Callable[..., bool]
 
 RESTART_AFTER_S: Final = 10.0  # a longer gap is no gap, but another recording
 
@@ -57,6 +46,7 @@ class DetectorEvent(Record):
     decided_ns: int = 0
     kind: int = 0  # number in KINDS
     flags: int = 0  # bits in the order of FLAGS
+    undecided: int = 0  # candidates of which too little was measured
 
 
 class Taken(NamedTuple):
@@ -80,6 +70,24 @@ def take(s: DetectorMemory, counts: DetectorCounts, sample: Sample) -> Taken:
 
 
 @kernel
+def take_in_order(
+    s: DetectorMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: DetectorEvent
+) -> bool:
+    """Take a sample that is later than the last; a jump of the clock ends what is open."""
+    taken = take(s, counts, sample)
+    if taken.event == DROPPED:
+        return False
+    found = False
+    event.undecided = 0
+    if taken.event == START:
+        found = close(s, p, event)  # noqa: F821 (these are bound by each detector)
+        forget(s, sample.t_ns)  # noqa: F821
+    found = proceed(s, p, sample, taken, event) or found  # noqa: F821
+    counts.undecided += event.undecided
+    return found
+
+
+@kernel
 def is_hole(s: DetectorMemory, wait: float) -> bool:
     """Whether values that are so many seconds apart do not follow one another."""
     return wait > gap_after(s.clock.interval)
@@ -96,20 +104,12 @@ def complete(
     event: DetectorEvent, start_ns: int, end_ns: int, decided_ns: int, kind: int, flags: int
 ) -> bool:
     """Write an event, and say that there is one."""
-    event.start_ns = start_ns
-    event.end_ns = end_ns
-    event.decided_ns = decided_ns
-    event.kind = kind
-    event.flags = flags
+    event.start_ns, event.end_ns, event.decided_ns = start_ns, end_ns, decided_ns
+    event.kind, event.flags = kind, flags
     return True
 
 
 @kernel
-def close_stretch(
-    s: Stretch,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Any,  # noqa: ANN401, ARG001
-    event: DetectorEvent,
-) -> bool:
+def close_stretch(s: Stretch, _p: Settings, event: DetectorEvent) -> bool:
     """Write the stretch that has not ended, if there is one, and wait for the next."""
     return s.active and finish(s, event, True)  # noqa: F821 (bound by each detector)

@@ -6,29 +6,22 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record
-from strapdown.detection.clipping import ACCEL_FLOOR, FAR, GYRO_FLOOR, SHARE, STEEP
+from strapdown.detection.clipping import ACCEL_FLOOR, AXES, FAR, GYRO_FLOOR, SHARE, STEEP, AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
-    DetectorEvent,
     DetectorMemory,
     close_stretch,
     complete,
     seconds,
-    take,
+    take_in_order,
 )
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
     from strapdown._records import Vector
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # StuckParams
 
 __all__ = ["StuckDetector", "StuckParams"]
 
@@ -126,26 +119,16 @@ class StuckMemory(DetectorMemory):
     bits: int = 0
 
 
-class StuckEvent(DetectorEvent):
-    """A stretch in which something is stuck."""
-
-    gyro_samples: float = math.nan
-    accel_samples: float = math.nan
-
-
 @kernel
-def step(
-    s: StuckMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: StuckEvent
-) -> bool:
-    """Take a sample; a stretch is complete when nothing is stuck any more."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    found = False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        forget(s.gyro)
-        forget(s.accel)
+def forget(s: StuckMemory, _t_ns: int) -> None:
+    """Forget the samples before."""
+    s.gyro.primed = s.gyro.low_noise = s.accel.primed = s.accel.low_noise = False
+    s.gyro.bits = s.accel.bits = 0
+
+
+@inlined_kernel
+def proceed(s: StuckMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
+    """Go on with a sample; a stretch is complete when nothing is stuck any more."""
     t_ns, dt, clipped = sample.t_ns, min(taken.dt, 1.0), sample.clipping
     if taken.has_rate:
         sigma = p.gyro_sigma_rad_s
@@ -157,16 +140,8 @@ def step(
     s.now |= LOW_NOISE * s.gyro.low_noise | 2 * LOW_NOISE * s.accel.low_noise
     if s.now:
         extend(s, t_ns)
-    elif s.active:
-        found = finish(s, event, False)
-    return found
-
-
-@kernel
-def forget(sensor: Sensor) -> None:
-    """Begin anew."""
-    sensor.primed = sensor.low_noise = False
-    sensor.bits = 0
+        return False
+    return s.active and finish(s, event, False)
 
 
 @kernel
@@ -301,7 +276,7 @@ def run_of(sensor: Sensor, axis: Axis) -> Run:
 
 
 @kernel
-def finish(s: StuckMemory, event: StuckEvent, is_open: bool) -> bool:
+def finish(s: StuckMemory, event: AxesEvent, is_open: bool) -> bool:
     """Write the stretch and wait for the next."""
     s.active = False
     event.gyro_samples = s.gyro.longest
@@ -310,6 +285,7 @@ def finish(s: StuckMemory, event: StuckEvent, is_open: bool) -> bool:
 
 
 close = bind(close_stretch, finish=finish)
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class StuckDetector(Detector[StuckParams]):
@@ -342,15 +318,9 @@ class StuckDetector(Detector[StuckParams]):
 
     NAME = "stuck"
     PARAMS = StuckParams
-    KINDS = ("stuck",)
-    FLAGS = (
-        *(f"{sensor}_{axis}" for sensor in ("gyro", "accel") for axis in "xyz"),
-        "gyro_low_noise",
-        "accel_low_noise",
-        "open",
-    )
+    FLAGS = (*AXES, "gyro_low_noise", "accel_low_noise", "open")
     MEMORY = StuckMemory
-    EVENT = StuckEvent
+    EVENT = AxesEvent
     STEP = step
     CLOSE = close
 

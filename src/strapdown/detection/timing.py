@@ -10,9 +10,6 @@ from strapdown._kernel import bind, kernel
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.events import Event
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     close_stretch,
@@ -20,14 +17,12 @@ from strapdown.detection.intake import (
     seconds,
     take,
 )
+from strapdown.samples.clock import DROPPED, START
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
+    from strapdown.detection.intake import DetectorCounts, Settings
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # TimingParams
 
 __all__ = ["TimingDetector", "TimingParams"]
 
@@ -73,13 +68,7 @@ class TimingParams(DetectorParams):
     merge_s: float = 1.0
 
 
-LATE: Final = 1  # flags
-LOST: Final = 2
-RATE_WRONG: Final = 4
-JITTERS: Final = 8
-DUPLICATE: Final = 16
-BACKWARD: Final = 32
-OPEN: Final = 64
+LATE, LOST, RATE_WRONG, JITTERS, DUPLICATE, BACKWARD, OPEN = (1 << bit for bit in range(7))  # flags
 
 MEDIAN_GAIN: Final = 1e-3  # finest relative step of the median, once it is known
 LEAST_COUNT: Final = 10  # intervals in a window of the rate
@@ -135,46 +124,37 @@ def step(
         s.backward += not repeats
         return False
     s.said = 0
-    if taken.event == START:
-        return running and restart(s, counts, p, previous, t_ns, event)
-    silence = late_after(s, p)
-    if taken.dt > silence:
-        mark(s, LATE | LOST if taken.dt > max(silence, p.lost_s) else LATE, previous, t_ns)
+    if taken.event == START and not running:
+        return False
+    if taken.event == START and t_ns > previous:  # a long pause
+        mark(s, LATE | LOST, previous, t_ns)
+        s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
+        return False
+    if taken.event == START:  # a clock that starts again
+        found = close(s, p, event)
+        mark(s, BACKWARD, t_ns, t_ns)
+        s.backward += 1
+        return found
+    silence = silent_faults(s, p, taken.dt)
+    if silence:
+        mark(s, silence, previous, t_ns)
         s.longest = max(s.longest, taken.dt)
         return False
     follow(s, p, taken.dt)
     faults = judge(s, p)
     if faults:
         mark(s, faults, previous, t_ns)
-        return False
     return s.active and seconds(t_ns, s.last_ns) > p.merge_s and finish(s, event, False)
 
 
 @kernel
-def restart(
-    s: TimingMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    previous: int,
-    t_ns: int,
-    event: TimingEvent,
-) -> bool:
-    """Take a jump of the clock: a long pause, or a clock that starts again."""
-    if t_ns > previous:
-        mark(s, LATE | LOST, previous, t_ns)
-        s.longest = max(s.longest, t_ns * 1e-9 - previous * 1e-9)
-        return False
-    found = close(s, counts, p, event)
-    mark(s, BACKWARD, t_ns, t_ns)
-    s.backward += 1
-    return found
-
-
-@kernel
-def late_after(s: TimingMemory, p: Settings) -> float:
-    """Return how long no sample may come [s]."""
+def silent_faults(s: TimingMemory, p: Settings, silence: float) -> int:
+    """Return what it means that no sample has come for so long [s]."""
     interval = s.median if math.isnan(p.rate_hz) else 1.0 / p.rate_hz
-    return float(max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s)
+    late = max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s
+    if silence <= late:
+        return 0
+    return LATE | LOST if silence > max(late, p.lost_s) else LATE
 
 
 @kernel
@@ -271,7 +251,6 @@ class TimingDetector(Detector[TimingParams]):
 
     NAME = "timing"
     PARAMS = TimingParams
-    KINDS = ("timing",)
     FLAGS = ("late", "lost", "rate", "jitter", "duplicate", "backward", "open")
     MEMORY = TimingMemory
     EVENT = TimingEvent
@@ -298,12 +277,11 @@ class TimingDetector(Detector[TimingParams]):
             if memory.clock.steps < 0.0:
                 return None
             silence_s = (now_ns - counts.last_ns) / NS_PER_S
-            late = late_after(memory, settings)
-            said = 2 if silence_s > max(late, self.params.lost_s) else 1 if silence_s > late else 0
+            said = silent_faults(memory, settings, silence_s).bit_count()  # late, lost
             if said <= memory.said:
                 return None
             memory.said = said
             execution.replace(0, memory)
-        flags = frozenset({"open", "late"} if said == 1 else {"open", "late", "lost"})
+        flags = frozenset({"open", *self.FLAGS[:said]})
         figures = {"longest_gap_s": silence_s}
         return Event(self.NAME, counts.last_ns, now_ns, now_ns, figures, flags)

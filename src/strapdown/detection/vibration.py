@@ -13,6 +13,7 @@ from strapdown._compile import compiled, quickest
 from strapdown._kernel import kernel
 from strapdown.errors import ValueRangeError
 from strapdown.px4 import float32 as px4_kernels
+from strapdown.px4.health import vibration_report
 from strapdown.timebase import ordered, report
 from strapdown.units import NS_PER_S
 
@@ -373,9 +374,5 @@ def _harmonic(frequency: float, lower: list[Line], step: float) -> tuple[int, fl
 
 def _spread(values: FloatArray, t_ns: IntArray) -> Spread:
     """Return percentiles and the worst value with its time."""
-    known = np.isfinite(values)
-    if not known.any():
-        return Spread(math.nan, math.nan, math.nan, math.nan, 0)
-    p50, p95, p99 = np.percentile(values[known], (50, 95, 99)).tolist()
-    worst = int(np.nanargmax(np.where(known, values, -math.inf)))
-    return Spread(p50, p95, p99, float(values[worst]), int(t_ns[worst]))
+    r = vibration_report(t_ns, values)
+    return Spread(r.p50, r.p95, r.p99, r.peak, r.peak_t_ns)

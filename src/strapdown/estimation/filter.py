@@ -333,14 +333,7 @@ def own_account(execution: Execution) -> Iterator[None]:
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
     """Return the columns of a series as samples that filters take."""
     inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
-    return SampleColumns(
-        inside.t_ns,
-        inside.angular_velocity,
-        inside.specific_force,
-        inside.magnetic_field if use_magnetic_field else None,
-        inside.gyro_clipping,
-        inside.accel_clipping,
-    )
+    return SampleColumns(inside, use_magnetic_field=use_magnetic_field)
 
 
 def empty_columns(count: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,14 +14,12 @@ from strapdown._columns import (
     WORLD_COVARIANCE,
     Columns,
 )
-from strapdown.errors import ValueRangeError
 from strapdown.geometry.frames import WorldFrame
+from strapdown.samples.state import SavedState
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.estimation.self_calibration import SelfCalibration
     from strapdown.samples import ImuSample
@@ -149,7 +146,7 @@ class FilterReport:
 
 
 @dataclass(frozen=True)
-class FilterState:
+class FilterState(SavedState):
     """A saved filter: continue from it and the outputs are the same, bit for bit.
 
     Parameters
@@ -170,32 +167,6 @@ class FilterState:
     filter: str
     t_ns: int
     values: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not all(map(math.isfinite, self.values)) or not -(2**63) <= self.t_ns < 2**63:
-            raise ValueRangeError(f"expected finite values of a filter state, got {self!r:.200}")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the state as JSON holds it, without loss."""
-        return asdict(self) | {"values": list(self.values)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> FilterState:
-        """Return the state that :meth:`to_dict` gave.
-
-        Raises
-        ------
-        ValueRangeError
-            The data are something else.
-        """
-        match data:
-            case {"filter": str(name), "t_ns": int(t_ns), "values": [*values]}:
-                numbers = tuple(value for value in values if isinstance(value, int | float))
-                if len(numbers) == len(values):
-                    return cls(name, t_ns, numbers)
-        raise ValueRangeError(
-            f"expected a filter state with filter, t_ns and values, got {data!r:.200}"
-        )
 
 
 @dataclass(frozen=True)

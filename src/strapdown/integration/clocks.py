@@ -150,10 +150,7 @@ def _slopes(accel: ImuSeries, starts: IntArray, ends: IntArray) -> tuple[FloatAr
     whole = np.isfinite(accel.specific_force).all(axis=1)
     t_ns, values = accel.t_ns[whole], accel.specific_force[whole]
     h_s = ((ends - starts) * 1e-9)[:, None]
-    return (
-        h_s * values[np.searchsorted(t_ns, starts)],
-        h_s * values[np.searchsorted(t_ns, ends)],
-    )
+    return (h_s * values[np.searchsorted(t_ns, starts)], h_s * values[np.searchsorted(t_ns, ends)])
 
 
 def _hermite(u: FloatArray, whole: FloatArray, first: FloatArray, last: FloatArray) -> FloatArray:

@@ -21,21 +21,14 @@ if TYPE_CHECKING:
 Vector: TypeAlias = tuple[float, float, float]
 Weights: TypeAlias = tuple[float, float, float, float]
 
-# What a sample says: the value at its stamp, or mean or integral since the sample before.
-POINT = 0
-MEAN = 1
-INTEGRAL = 2
-ABSENT = 3  # no sensor, and zeros for increments
+# What a sample says: the value at its stamp, or mean or integral since the sample before; absent
+# is no sensor, and zeros for increments.
+POINT, MEAN, INTEGRAL, ABSENT = range(4)
 
-# What became of a sample; each sample is counted as exactly one of these.
-STARTED = 0
-INTEGRATED = 1
-UNEVEN = 2  # integrated, by the trapezoid rule because the spacing is too uneven for more
-NOT_FINITE = 3
-REPEATED = 4
-GAP = 5
-BACKWARD = 6
+# What became of a sample; each sample is counted as exactly one of these. One that is uneven was
+# integrated by the trapezoid rule, because the spacing is too uneven for more.
 EVENTS = 7
+STARTED, INTEGRATED, UNEVEN, NOT_FINITE, REPEATED, GAP, BACKWARD = range(EVENTS)
 
 NEVER = -(2**63)
 UNBOUNDED = 2**63 - 1  # longer than any spacing

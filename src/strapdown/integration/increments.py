@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries
 
-__all__ = [
-    "Integration",
-    "IntegrationReport",
-    "WindowRule",
-    "increments_from_rates",
-    "integrate",
-]
+__all__ = ["Integration", "IntegrationReport", "WindowRule", "increments_from_rates", "integrate"]
 
 FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
 
@@ -43,6 +37,21 @@ def require_positive(name: str, value: float) -> None:
     """Raise ValueRangeError unless the value is 1 or more, and finite."""
     if not 1 <= value < np.inf:
         raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
+
+
+def require_ascending(t_ns: IntArray, what: str) -> None:
+    """Raise TimeOrderError unless each stamp is later than the one before."""
+    back = np.flatnonzero(np.diff(t_ns) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        before, now = int(t_ns[row - 1]), int(t_ns[row])
+        raise TimeOrderError(
+            f"expected {what} in ascending order, got {now} ns after {before} ns;"
+            " sort them, or cut where the clock jumps",
+            row=row,
+            t_ns=now,
+            previous_ns=before,
+        )
 
 
 @dataclass(frozen=True)
@@ -71,12 +80,8 @@ class WindowRule:
         require_positive("interval_min_ns", self.interval_min_ns)
 
 
-_CODES: Final[dict[SampleKind | None, int]] = {
-    SampleKind.POINT: kernels.POINT,
-    SampleKind.MEAN: kernels.MEAN,
-    SampleKind.INTEGRAL: kernels.INTEGRAL,
-    None: kernels.ABSENT,
-}
+# in the order of their codes in kernels
+_KINDS: Final = (SampleKind.POINT, SampleKind.MEAN, SampleKind.INTEGRAL, None)
 _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 
@@ -191,7 +196,7 @@ def integrate(
     gyro, angular_velocity = _sensor(gyro_kind, series.angular_velocity)
     accel, specific_force = _sensor(accel_kind, series.specific_force)
     if max_gap_ns is None:
-        max_gap_ns = _default_max_gap_ns(series.t_ns)
+        max_gap_ns = longest_step_ns(series.t_ns, 10)
     if isinstance(window, WindowRule):
         rule = rule_of(gyro, accel, window, max_gap_ns)
         is_last = np.zeros(len(series), np.bool_)
@@ -267,16 +272,13 @@ def increments_from_rates(
 
 
 def rule_of(
-    gyro_kind: SampleKind | None,
-    accel_kind: SampleKind | None,
-    window: WindowRule,
-    max_gap_ns: int,
+    gyro_kind: SampleKind | None, accel_kind: SampleKind | None, window: WindowRule, max_gap_ns: int
 ) -> kernels.Rule:
     """Return the rule of the kernel."""
     require_positive("max_gap_ns", max_gap_ns)
     return kernels.Rule(
-        _CODES[gyro_kind],
-        _CODES[accel_kind],
+        _KINDS.index(gyro_kind),
+        _KINDS.index(accel_kind),
         window.samples_min,
         window.interval_min_ns,
         max_gap_ns,
@@ -303,7 +305,7 @@ def report_of(
 
 def as_integrable(kind: SampleKind | None) -> SampleKind | None:
     """Return the kind that a value is or names, of those that are integrated."""
-    return None if kind is None else as_kind(kind, filter(None, _CODES))
+    return None if kind is None else as_kind(kind, filter(None, _KINDS))
 
 
 def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:
@@ -318,15 +320,7 @@ def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:
     """Tell which samples are the last of a window, or of what comes before the first."""
     if len(stamps) == 0:
         raise ShapeError("expected stamps of windows, got none; give at least start and end")
-    back = np.flatnonzero(np.diff(stamps) <= 0)
-    if len(back):
-        row = int(back[0]) + 1
-        raise TimeOrderError(
-            f"expected windows in ascending order, got {stamps[row]} ns after {stamps[row - 1]} ns",
-            row=row,
-            t_ns=int(stamps[row]),
-            previous_ns=int(stamps[row - 1]),
-        )
+    require_ascending(stamps, "windows")
     window = np.searchsorted(stamps, t_ns, "left")
     is_last = window < np.searchsorted(stamps, t_ns, "right")  # on a stamp
     is_last[:-1] |= window[:-1] < window[1:]
@@ -344,7 +338,8 @@ def _taken(columns: kernels.Columns, rows: slice | BoolArray) -> kernels.Columns
     return kernels.Columns._make(column[rows] for column in columns)
 
 
-def _default_max_gap_ns(t_ns: IntArray) -> int:
+def longest_step_ns(t_ns: IntArray, intervals: int) -> int:
+    """Return the longest step that is no gap: 20 ms, or so many median steps if that is longer."""
     steps = np.diff(t_ns)
     steps = steps[steps > 0]
-    return max(20 * NS_PER_MS, 10 * int(np.median(steps)) if len(steps) else 0)
+    return max(20 * NS_PER_MS, intervals * int(np.median(steps)) if len(steps) else 0)

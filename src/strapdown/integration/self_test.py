@@ -29,16 +29,7 @@ from strapdown.units import NS_PER_S
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
-__all__ = [
-    "CASES",
-    "Case",
-    "Coning",
-    "Integrator",
-    "Sculling",
-    "delay_s",
-    "drift",
-    "packet_means",
-]
+__all__ = ["CASES", "Case", "Coning", "Integrator", "Sculling", "delay_s", "drift", "packet_means"]
 
 Quaternion: TypeAlias = tuple[float, float, float, float]
 Integrator: TypeAlias = Callable[[ImuSeries, int], Increments]

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._checks import as_three
 from strapdown.integration import coning_sculling as kernels
-from strapdown.integration.increments import (
-    FRESH,
-    WindowRule,
-    as_integrable,
-    report_of,
-    rule_of,
-)
+from strapdown.integration.increments import FRESH, WindowRule, as_integrable, report_of, rule_of
 from strapdown.samples import SampleKind
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from strapdown._records import RecordArray
-    from strapdown._typing import ByteArray, FloatArray, IntArray, Three
+    from strapdown._typing import Three
+    from strapdown.series import ImuSeries
 
     Numbers: TypeAlias = tuple[int, *tuple[float, ...]]  # of a Sample, its stamp first
 
@@ -184,31 +185,20 @@ class SampleColumns:
 
     Parameters
     ----------
-    t_ns : (N,) int64
-        Stamps [ns].
-    angular_velocity, specific_force, magnetic_field : (N, 3), optional
-        [rad/s], [m/s^2], [T].
-    gyro_clipping, accel_clipping : (N,) uint8, optional
-        Axes that were saturated: bits X=1, Y=2, Z=4.
+    series : ImuSeries
+        In FLU body axes.
+    use_magnetic_field : bool
+        False leaves the magnetometer out.
     """
 
-    def __init__(
-        self,
-        t_ns: IntArray,
-        angular_velocity: FloatArray | None,
-        specific_force: FloatArray | None,
-        magnetic_field: FloatArray | None = None,
-        gyro_clipping: ByteArray | None = None,
-        accel_clipping: ByteArray | None = None,
-    ) -> None:
-        self.t_ns = t_ns
-        vectors: dict[str, Any] = {
-            "angular_velocity": angular_velocity,
-            "specific_force": specific_force,
-            "magnetic_field": magnetic_field,
+    def __init__(self, series: ImuSeries, *, use_magnetic_field: bool) -> None:
+        self.t_ns = series.t_ns
+        self._vectors = {
+            "angular_velocity": series.angular_velocity,
+            "specific_force": series.specific_force,
+            "magnetic_field": series.magnetic_field if use_magnetic_field else None,
         }
-        self._vectors = vectors
-        self._clipping = ((gyro_clipping, 0), (accel_clipping, 3))
+        self._clipping = ((series.gyro_clipping, 0), (series.accel_clipping, 3))
 
     def __len__(self) -> int:
         return len(self.t_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernel import bind, inlined_kernel, kernel
 from strapdown._records import Record, Vector, filled
 from strapdown.detection.detector import Detector
 from strapdown.detection.falls.history import (
@@ -23,26 +23,20 @@ from strapdown.detection.falls.history import (
 )
 from strapdown.detection.falls.params import FallParams
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     complete,
     is_hole,
     seconds,
-    take,
+    take_in_order,
 )
 from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
     from strapdown._typing import Three
     from strapdown.detection.falls.score import FallScore
+    from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # FallParams, and the law of a score
 
 __all__ = ["FallDetector"]
 
@@ -52,10 +46,8 @@ POLE_S: Final = 0.0204855  # two such poles halve the power at 5 Hz
 SLOW_S: Final = 0.5
 FREE_S: Final = 0.2  # nearly nothing for so long: only a device falls
 
-FALL: Final = 0  # kinds
-LONG_LIE: Final = 1
-CLIPPED: Final = 1  # flags
-DROPPED_DEVICE: Final = 2
+FALL, LONG_LIE = 0, 1  # kinds
+CLIPPED, DROPPED_DEVICE = 1, 2  # flags
 
 
 class Candidate(Record):
@@ -104,19 +96,10 @@ class FallEvent(DetectorEvent):
     since_fall_s: float = math.nan
 
 
-@kernel
-def step(
-    s: FallMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: FallEvent
-) -> bool:
-    """Decide what is due, then take the sample."""
-    taken = take(s, counts, sample)
-    if taken.event == DROPPED:
-        return False
-    if taken.event == START:
-        found = close(s, counts, p, event)
-        forget(s, sample.t_ns)
-    else:
-        found = decide_due(s, counts, p, sample.t_ns, 2 * SECOND_NS, event)
+@inlined_kernel
+def proceed(s: FallMemory, p: Settings, sample: Sample, taken: Taken, event: FallEvent) -> bool:
+    """Decide what is due, then go on with the sample."""
+    found = decide_due(s, p, sample.t_ns, 2 * SECOND_NS, event)
     s.now_ns = sample.t_ns
     s.wait += taken.dt
     rate = math.sqrt(square(sample.angular_velocity)) if taken.has_rate else 0.0
@@ -138,7 +121,7 @@ def step(
 
 @kernel
 def forget(s: FallMemory, t_ns: int) -> None:
-    """Begin anew with a sample."""
+    """Forget the samples before, and count cells from here."""
     s.wait = 0.0
     clear(s.fast)
     clear(s.smooth)
@@ -209,14 +192,12 @@ def look_back(s: FallMemory, candidate: Candidate, t_ns: int) -> None:
 
 
 @kernel
-def decide_due(
-    s: FallMemory, counts: DetectorCounts, p: Settings, t_ns: int, wait_ns: int, event: FallEvent
-) -> bool:
+def decide_due(s: FallMemory, p: Settings, t_ns: int, wait_ns: int, event: FallEvent) -> bool:
     """Decide the candidates whose peak is so long ago; a fall swallows the one within it."""
     older, younger = s.candidates[0], s.candidates[1]
     found = False
     while not found and older.is_open and t_ns - older.peak_ns >= wait_ns:
-        found = decide(s, counts, p, older, t_ns, event)
+        found = decide(s, p, older, t_ns, event)
         become(older, younger)
         younger.is_open = False
     if found:
@@ -234,14 +215,7 @@ def become(candidate: Candidate, other: Candidate) -> None:
 
 
 @kernel
-def decide(
-    s: FallMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    candidate: Candidate,
-    t_ns: int,
-    event: FallEvent,
-) -> bool:
+def decide(s: FallMemory, p: Settings, candidate: Candidate, t_ns: int, event: FallEvent) -> bool:
     """Write a candidate if it is a fall."""
     peak = (candidate.peak_ns - s.origin_ns) // CELL_NS
     covered_before, before = mean_force(s.cells, peak - 2 * SECOND, peak - SECOND)
@@ -251,7 +225,7 @@ def decide(
     if not has_score and covered >= p.coverage and candidate.least >= p.low_m_s2:
         return False
     if min(covered_before, covered, covered_after) < p.coverage:
-        counts.undecided += 1
+        event.undecided += 1
         return False
     event.low_m_s2 = candidate.least
     event.peak_m_s2 = candidate.peak
@@ -326,9 +300,12 @@ def watch(
 
 
 @kernel
-def close(s: FallMemory, counts: DetectorCounts, p: Settings, event: FallEvent) -> bool:
+def close(s: FallMemory, p: Settings, event: FallEvent) -> bool:
     """End the data: decide the candidates by what was measured."""
-    return decide_due(s, counts, p, s.now_ns, 0, event)
+    return decide_due(s, p, s.now_ns, 0, event)
+
+
+step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class FallDetector(Detector[FallParams]):

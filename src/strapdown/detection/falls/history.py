@@ -17,20 +17,6 @@ from strapdown.geometry.vectors import clear, square
 if TYPE_CHECKING:
     from strapdown._typing import Three
 
-__all__ = [
-    "CELLS",
-    "CELL_NS",
-    "FAR",
-    "SECOND",
-    "Cell",
-    "add",
-    "empty",
-    "fastest_turn",
-    "horizontal_spread",
-    "mean_force",
-    "sway",
-]
-
 CELL_NS: Final = 20_000_000
 CELLS: Final = 208  # four seconds and some
 SECOND: Final = 50  # cells

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernel import kernel
 from strapdown._records import Matrix, Record, Vector, filled, zeros
 from strapdown.detection.intake import (
-    DROPPED,
-    START,
-    DetectorCounts,
     DetectorEvent,
     DetectorMemory,
     complete,
@@ -19,41 +16,18 @@ from strapdown.detection.intake import (
     take,
 )
 from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
+from strapdown.samples.clock import DROPPED, START
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
     from strapdown._typing import Three
+    from strapdown.detection.intake import DetectorCounts, Settings
     from strapdown.samples.sample import Sample
-
-    Settings: TypeAlias = Any  # StillnessParams, with the kind and the quantile
-
-__all__ = [
-    "MOVING",
-    "STILL",
-    "StillnessEvent",
-    "StillnessMemory",
-    "StillnessNow",
-    "chi_square",
-    "close",
-    "step",
-]
 
 CAPACITY: Final = 512  # samples that a window holds at most
 
-MOVING: Final = 0  # phases
-QUIET: Final = 1  # not yet long enough
-STILL: Final = 2
-
-SHOE: Final = 0  # kinds
-ARE: Final = 1
-MV: Final = 2
-MAG: Final = 3
-LOWPASS: Final = 4
-VARIANCE: Final = 5
-
-GAP: Final = 1  # flags
-OPEN: Final = 2
+MOVING, QUIET, STILL = range(3)  # phases; quiet is not yet long enough
+SHOE, ARE, MV, MAG, LOWPASS, VARIANCE = range(6)  # kinds, in the order of StillnessKind
+GAP, OPEN = 1, 2  # flags
 FULL: Final = 0.75  # of its length: a shorter window says nothing
 FEWEST: Final = 2  # samples
 
@@ -102,11 +76,7 @@ class StillnessEvent(DetectorEvent):
 
 @kernel
 def step(
-    s: StillnessMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    event: StillnessEvent,
+    s: StillnessMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: StillnessEvent
 ) -> bool:
     """Take a sample; a still interval is complete when the motion after it begins."""
     found = follow(s, counts, p, sample, event)
@@ -118,11 +88,7 @@ def step(
 
 @kernel
 def follow(
-    s: StillnessMemory,
-    counts: DetectorCounts,
-    p: Settings,
-    sample: Sample,
-    event: StillnessEvent,
+    s: StillnessMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: StillnessEvent
 ) -> bool:
     """Let a sample into the window, and judge by its statistic."""
     taken = take(s, counts, sample)
@@ -300,11 +266,6 @@ def finish(s: StillnessMemory, event: StillnessEvent, flags: int) -> bool:
 
 
 @kernel
-def close(
-    s: StillnessMemory,
-    counts: DetectorCounts,  # noqa: ARG001 (the shape of every detector)
-    p: Settings,  # noqa: ARG001
-    event: StillnessEvent,
-) -> bool:
+def close(s: StillnessMemory, _p: Settings, event: StillnessEvent) -> bool:
     """End the data: write the still interval that lasts to the end."""
     return finish(s, event, OPEN)

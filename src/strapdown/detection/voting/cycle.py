@@ -9,20 +9,12 @@ from strapdown._kernel import kernel
 from strapdown.detection.voting.alignment import align, differentiate, into_body, to_origin
 from strapdown.detection.voting.judgement import count_voters, follow, judge, median
 from strapdown.detection.voting.memory import (
-    AGREE,
-    CLEARED,
-    DISAGREE,
     FAILED,
-    HAS_FAILED,
-    IS_SELECTED,
     MEASURES,
     OK,
-    RECOVERED,
     STUCK_REPEATS,
     SUSPECT,
-    SUSPECTED,
     VOTES,
-    Quantity,
     Step,
 )
 from strapdown.detection.voting.pairs import EQUAL, UNKNOWN, carry_all, settle
@@ -31,8 +23,8 @@ from strapdown.samples.sample import MAX_FORCE, MAX_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeAlias
 
+    from strapdown.detection.intake import Settings
     from strapdown.detection.voting.memory import (
         BodyMemory,
         Changes,
@@ -46,8 +38,8 @@ if TYPE_CHECKING:
     from strapdown.samples.clock import Counts
     from strapdown.samples.sample import Sample
 
-    Settings: TypeAlias = Any  # VoterParams
-
+CHANGES: Final = "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree"
+SUSPECTED, HAS_FAILED, CLEARED, RECOVERED, IS_SELECTED, DISAGREE, AGREE = range(1, 8)  # 0: none
 GUARD: Final = 3.0  # sigmas from the median that an output may be
 
 
@@ -91,17 +83,17 @@ def cycle(
     dt = align(imus, gyros, accels, body.clock, counts, samples, first)
     if dt < 0.0:
         return
-    step = Step(dt, -math.expm1(-dt / p.fast_s), -math.expm1(-dt / p.slow_s))
+    fast, slow = -math.expm1(-dt / p.fast_s), -math.expm1(-dt / p.slow_s)
+    step = Step(dt, fast, slow, MAX_RATE, p.gyro_bias_rad_s, 0.0)
     for i in range(n):
         into_body(imus[i], gyros[i].value)
         into_body(imus[i], accels[i].value)
-    rate = Quantity(MAX_RATE, p.gyro_bias_rad_s, 0.0)
-    vote(gyros, accels, body.gyro, body.accel, p, rate, step, row.gyro)
+    vote(gyros, accels, body.gyro, body.accel, p, step, row.gyro)
     differentiate(body, dt)
     for i in range(n):
         to_origin(imus[i], body, accels[i].value)
-    force = Quantity(MAX_FORCE, p.accel_bias_m_s2, p.gravity_m_s2)
-    vote(accels, accels, body.accel, body.gyro, p, force, step, row.accel)
+    step = Step(dt, fast, slow, MAX_FORCE, p.accel_bias_m_s2, p.gravity_m_s2)
+    vote(accels, accels, body.accel, body.gyro, p, step, row.accel)
     carry_all(gyros, accels, body, step)
 
 
@@ -135,20 +127,19 @@ def vote(
     voted: Voted,
     other: Voted,
     p: Settings,
-    known: Quantity,
     step: Step,
     changes: Changes,
 ) -> None:
     """Vote on a quantity: judge each sensor, then say what the body feels."""
     n = len(sensors)
-    voters, total = count_voters(sensors, known.largest)
+    voters, total = count_voters(sensors, step.largest)
     for k in range(3):
         voted.value[k] = median(sensors, k, VOTES if voters > 0 else MEASURES)
     if voters > 0:
         follow(voted, step)
     for i in range(n):
-        judge(sensors[i], voted, p, known, step, voters, total)
-    blamed = settle(sensors, accels, p, known, other.apart == 0.0) if voters == 2 else EQUAL
+        judge(sensors[i], voted, p, step, voters, total)
+    blamed = settle(sensors, accels, p, step, other.apart == 0.0) if voters == 2 else EQUAL
     changes.dispute = note_dispute(voted, p, blamed == UNKNOWN, step.dt)
     for i in range(n):
         s = sensors[i].memory

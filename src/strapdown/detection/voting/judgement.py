@@ -12,11 +12,9 @@ from strapdown.samples.sample import usable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeAlias
 
-    from strapdown.detection.voting.memory import Quantity, Sensor, SensorMemory, Step, Voted
-
-    Settings: TypeAlias = Any  # VoterParams
+    from strapdown.detection.intake import Settings
+    from strapdown.detection.voting.memory import Sensor, SensorMemory, Step, Voted
 
 MULTIPLE: Final = 4.0  # of sigma in a limit
 FAR_OVER: Final = 1e30
@@ -78,15 +76,7 @@ def follow(voted: Voted, step: Step) -> None:
 
 
 @kernel
-def judge(
-    sensor: Sensor,
-    voted: Voted,
-    p: Settings,
-    known: Quantity,
-    step: Step,
-    voters: int,
-    total: float,
-) -> None:
+def judge(sensor: Sensor, voted: Voted, p: Settings, step: Step, voters: int, total: float) -> None:
     """Say how far over the limit a sensor is."""
     s = sensor.memory
     if sensor.rank == 0:
@@ -105,7 +95,7 @@ def judge(
     # The median of three or more is about as noisy as half of a mean of squares says.
     variance = total if partners else sensor.sigma * sensor.sigma + 0.5 * total / max(voters, 1)
     compare(sensor, voted, 2.0 if partners else 1.0, step)
-    s.excess = largest_over_limit(s, voted, p, known, step, variance)
+    s.excess = largest_over_limit(s, voted, p, step, variance)
 
 
 @kernel
@@ -147,7 +137,7 @@ def compare(sensor: Sensor, voted: Voted, times: float, step: Step) -> None:
 
 @kernel
 def largest_over_limit(
-    s: SensorMemory, voted: Voted, p: Settings, known: Quantity, step: Step, variance: float
+    s: SensorMemory, voted: Voted, p: Settings, step: Step, variance: float
 ) -> float:
     """Return the largest of the statistics over their limits; ``variance`` is of the residual.
 
@@ -161,15 +151,15 @@ def largest_over_limit(
     size = math.sqrt(voted.size)
     quiet = 0.5 * step.fast * variance  # of noise behind the low-pass
     by_scale = p.scale * size
-    limit = MULTIPLE * math.sqrt(quiet + by_scale * by_scale) + known.bias
+    limit = MULTIPLE * math.sqrt(quiet + by_scale * by_scale) + step.bias
     calm = p.scale * math.sqrt(square(voted.slow_middle))
-    slow_limit = MULTIPLE * math.sqrt(0.5 * step.slow * variance + calm * calm) + known.bias
+    slow_limit = MULTIPLE * math.sqrt(0.5 * step.slow * variance + calm * calm) + step.bias
     by_change = p.scale * p.scale * voted.change
     noise_limit = MULTIPLE * math.sqrt(variance + by_change)
     largest: float = max(near / limit, far / slow_limit)
     if noise_limit > 0.0:
         largest = max(largest, math.sqrt(power) / noise_limit)
     if size > 0.0:
-        along = max(2.0 * by_scale + MULTIPLE * math.sqrt(quiet), known.bias)
+        along = max(2.0 * by_scale + MULTIPLE * math.sqrt(quiet), step.bias)
         largest = max(largest, abs(s.cross) / size / along)
     return largest

@@ -6,22 +6,11 @@ import math
 from typing import Final, NamedTuple
 
 from strapdown._records import Record, Vector, filled
+from strapdown.detection.voting.result import SensorState
 from strapdown.samples.clock import Clock
 
-OK: Final = 0  # states of a sensor
-SUSPECT: Final = 1
-FAILED: Final = 2
-
-MEASURES: Final = 1  # a sensor has a value, but has failed
-VOTES: Final = 2  # it has a value, and has not
-
-SUSPECTED: Final = 1  # what can change; 0: nothing
-HAS_FAILED: Final = 2
-CLEARED: Final = 3
-RECOVERED: Final = 4
-IS_SELECTED: Final = 5
-DISAGREE: Final = 6
-AGREE: Final = 7
+OK, SUSPECT, FAILED = map(int, SensorState)
+MEASURES, VOTES = 1, 2  # ranks: it has a value, but has failed; it has a value, and has not
 
 STUCK_REPEATS: Final = 8  # so many equal values are no chance
 
@@ -128,16 +117,11 @@ class ImuRow(Record):
 
 
 class Step(NamedTuple):
-    """A time step, and the gains of the low-passes in it."""
+    """A time step, the gains of the low-passes in it, and what is known of a quantity."""
 
     dt: float
     fast: float
     slow: float
-
-
-class Quantity(NamedTuple):
-    """What is known of a quantity."""
-
     largest: float  # plausible value
     bias: float  # two good sensors may be so far apart
     at_rest: float  # its size

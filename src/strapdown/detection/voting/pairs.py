@@ -20,12 +20,10 @@ from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeAlias
 
     from strapdown._records import Vector
-    from strapdown.detection.voting.memory import BodyMemory, Quantity, Sensor, SensorMemory, Step
-
-    Settings: TypeAlias = Any  # VoterParams
+    from strapdown.detection.intake import Settings
+    from strapdown.detection.voting.memory import BodyMemory, Sensor, SensorMemory, Step
 
 EQUAL: Final = -1  # the two do not differ
 UNKNOWN: Final = -2  # they do, and nothing says which is wrong
@@ -37,11 +35,7 @@ LEAST_CUT: Final = 1e-3  # share of clipped readings
 
 @kernel
 def settle(
-    sensors: Sequence[Sensor],
-    accels: Sequence[Sensor],
-    p: Settings,
-    known: Quantity,
-    others_agree: bool,
+    sensors: Sequence[Sensor], accels: Sequence[Sensor], p: Settings, step: Step, others_agree: bool
 ) -> int:
     """Return which of two sensors that vote is wrong, UNKNOWN, or EQUAL if they do not differ."""
     one = other = -1
@@ -53,7 +47,7 @@ def settle(
         return EQUAL
     blame = by_health(a, b, p)
     if blame == 0 and is_still(accels):
-        blame = by_rest(a, b, known)
+        blame = by_rest(a, b, step)
     if blame == 0 and others_agree:
         blame = by_motion(a, b, p)
     return UNKNOWN if blame == 0 else one if blame > 0 else other
@@ -69,14 +63,14 @@ def by_health(a: SensorMemory, b: SensorMemory, p: Settings) -> int:
 
 
 @kernel
-def by_rest(a: SensorMemory, b: SensorMemory, known: Quantity) -> int:
+def by_rest(a: SensorMemory, b: SensorMemory, step: Step) -> int:
     """Return 1 if the first has more noise or reads what cannot be, -1 if the second, else 0."""
     blame = larger(a.power, b.power, 0.0)
     if blame != 0:
         return blame
-    off_a = abs(math.sqrt(square(a.fast_value)) - known.at_rest)
-    off_b = abs(math.sqrt(square(b.fast_value)) - known.at_rest)
-    if min(off_a, off_b) >= 0.5 * known.bias or max(off_a, off_b) <= known.bias:
+    off_a = abs(math.sqrt(square(a.fast_value)) - step.at_rest)
+    off_b = abs(math.sqrt(square(b.fast_value)) - step.at_rest)
+    if min(off_a, off_b) >= 0.5 * step.bias or max(off_a, off_b) <= step.bias:
         return 0
     return 1 if off_a > off_b else -1
 

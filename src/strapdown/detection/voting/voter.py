@@ -12,15 +12,8 @@ from strapdown._checks import as_finite
 from strapdown._records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
-from strapdown.detection.voting.cycle import run
-from strapdown.detection.voting.memory import (
-    BodyMemory,
-    CycleRow,
-    Imu,
-    ImuRow,
-    Sensor,
-    Voted,
-)
+from strapdown.detection.voting.cycle import CHANGES, run
+from strapdown.detection.voting.memory import BodyMemory, CycleRow, Imu, ImuRow, Sensor, Voted
 from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
@@ -41,9 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Voter"]
 
-_KINDS: Final = (
-    "", "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree",
-)  # fmt: skip
 _UNKNOWN: Final = 2e30  # stands for NaN in a saved state
 _QUANTITIES: Final = ("gyro", "accel")
 _VECTORS: Final = ("angular_velocity", "specific_force")
@@ -297,14 +287,7 @@ def _samples(alike: Sequence[ImuSeries], rows: slice) -> RecordArray:
     """Return the samples of some rows, of one after the other of all sensors."""
     samples = np.zeros((rows.stop - rows.start, len(alike)), Sample.dtype())
     for i, each in enumerate(alike):
-        columns = SampleColumns(
-            each.t_ns,
-            each.angular_velocity,
-            each.specific_force,
-            None,
-            each.gyro_clipping,
-            each.accel_clipping,
-        )
+        columns = SampleColumns(each, use_magnetic_field=False)
         samples[:, i] = columns.block(rows.start, rows.stop)
     return samples.ravel()
 
@@ -353,4 +336,4 @@ def _events(rows: RecordArray, imu_rows: RecordArray) -> Iterator[Event]:
                 values = {} if sensor is None else {"sensor": float(sensor)}
                 if kind:
                     now = row.t_ns
-                    yield Event(_KINDS[kind], now, now, now, values, frozenset({name}))
+                    yield Event(CHANGES[kind - 1], now, now, now, values, frozenset({name}))

@@ -14,10 +14,15 @@ import numpy as np
 
 from strapdown._checks import as_finite
 from strapdown._compile import compiled
-from strapdown.errors import ShapeError, TimeOrderError, UnknownNameError, ValueRangeError
+from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion, wgs84
 from strapdown.geometry.rotations import inverse_right_jacobian
-from strapdown.integration.increments import IntegrationReport, WindowRule, integrate
+from strapdown.integration.increments import (
+    IntegrationReport,
+    WindowRule,
+    integrate,
+    require_ascending,
+)
 from strapdown.integration.navigation import mechanisation as kernels
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_S, STANDARD_GRAVITY
@@ -203,7 +208,9 @@ def mechanise(
     if isinstance(data, ImuSeries):
         integration = integrate(data, window=WindowRule(1))
         data, report = integration.increments, integration.report
-    _check_order(data)
+    if not len(data):
+        raise ShapeError("expected an increment, or two samples, got none")
+    require_ascending(data.t_ns, "increments")
     rows = len(data)
     turn = data.delta_angle - _spread(gyro_bias, "gyro_bias", data.delta_angle_dt_ns)
     push = data.delta_velocity
@@ -243,18 +250,3 @@ def mechanise(
 def _spread(bias: ArrayLike, name: str, dt_ns: ArrayLike) -> FloatArray:
     """Return what a bias adds to each increment."""
     return as_finite(bias, name, (3,)) * (np.asarray(dt_ns)[:, None] / NS_PER_S)
-
-
-def _check_order(data: Increments) -> None:
-    if not len(data):
-        raise ShapeError("expected an increment, or two samples, got none")
-    back = np.flatnonzero(np.diff(data.t_ns) <= 0)
-    if back.size:
-        row = int(back[0]) + 1
-        raise TimeOrderError(
-            f"expected increments in ascending order, got {data.t_ns[row]} ns after"
-            f" {data.t_ns[row - 1]} ns; sort them, or cut where the clock jumps",
-            row=row,
-            t_ns=int(data.t_ns[row]),
-            previous_ns=int(data.t_ns[row - 1]),
-        )

@@ -104,16 +104,8 @@ def advance(
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return Motion(
         (q[0] / size, q[1] / size, q[2] / size, q[3] / size),
-        (
-            s.v[0] + velocity[0] + g[0] * h,
-            s.v[1] + velocity[1] + g[1] * h,
-            s.v[2] + velocity[2] + g[2] * h,
-        ),
-        (
-            s.p[0] + s.v[0] * h + (path[0] + 0.5 * g[0] * h * h),
-            s.p[1] + s.v[1] * h + (path[1] + 0.5 * g[1] * h * h),
-            s.p[2] + s.v[2] * h + (path[2] + 0.5 * g[2] * h * h),
-        ),
+        plus(add(s.v, velocity), g, h),
+        add(plus(s.p, s.v, h), plus(path, scaled(g, 0.5 * h), h)),
     )
 
 
@@ -131,11 +123,7 @@ def increments(turn: Vector, push: Vector, change: Vector, h: float) -> tuple[Ve
     twice = cross(turn, once)
     mx, my, mz = quaternion_rotate(*quaternion_exp(0.25 * x, 0.25 * y, 0.25 * z), *change)
     return (
-        (
-            push[0] + a * once[0] + b * twice[0],
-            push[1] + a * once[1] + b * twice[1],
-            push[2] + a * once[2] + b * twice[2],
-        ),
+        plus(plus(push, once, a), twice, b),
         (
             h * (0.5 * push[0] + b * once[0] + c * twice[0] - mx / 12.0),
             h * (0.5 * push[1] + b * once[1] + c * twice[1] - my / 12.0),

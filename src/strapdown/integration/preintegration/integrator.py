@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,7 @@ import numpy as np
 from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
-from strapdown.integration.increments import require_positive
+from strapdown.integration.increments import longest_step_ns, require_positive
 from strapdown.integration.preintegration import recursion
 from strapdown.integration.preintegration.measurement import (
     PreintegratedImu,
@@ -26,7 +26,7 @@ from strapdown.units import NS_PER_MS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from strapdown._typing import ArrayLike, FloatArray, IntArray
+    from strapdown._typing import ArrayLike, FloatArray
     from strapdown.series import ImuSeries
 
 __all__ = ["ImuNoise", "Preintegrator", "Quadrature", "preintegrate"]
@@ -48,13 +48,7 @@ class Quadrature(StrEnum):
     factor graph libraries do."""
 
 
-_CODES: Final = {
-    Quadrature.TRAPEZOID: recursion.TRAPEZOID,
-    Quadrature.AM4: recursion.AM4,
-    Quadrature.MEAN: recursion.MEAN,
-    Quadrature.EULER: recursion.EULER,
-}
-
+_NUMBERS: Final = list(Quadrature)
 _PROGRAM: Final = Program(
     "preintegration",
     recursion.take_samples,
@@ -161,7 +155,7 @@ class Preintegrator:
             accel_noise=accel.tolist(),
             gyro_walk=gyro_walk.tolist(),
             accel_walk=accel_walk.tolist(),
-            quadrature=_CODES[as_member(Quadrature, quadrature, "quadrature")],
+            quadrature=_NUMBERS.index(as_member(Quadrature, quadrature, "quadrature")),
             max_gap_ns=int(max_gap_ns),
         )
         memory = recursion.Preintegrated(), recursion.PreintegrationCounts(), self._settings
@@ -206,7 +200,7 @@ class Preintegrator:
         series : ImuSeries
             ``angular_velocity`` and ``specific_force`` [body].
         """
-        columns = SampleColumns(series.t_ns, series.angular_velocity, series.specific_force)
+        columns = SampleColumns(series, use_magnetic_field=False)
         with self._execution.lock:
             for _rows in self._execution.through(columns):
                 pass  # what counts is the motion in the end
@@ -220,15 +214,8 @@ class Preintegrator:
             There are no two samples to go between.
         """
         motion, counts = self._motion()
-        report = PreintegrationReport(
-            counts.steps,
-            counts.unusable,
-            counts.repeated,
-            counts.backward,
-            counts.gaps,
-            counts.longest_gap_ns,
-            counts.bridged_ns,
-        )
+        names = [entry.name for entry in fields(PreintegrationReport)]
+        report = PreintegrationReport(**{name: getattr(counts, name) for name in names})
         if not report.steps:
             raise ValueRangeError(
                 "expected two samples or more that are usable and in order, got at most one: "
@@ -268,10 +255,7 @@ class Preintegrator:
         self._begin(
             recursion.Preintegrated(rates=motion.rates, forces=motion.forces),
             recursion.PreintegrationCounts(
-                now_ns=counts.now_ns,
-                start_ns=done.t_end_ns,
-                h1_ns=counts.h1_ns,
-                h2_ns=counts.h2_ns,
+                now_ns=counts.now_ns, start_ns=done.t_end_ns, h1_ns=counts.h1_ns, h2_ns=counts.h2_ns
             ),
         )
         return done
@@ -326,7 +310,7 @@ def preintegrate(
         A parameter has another shape, or there is no such quadrature.
     """
     if max_gap_ns is None:
-        max_gap_ns = _default_max_gap_ns(series.t_ns)
+        max_gap_ns = longest_step_ns(series.t_ns, 5)
     integrator = Preintegrator(
         gyro_bias=gyro_bias,
         accel_bias=accel_bias,
@@ -337,9 +321,3 @@ def preintegrate(
     )
     integrator.run(series)
     return integrator.result()
-
-
-def _default_max_gap_ns(t_ns: IntArray) -> int:
-    steps = np.diff(t_ns)
-    steps = steps[steps > 0]
-    return max(20 * NS_PER_MS, 5 * int(np.median(steps)) if len(steps) else 0)

@@ -194,10 +194,7 @@ class PreintegratedImu:
         )
 
     def residual(
-        self,
-        start: NavigationState,
-        end: NavigationState,
-        gravity: ArrayLike | None = None,
+        self, start: NavigationState, end: NavigationState, gravity: ArrayLike | None = None
     ) -> FloatArray:
         """Return how far two states are from what was measured, to be weighed by the covariance.
 

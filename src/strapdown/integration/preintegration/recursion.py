@@ -19,6 +19,7 @@ from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.formulas import quaternion_multiply
 from strapdown.geometry.vectors import add_to, four, put, put_four, square, three
 from strapdown.integration.coning_sculling import (
+    NEVER,
     POINT,
     ZERO,
     add,
@@ -35,35 +36,14 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.samples.sample import Sample
 
-__all__ = [
-    "AM4",
-    "EULER",
-    "MEAN",
-    "NEVER",
-    "TRAPEZOID",
-    "Preintegrated",
-    "PreintegrationCounts",
-    "PreintegrationSettings",
-    "Taken",
-    "take_samples",
-]
-
-# How samples become steps.
-TRAPEZOID: Final = 0
-AM4: Final = 1
-MEAN: Final = 2
-EULER: Final = 3
+TRAPEZOID, AM4, MEAN, EULER = range(4)  # how samples become steps, in the order of Quadrature
 
 FASTEST: Final = 1e4  # rad/s: what is beyond measured nothing
 STRONGEST: Final = 1e5  # m/s^2
-NEVER: Final = -(2**63)
 
 # Columns of the Jacobian; those of the biases are also rows of the covariance, behind nine errors.
-BY_GYRO_BIAS: Final = 0
-BY_ACCEL_BIAS: Final = 3
-BY_SCALE: Final = 6
-GYRO_WALKS: Final = 9  # places in the covariance
-ACCEL_WALKS: Final = 12
+BY_GYRO_BIAS, BY_ACCEL_BIAS, BY_SCALE = 0, 3, 6
+GYRO_WALKS, ACCEL_WALKS = 9, 12  # places in the covariance
 
 
 class Preintegrated(Record):
