@@ -112,7 +112,8 @@ def _tidy(folder: Path) -> None:
     oldest_kept = time.time() - _UNUSED_S
     for k, file in enumerate(newest):
         if k >= _FILES or used[file] < oldest_kept:
-            file.unlink(missing_ok=True)
+            with suppress(OSError):  # as above, or it is another user's
+                file.unlink()
 
 
 class LinkedCode:
