@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +109,53 @@ def test_code_is_found_where_it_was_saved_and_kept_by_what_can_be_written(tmp_pa
     monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere,)))
     _object_code.save("lost", CODE)
     assert _object_code.find("lost") is None
+
+
+def test_code_that_is_not_used_any_more_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(_object_code, "_folders", lambda: iter((tmp_path,)))
+    (tmp_path / "foreign.o").write_bytes(b"of another program")
+    os.utime(tmp_path / "foreign.o", (0, 0))
+
+    def last_used(name, days_ago):
+        then = time.time() - 86_400 * days_ago
+        os.utime(tmp_path / _object_code._file(name), (then, then))
+
+    def kept():
+        return {file.name.partition(".")[0] for file in tmp_path.iterdir()}
+
+    for name in ("former", "used", "recent"):
+        _object_code.save(name, CODE)
+    last_used("former", 40)
+    last_used("used", 40)
+    last_used("recent", 20)
+    unfinished = tmp_path / f"{_object_code._file('killed')}.{'0' * 32}"
+    unfinished.write_bytes(b"")
+    os.utime(unfinished, (0, 0))
+    assert _object_code.find("used") == CODE
+    _object_code.save("new", CODE)
+    assert kept() == {"foreign", "used", "recent", "new"}
+
+    monkeypatch.setattr(_object_code, "_FILES", 2)
+    last_used("used", 10)
+    _object_code.save("newer", CODE)
+    assert kept() == {"foreign", "new", "newer"}
+
+
+def test_processes_that_remove_the_same_code_do_not_disturb_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(_object_code, "_folders", lambda: iter((tmp_path,)))
+    for name in ("one", "two"):
+        _object_code.save(name, CODE)
+    for name in ("one", "two"):
+        os.utime(tmp_path / _object_code._file(name), (0, 0))
+    unlink = Path.unlink
+
+    def unlink_after_another(file, **options):
+        unlink(file)
+        unlink(file, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink_after_another)
+    _object_code.save("three", CODE)
+    assert [file.name for file in tmp_path.iterdir()] == [_object_code._file("three")]
 
 
 def test_code_lies_where_the_user_says_or_with_the_package_or_the_user(monkeypatch):

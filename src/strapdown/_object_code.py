@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2s
@@ -32,6 +34,11 @@ __all__ = ["ENTRY", "LinkedCode", "ObjectCode", "PreparedCall", "find", "save"]
 
 ENTRY: Final = "strapdown_entry"
 _CHECKSUM_BYTES: Final = 16
+_UNUSED_S: Final = 30 * 86_400
+"""What was not used for so long is of a former source, or soon made again."""
+_FILES: Final = 500
+"""So many files are kept in a folder: those that were used last."""
+_OURS: Final = re.compile(r".+\.[0-9a-f]{12}\.o(\.[0-9a-f]{32})?")
 _DONE: Final = (0, -2)  # with a result, with None
 _SLOT: Final = {"ptr": "q", "i64": "q", "double": "d", "float": "f4x", "i8": "b7x", "i1": "?7x"}
 
@@ -74,7 +81,10 @@ def find(name: str) -> ObjectCode | None:
     """Return the object code that was saved under a name for this processor."""
     for folder in _folders():
         with suppress(OSError):
-            if found := ObjectCode.unpacked((folder / _file(name)).read_bytes()):
+            file = folder / _file(name)
+            if found := ObjectCode.unpacked(file.read_bytes()):
+                with suppress(OSError):  # it cannot be written
+                    os.utime(file)
                 return found
     return None
 
@@ -87,7 +97,23 @@ def save(name: str, code: ObjectCode) -> None:
             unfinished = folder / f"{_file(name)}.{uuid4().hex}"
             unfinished.write_bytes(code.packed())
             unfinished.replace(folder / _file(name))
+            _tidy(folder)
             return
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what nobody uses any more; a process that misses it makes it again."""
+    used: dict[Path, float] = {}
+    for file in folder.iterdir():
+        if _OURS.fullmatch(file.name):
+            with suppress(FileNotFoundError):  # another process has finished or removed it
+                used[file] = file.stat().st_mtime
+    newest = sorted(used, key=used.__getitem__, reverse=True)
+    oldest_kept = time.time() - _UNUSED_S
+    for k, file in enumerate(newest):
+        if k >= _FILES or used[file] < oldest_kept:
+            with suppress(OSError):  # as above, or it is another user's
+                file.unlink()
 
 
 class LinkedCode:

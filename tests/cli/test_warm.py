@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from strapdown.cli._outcome import run
+from strapdown import _compile, warming
+from strapdown._kernel import kernel
+from strapdown.cli._outcome import Outcome, run
 from strapdown.cli.warm import warm
 
 
@@ -20,3 +22,20 @@ def test_an_unknown_name_is_one_line(capsys):
     code = run(lambda: warm(["magic"]), json=False, quiet=False, strict=False, debug=False)
     assert code == 1
     assert "magic" in capsys.readouterr().err
+
+
+def test_other_verbs_that_compile_name_warm_and_warm_itself_does_not(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kernels = iter([kernel(lambda n: n + n), kernel(lambda n: n + n + n)])
+
+    def compile_one():
+        _compile.compiled(next(kernels))(2)
+        return Outcome({}, [])
+
+    monkeypatch.setattr(warming, "parts", lambda: {"one": compile_one})
+    for verb, hint in (
+        (compile_one, " (strapdown warm does it beforehand)"),
+        (lambda: warm(["one"]), ""),
+    ):
+        assert run(verb, json=True, quiet=False, strict=False, debug=False) == 0
+        assert capsys.readouterr().err == f"compiling <lambda> for this machine, once{hint}\n"

@@ -390,6 +390,29 @@ def test_another_type_on_a_name_is_refused_naming_both(endpoint, name):
                 receive(name, there, Pose3D)
 
 
+def test_another_type_that_comes_while_a_topic_is_opened_is_refused(
+    endpoint, name, plain, monkeypatch
+):
+    link = import_module("strapdown.transport.zenoh.link")
+    ask, tokens = link._types, []
+
+    def ask_before_the_other_opens(session, topic):
+        found = ask(session, topic)
+        if not tokens:
+            assert not found
+            tokens.append(other.liveliness().declare_token(f"strapdown/v1/Pose3D/{name}/@lv/s/00"))
+            assert until(lambda: ask(session, topic))
+        return found
+
+    with Topic(Imu, name=f"{name}/imu", backend=Zenoh(listen=(endpoint,))) as topic:
+        topic.recv()
+        other = plain(endpoint)
+        monkeypatch.setattr(link, "_types", ask_before_the_other_opens)
+        with pytest.raises(TransportError, match=r"carries 'Pose3D' elsewhere, got Imu"):
+            receive(name, Zenoh(listen=(endpoint,)))
+        assert until(lambda: ask(other, name) == {"Pose3D"}), "it has left again"
+
+
 def test_a_type_is_shown_without_what_a_terminal_would_obey(endpoint, name, plain, caplog):
     with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as topic:
         topic.recv()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "is_watched", "run", "say", "until_unread"]
+__all__ = ["Outcome", "expect_compiling", "is_watched", "run", "say", "until_unread"]
 
 WIDTH = 200
 
@@ -63,6 +63,7 @@ class _Manner:
 
     quiet: bool = False
     json: bool = False
+    hints: bool = True
 
 
 _manner = _Manner()
@@ -76,7 +77,13 @@ def say(line: str) -> None:
 
 
 def _say_compiling(name: str) -> None:
-    say(f"compiling {name} for this machine, once (strapdown warm does it beforehand)")
+    hint = " (strapdown warm does it beforehand)" if _manner.hints else ""
+    say(f"compiling {name} for this machine, once{hint}")
+
+
+def expect_compiling() -> None:
+    """Leave out, while this verb runs, what does the compiling beforehand."""
+    _manner.hints = False
 
 
 def is_watched() -> bool:
@@ -95,7 +102,7 @@ def until_unread() -> Iterator[None]:
 
 def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
     """Run a verb, print its outcome or its error, and return the exit code."""
-    _manner.quiet, _manner.json = quiet, json
+    _manner.quiet, _manner.json, _manner.hints = quiet, json, True
     try:
         with announce_compiling(_say_compiling):
             outcome = verb()

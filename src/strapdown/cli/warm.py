@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from strapdown.cli._common import working
-from strapdown.cli._outcome import Outcome
+from strapdown.cli._outcome import Outcome, expect_compiling
 from strapdown.warming import parts, warm_up
 
 
@@ -29,6 +29,7 @@ def warm(
 
     strapdown warm "fall detector" --json
     """
+    expect_compiling()
     took: dict[str, float] = {}
     for name in names or parts():
         with working(f"compiling {name}"):

@@ -134,9 +134,7 @@ class ZenohLink(SessionLink):
         self._chores.put(None)
 
     def _open(self) -> None:
-        others = _types(self._session, self._channel.name) - {self._channel.form.name}
-        if others:
-            raise TransportError(self._clash(min(others)))
+        self._refuse_other_types()
         Thread(target=self._work, name=f"zenoh {self._channel.name}", daemon=True).start()
         alive, declared = self._session.liveliness(), self._declared
         remote = zenoh.Locality.REMOTE
@@ -150,8 +148,16 @@ class ZenohLink(SessionLink):
             )
         )
         declared.append(alive.declare_token(self._token("s")))
+        # Of two that open a topic at the same moment with different types, the later one to ask
+        # finds the token of the other.
+        self._refuse_other_types()
         tokens = _tokens(self._channel.name)
         declared.append(alive.declare_subscriber(tokens, self._later(self._see), history=True))
+
+    def _refuse_other_types(self) -> None:
+        others = _types(self._session, self._channel.name) - {self._channel.form.name}
+        if others:
+            raise TransportError(self._clash(min(others)))
 
     def _publish(self) -> zenoh.Publisher:
         control = zenoh.CongestionControl
