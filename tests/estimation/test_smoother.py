@@ -9,11 +9,13 @@ import pytest
 from scipy.signal import butter, lfilter
 from scipy.spatial.transform import Rotation
 
+from strapdown._compile import compiled
 from strapdown.errors import FrameError, StrapdownError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, ImuSample, SmootherParams
 from strapdown.estimation.error_state import smoother as smoother_module
 from strapdown.estimation.error_state.model import Window, carry
-from strapdown.estimation.error_state.smoothing import ERRORS, carry_place, retreat
+from strapdown.estimation.error_state.recording import gather
+from strapdown.estimation.error_state.smoothing import ERRORS, Knot, Step, carry_place, retreat
 from strapdown.series import ImuSeries
 
 GRAVITY = 9.81
@@ -358,6 +360,30 @@ def test_a_calibration_refuses_an_unknown_frame_and_becomes_plain_numbers():
     assert plain["gyro_bias"] == calibration.gyro_bias[-1].tolist()
     assert plain["hard_iron"] is None
     assert plain["body"] == "FLU"
+
+
+def test_a_knot_knows_the_mean_rate_and_the_mean_field_that_is_still_in_the_turning_body():
+    dt, rate, field = 0.01, np.array([0.3, -0.5, 0.8]), np.array([0.0, 0.4, -0.9])
+    turns = Rotation.from_rotvec(np.arange(41)[:, None] * dt * rate)
+    measured = turns.inv().apply(field)
+    measured[[3, 12, 30]] = np.nan
+    measured[31:] = np.nan
+    steps = np.zeros(41, Step.dtype())
+    steps["dt"], steps["turn"] = dt, dt * rate
+    knots = np.zeros(3, Knot.dtype())
+    knots["at"] = [10, 20, 38]
+    plain = Knot.unpack(knots)
+    arrays = turns.as_quat(), measured, np.array([0, 15, 31]), np.array([15, 25, 40])
+    gather(plain, Step.unpack(steps), *arrays)
+    compiled(gather)(knots, steps, *arrays)
+    for name in ("rate", "has_field", "field", "swing"):
+        np.testing.assert_array_equal(Knot.pack(plain)[name], knots[name], strict=True)
+    np.testing.assert_allclose(knots["rate"], [rate] * 3, rtol=1e-12)
+    assert knots["has_field"].tolist() == [True, True, False]
+    still = turns[[10, 20]].inv().apply(field)
+    np.testing.assert_allclose(knots["field"][:2], still, atol=1e-12)
+    np.testing.assert_allclose(knots["swing"][:2], np.cross(rate, still), atol=1e-12)
+    assert not knots["field"][2].any()
 
 
 def test_the_way_back_is_the_transpose_of_the_way_there():

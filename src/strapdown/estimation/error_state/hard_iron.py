@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 INTERVAL_NS: Final = 100_000_000  # fields closer together say little new ...
 LEAST_SAMPLES: Final = 100  # ... and so many have to say it
 ROUNDS: Final = 20
+SETTLED: Final = 1e-6  # of the strength: a smaller move of the centre is the last
 CUT: Final = 2.0  # robust standard deviations at which a field counts a half
 LEAST_SPREAD: Final = 0.03  # variance of the directions along the worst axis (1/3: all alike)
 LEAST_OFFSET: Final = 0.1  # of the strength: a weaker magnet averages out in rotation
@@ -63,6 +64,8 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
         normal = slopes.T @ (weight[:, None] * slopes)
         move = np.linalg.lstsq(normal, slopes.T @ (weight * off), rcond=None)[0]
         centre, radius = centre + move[:3], radius + move[3]
+        if np.abs(move).max() < SETTLED:
+            break
     spread = np.linalg.eigvalsh(np.cov((away / distance[:, None]).T))[0]
     clear = scale < EVIDENCE * _scatter(strength / unit) and spread > LEAST_SPREAD
     if not clear or np.linalg.norm(centre) < LEAST_OFFSET * radius:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode
+from strapdown._compile import MachineCode, compiled
+from strapdown._kernel import kernel
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_rotate
+from strapdown.geometry.vectors import add_to, four, put, three
 from strapdown.samples.clock import DROPPED, GAP_FLOOR_S, START
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample
 from strapdown.units import STANDARD_GRAVITY
@@ -250,36 +253,58 @@ def knots_of(recording: Recording, first: int, last: int, window_s: float) -> Re
     at = at[np.append(True, np.diff(t[at]) > 0.0)] + first
     middles = (at[:-1] + at[1:]) // 2
     low, high = np.append(at[0], middles), np.append(middles, at[-1])
-    turned = np.cumsum(recording.steps["turn"], axis=0)
-    passed = recording.t[high] - recording.t[low]
     knots = np.zeros(len(at), Knot.dtype())
     knots["at"] = at
-    knots["rate"] = (turned[high] - turned[low]) / np.maximum(passed, 1e-9)[:, None]
     knots["rest"] = recording.nominal.rest[at]
-    _measure_field(knots, recording, low, high)
+    orientation = recording.nominal.q_world_from_body
+    compiled(gather)(knots, recording.steps, orientation, recording.field, low, high)
     return knots
 
 
-def _measure_field(knots: RecordArray, recording: Recording, low: IntArray, high: IntArray) -> None:
-    """Write the mean field about each knot, held still in the turning body."""
-    first, end = knots["at"][0], knots["at"][-1] + 1
-    measured = recording.field[first:end]
-    good = np.isfinite(measured[:, 0])
-    if not good.any():
-        return
-    q = recording.nominal.q_world_from_body[first:end]
-    steps = recording.steps[first:end]
-    mx, my, mz = m = np.where(good, measured.T.copy(), 0.0)
-    x, y, z = steps["turn"].T.copy() / np.maximum(steps["dt"], 1e-9)
-    swing = np.array([y * mz - z * my, z * mx - x * mz, x * my - y * mx])
-    q = q.T.copy()
-    sums = np.zeros((7, len(steps) + 1))
-    sums[:, 1:] = *quaternion_rotate(*q, *m), *quaternion_rotate(*q, *swing), good
-    sums = sums.cumsum(axis=1).T
-    total = sums[high - first + 1] - sums[low - first]
-    some = total[:, 6] > 0.0
-    mean = total[some, :6] / total[some, 6:]
-    back = quaternion.conjugate(recording.nominal.q_world_from_body[knots["at"][some]])
-    knots["has_field"] = some
-    knots["field"][some] = quaternion.rotate(back, mean[:, :3])
-    knots["swing"][some] = quaternion.rotate(back, mean[:, 3:])
+@kernel
+def gather(
+    knots: RecordArray,
+    steps: RecordArray,
+    orientation: FloatArray,
+    field: FloatArray,
+    low: IntArray,
+    high: IntArray,
+) -> None:
+    """Write the mean rate and field about each knot, from rows ``low`` to ``high``."""
+    for j in range(len(knots)):
+        knot, span = knots[j], 0.0
+        for i in range(low[j] + 1, high[j] + 1):
+            span += steps[i].dt
+            add_to(knot.rate, three(steps[i].turn))
+        for k in range(3):
+            knot.rate[k] /= max(span, 1e-9)
+        gather_field(knot, steps, orientation, field, low[j], high[j])
+
+
+@kernel
+def gather_field(
+    knot: Knot,
+    steps: RecordArray,
+    orientation: FloatArray,
+    field: FloatArray,
+    low: int,
+    high: int,
+) -> None:
+    """Write the mean field about a knot, held still in the turning body."""
+    count = 0
+    for i in range(low, high + 1):
+        mx, my, mz = three(field[i])
+        if math.isnan(mx):
+            continue
+        q, dt = four(orientation[i]), max(steps[i].dt, 1e-9)
+        x, y, z = steps[i].turn[0] / dt, steps[i].turn[1] / dt, steps[i].turn[2] / dt
+        add_to(knot.field, quaternion_rotate(*q, mx, my, mz))
+        swing = quaternion_rotate(*q, y * mz - z * my, z * mx - x * mz, x * my - y * mx)
+        add_to(knot.swing, swing)
+        count += 1
+    if count > 0:
+        knot.has_field = True
+        x, y, z, w = four(orientation[knot.at])
+        for v in (knot.field, knot.swing):
+            mean = (v[0] / count, v[1] / count, v[2] / count)
+            put(v, quaternion_rotate(-x, -y, -z, w, *mean))

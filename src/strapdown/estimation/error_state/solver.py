@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "Solution", "Start"]
 
 ROUNDS: Final = 6
-CONVERGED: Final = 1e-4  # rad
+CONVERGED: Final = 1e-3  # rad; the next step would be smaller still
 LEAST_WEIGHT: Final = 1e-6
 
 _PHI: Final = slice(PHI, PHI + 3)
