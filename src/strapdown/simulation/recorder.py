@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,20 +156,13 @@ def record(  # noqa: PLR0913 (as simulate)
             at: stack.enter_context(block_writer(at, force=force))
             for at in dict.fromkeys(places.values())
         }
-        worker = stack.enter_context(ThreadPoolExecutor(1))  # which ends before the writers do
-        written: Future[None] | None = None
         rows = max(_FEWEST_ROWS, _ROWS // (sensors * oversampling(spec)))
         for samples, pose in run.blocks(rows):
             for own in samples:
                 _account(tally, own)
-            parts = [*map(_series, samples), *([] if pose is None else [pose])]
-            if written is not None:
-                written.result()
-            written = worker.submit(_write, writers, places, parts)  # beside the next block
+            _write(writers, places, [*map(_series, samples), *([] if pose is None else [pose])])
             if progress is not None:
                 progress(tally["samples"] / (run.count * sensors))
-        if written is not None:
-            written.result()
     return SimulationReport(
         seed=run.simulators[0].key.seed,
         sensors=names,
