@@ -10,7 +10,9 @@ range and 16 bit, for six axes at 1 kHz. Beside it stand, in the same run:
 
 Runs are those of a data sheet with every error that it names, from the call to the samples, on
 every named motion and on a quintic spline through poses at 200 Hz; with ``strapdown sim`` from
-the start of the process to a file with the truth beside the samples, and a picture.
+the start of the process to a file of each format with the truth beside the samples, with a
+picture and without. ``bare file`` is what writing the same bytes takes, synchronised as ours are:
+no program that makes such a file is faster. ``by CPU`` counts the processor time of all threads.
 
 gnss-ins-sim is not on the package index and so not measured here; its model is white noise and one
 Gauss-Markov process an axis.
@@ -25,6 +27,7 @@ import argparse
 import functools
 import importlib.util
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -51,6 +54,8 @@ DECIMATION = 32
 PART, PART_HZ = "ADIS16470", 2000
 MOST_S = 150.0
 COMMAND_S = 500.0
+COMMAND_REPEATS = 3
+ENDINGS = ("npz", "parquet", "mcap", "bag", "csv")
 POSES_HZ = 200
 PEER_STEPS = 300
 
@@ -265,18 +270,60 @@ def runs(repeats: int) -> None:
     beside_peer(lively)
 
 
-def commands() -> None:
-    """Print the rows of ``strapdown sim``, in wall time."""
+def bare_writing(path: Path, place: str) -> float:
+    """Return how long it takes to write the bytes of a file, and to synchronise them [s]."""
+    data, copy = path.read_bytes(), Path(place, "copy")
+    start = time.perf_counter()
+    with copy.open("wb") as stream:
+        stream.write(data)
+        os.fsync(stream.fileno())
+    took = time.perf_counter() - start
+    copy.unlink()
+    return took
+
+
+def commands(seconds: float) -> None:
+    """Print the rows of ``strapdown sim``: wall and processor time, and what bare writing takes."""
     program = str(Path(sys.executable).with_name("strapdown"))
-    samples = round(COMMAND_S * PART_HZ)
-    heading("strapdown sim, from start to end")
+    samples = round(seconds * PART_HZ)
+    print(f"\nstrapdown sim, from start to end, {samples / 1e6:g} million samples with their truth")
+    columns = ("M/s", "by CPU", "bare file", "CPU s", "MB")
+    print(f"{'':44} " + " ".join(f"{column:>10}" for column in columns))
     with tempfile.TemporaryDirectory() as place:
-        for ending in ("npz", "mcap"):
-            for motion in ("static", "wander"):
-                words = ["sim", "--motion", motion, "--sensor", PART, "--rate", str(PART_HZ)]
-                words += ["--duration", str(COMMAND_S), "--force", "-o", f"{place}/run.{ending}"]
-                times = [cost_of([program, *words]).wall_s for _ in range(3)]
-                report(f"{motion} to .{ending}", samples, times, None)
+        start = [cost_of([program, "--version"]) for _ in range(COMMAND_REPEATS)]
+        cpu_s = statistics.median(cost.cpu_s for cost in start)
+        print(f"{'the start alone':44} {'':32} {cpu_s:10.4g}")
+        poses = f"{place}/spline.tum"
+        words = ["sim", "--motion", "wander", "--rate", str(POSES_HZ), "--no-picture"]
+        words += ["--duration", str(seconds + 1.0), "-o", f"{place}/other.npz", "--truth", poses]
+        cost_of([program, *words])
+        runs = [("static", "npz"), *(("wander", ending) for ending in ENDINGS), (poses, "npz")]
+        for motion, ending in runs:
+            words = ["sim", "--motion", motion, "--sensor", PART, "--rate", str(PART_HZ)]
+            words += ["--duration", str(seconds), "--force", "-o", f"{place}/run.{ending}"]
+            words += ["--poses", "interpolate"] if motion == poses else []
+            name = f"{Path(motion).stem} to .{ending}"
+            row(name, samples, [program, *words, "--no-picture"], place)
+            if ending == "npz":
+                row(f"{name}, and a picture", samples, [program, *words], place)
+
+
+def row(name: str, samples: int, command: list[str], place: str) -> None:
+    """Print what a command costs, and its files."""
+    costs = [cost_of(command) for _ in range(COMMAND_REPEATS)]
+    files = [each for each in Path(place).glob("run*") if each.suffix != ".png"]
+    bare_s = sum(
+        statistics.median(bare_writing(each, place) for _ in range(COMMAND_REPEATS))
+        for each in files
+    )
+    wall_s = statistics.median(cost.wall_s for cost in costs)
+    cpu_s = statistics.median(cost.cpu_s for cost in costs)
+    size = sum(each.stat().st_size for each in files)
+    speeds = (samples / seconds / 1e6 for seconds in (wall_s, cpu_s, bare_s))
+    values = (*speeds, cpu_s, size / 1e6)
+    print(f"{name:44} " + " ".join(f"{value:10.4g}" for value in values))
+    for each in Path(place).glob("run*"):
+        each.unlink()
 
 
 def generators(repeats: int) -> None:
@@ -298,9 +345,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stream", action="store_true", help="measure one step, nothing else")
     parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=COMMAND_S, help="of each command's run")
+    parser.add_argument(
+        "--commands", action="store_true", help="measure the commands, nothing else"
+    )
     options = parser.parse_args()
     if options.stream:
         stream()
+        return
+    if options.commands:
+        print(describe("numpy", "numba"))
+        commands(options.seconds)
         return
     command = [sys.executable, __file__, "--stream"]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (this file)
@@ -309,7 +364,7 @@ def main() -> None:
     print(describe("numpy", "numba"))
     heading(f"{PART} at {PART_HZ} Hz on a motion, in memory")
     runs(options.repeats)
-    commands()
+    commands(options.seconds)
     heading("six-axis samples of the model alone")
     models(options.repeats)
     heading("normal numbers")

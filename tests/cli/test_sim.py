@@ -109,6 +109,22 @@ def test_a_picture_is_drawn_of_every_kind_of_sample(monkeypatch, sampling):
     assert "<svg" in Path("a.svg").read_text()
 
 
+def test_without_a_picture_there_are_the_samples_alone():
+    report, done = run_json(
+        "--motion", "circle", "--duration", 1, "--output", "run.npz", "--no-picture"
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert report["picture"] is None
+    assert names() == ["run.npz"]
+
+
+def test_a_picture_and_none_is_a_mistake_of_usage():
+    done = run("--motion", "circle", "--output", "a.npz", "--picture", "a.png", "--no-picture")
+    assert done.exit_code == 2
+    assert "expected --picture or --no-picture" in done.output
+    assert names() == []
+
+
 @pytest.mark.usefixtures("quickly")
 def test_json_has_these_fields_and_no_others():
     report, done = run_json(

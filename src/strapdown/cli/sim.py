@@ -74,6 +74,9 @@ def sim(
         Path | None,
         typer.Option(help="Signals and Allan deviation; by default beside the output, as .png."),
     ] = None,
+    no_picture: Annotated[
+        bool, typer.Option("--no-picture", help="Draw none, which saves a second or two.")
+    ] = False,
     poses: Annotated[
         SplineMode | None,
         typer.Option(help="How the motion goes through the poses of a recorded trajectory."),
@@ -108,7 +111,7 @@ def sim(
     on the lines of its specification.
 
     The fields of --json: motion, sensor, rate_hz, duration_s, seed, sensors
-    (names), samples, files (messages by path), picture, clipped (samples by
+    (names), samples, files (messages by path), picture (or null), clipped (samples by
     triad), dropped, missing (parameters that are off), notes, warnings.
 
     Examples
@@ -123,8 +126,12 @@ def sim(
     """  # noqa: E501 (a command line stays whole)
     from strapdown.simulation.recorder import ENDINGS, TRUTH_ENDINGS  # noqa: PLC0415 (slow)
 
-    picture = picture or output.with_suffix(".png")
-    places = {output: ENDINGS, picture: PICTURES} | ({truth: TRUTH_ENDINGS} if truth else {})
+    if picture and no_picture:
+        raise typer.BadParameter("expected --picture or --no-picture", param_hint="'--picture'")
+    drawn = None if no_picture else picture or output.with_suffix(".png")
+    places: dict[Path, tuple[str, ...]] = {output: ENDINGS}
+    places |= {drawn: PICTURES} if drawn else {}
+    places |= {truth: TRUTH_ENDINGS} if truth else {}
     for place, endings in places.items():  # a world may take its time: say it before
         check_ending(place, endings)
         refuse(place, force=force)
@@ -160,10 +167,8 @@ def sim(
             force=force,
             progress=progress,
         )
-    with working("drawing"):
-        drawn = _draw(picture, ride, spec, report, force=force)
     data = _as_data(ride, spec, report)
-    data["picture"] = str(picture)
+    data["picture"] = drawn and str(drawn)
     data["warnings"] = [*(str(each.message) for each in caught), *_doubts(spec)]
     view = [
         _headline(ride, spec, report),
@@ -171,8 +176,14 @@ def sim(
         *(f"warning: {doubt}" for doubt in data["warnings"]),
         *_remarks(spec, report),
         _written(report),
-        f"wrote {picture}{drawn}: look at it, or run: strapdown info {next(iter(report.files))}",
     ]
+    check = f"run: strapdown info {next(iter(report.files))}"
+    if drawn is None:
+        view.append(check)
+    else:
+        with working("drawing"):
+            extent = _draw(drawn, ride, spec, report, force=force)
+        view.append(f"wrote {drawn}{extent}: look at it, or {check}")
     return Outcome(data, view, report.lost)
 
 

@@ -66,9 +66,9 @@ _EFFORT: Final = zstandard.ZstdCompressionParameters(
     hash_log=12,
     search_log=1,
     min_match=7,
-    target_length=0,
+    target_length=2,
 )
-"""For rows of float64 as small as the default of the library, in little more than half the time."""
+"""Rows of float64 become 5 % larger than by the default of the library, in 0.4 of its time."""
 _HEAD: Final = np.dtype(
     [
         ("opcode", "u1"),
@@ -339,16 +339,19 @@ class McapFile:
 
     def _place_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
         """Write a chunk record and its index, and note where they are."""
-        start, whole = self._at, record
-        behind, indexes = start + len(record), {}
+        start, behind = self._at, self._at + len(record)
+        pieces, indexes, end = [record], {}, behind
         counts = np.bincount(places["channel"])
         ends = np.cumsum(counts).tolist()
         entries = places["entry"][np.argsort(places["channel"], kind="stable")]
         for channel in np.flatnonzero(counts).tolist():
             own = entries[ends[channel - 1] : ends[channel]].tobytes()
-            indexes[channel] = start + len(whole)
-            whole += _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own)) + own
-        self._emit(whole)  # at once, so that a full disk leaves whole records and right counts
+            indexes[channel] = end
+            head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own))
+            pieces += [head, own]
+            end += len(head) + len(own)
+        # At once, so that a full disk leaves whole records and right counts.
+        self._emit(b"".join(pieces))
         self._counts.update({channel: int(counts[channel]) for channel in indexes})
         self._chunks.append(
             ChunkIndex(

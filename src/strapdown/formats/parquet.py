@@ -123,7 +123,12 @@ class ParquetWriter:
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
             schema = _schema([series for _, _, series in parts], self._said)
-            self._file = tables.ParquetWriter(self._path, schema, compression="zstd")
+            self._file = tables.ParquetWriter(
+                self._path,
+                schema,
+                compression="zstd",
+                use_dictionary=["topic"],  # numbers of a sensor hardly repeat
+            )
         for topic, said, series in parts:
             if self._said.get(topic) != said:
                 raise ShapeError(
