@@ -74,7 +74,7 @@ class Fitting:
         """Read up, north and gravity of the world; devices that are made later have them."""
         profile = self._profile
         self.conventions = conventions(
-            self._file,
+            self._file.world_info,
             keep_vectors=profile.keeps_vectors,
             level_north=profile.inertial_frame is InertialFrame.COMPASS,
         )
