@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown._typing import FloatArray
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.ports import RobotState
     from strapdown.webots.scene import Horizon

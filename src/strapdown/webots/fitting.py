@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strapdown.webots.devices import Measuring
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.port import DeviceInfo
     from strapdown.webots.ports import RobotState

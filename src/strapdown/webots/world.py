@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.conventions import Conventions
     from strapdown.webots.devices import DeviceState
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.scene import Scene
     from strapdown.webots.supervision import Supervision
