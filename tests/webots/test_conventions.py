@@ -13,7 +13,7 @@ def of(info, *, release="R2025a", keep_vectors=False):
     world = read_world(
         f"#VRML_SIM {release} utf8\nWorldInfo {{ {info} }}", keep_vectors=keep_vectors
     )
-    return conventions(world, keep_vectors=keep_vectors)
+    return conventions(world.world_info, keep_vectors=keep_vectors)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_north_is_made_horizontal_but_in_r2020a():
         "#VRML_SIM R2020a utf8\nWorldInfo { northDirection 3 4 0 } Robot { children Compass { } }",
         keep_vectors=True,
     )
-    assert conventions(file, keep_vectors=True).north == (1, 0, 0)
-    as_written = conventions(file, keep_vectors=True, level_north=False).north
+    assert conventions(file.world_info, keep_vectors=True).north == (1, 0, 0)
+    as_written = conventions(file.world_info, keep_vectors=True, level_north=False).north
     assert as_written == pytest.approx((0.6, 0.8, 0), abs=1e-15)
     for profile, north in (("documented", (1, 0, 0)), ("R2020a", (0.6, 0.8, 0))):
         robot = Robot(file, profile=profile)
@@ -81,7 +81,7 @@ def test_north_along_gravity_is_refused():
     world = read_world("#VRML_SIM R2025a utf8\nWorldInfo { }", keep_vectors=True)
     world.world_info.set("northDirection", (0, 0, 3))
     with pytest.raises(ValueRangeError, match="expected a north direction across gravity"):
-        conventions(world, keep_vectors=True)
+        conventions(world.world_info, keep_vectors=True)
 
 
 vectors = st.tuples(*[st.floats(-10, 10).filter(lambda x: x == 0 or abs(x) > 1e-3)] * 3)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from strapdown.formats.blocks import BlockWriter, block_writer
     from strapdown.formats.mcap_writer import McapWriter
-    from strapdown.formats.recording import ReadReport, Recording, WriteReport
+    from strapdown.formats.recording import Recording
+    from strapdown.formats.reports import ReadReport, WriteReport
     from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
     from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -293,10 +294,10 @@ __getattr__, __dir__ = lazy_names(
         "BlockWriter": "blocks",
         "LoggedRows": "ulog_writer",
         "McapWriter": "mcap_writer",
-        "ReadReport": "recording",
+        "ReadReport": "reports",
         "Recording": "recording",
         "UlogWriter": "ulog_writer",
-        "WriteReport": "recording",
+        "WriteReport": "reports",
         "block_writer": "blocks",
     },
 )

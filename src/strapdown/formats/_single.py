@@ -12,7 +12,7 @@ from strapdown.errors import FormatError
 from strapdown.formats import csv_file, tum
 from strapdown.formats._output import replacing
 from strapdown.formats._tables import HOLDS, topics
-from strapdown.formats.recording import WriteReport
+from strapdown.formats.reports import WriteReport
 from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from strapdown._columns import present
 from strapdown.errors import StrapdownError
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 
 if TYPE_CHECKING:

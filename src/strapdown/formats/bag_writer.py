@@ -21,7 +21,7 @@ import numpy as np
 from strapdown.formats._mcap_parts import in_turn, parts_of
 from strapdown.formats._output import replacing
 from strapdown.formats._tables import Unheld, topics
-from strapdown.formats.recording import WriteReport
+from strapdown.formats.reports import WriteReport
 from strapdown.messages.cdr import Batch
 from strapdown.messages.conversion_losses import losses
 from strapdown.messages.px4 import VehicleImu

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strapdown.formats.recording import ReadReport, Recording
+    from strapdown.formats.recording import Recording
+    from strapdown.formats.reports import ReadReport
 
 __all__ = ["BlockReader", "WholeFile"]
 

@@ -57,7 +57,8 @@ from strapdown.formats._text import (
     read_table,
     write_table,
 )
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 

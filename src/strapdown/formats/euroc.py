@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.formats._text import Column, Layout, read_opening, read_table
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 from strapdown.formats._mcap_records import MAGIC
 from strapdown.formats._mcap_scan import McapScan
 from strapdown.formats._topics import Topics, can_read
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -41,7 +41,7 @@ from strapdown.formats.mcap_messages import (
     schema_of,
 )
 from strapdown.formats.mcap_reader import DESCRIPTION
-from strapdown.formats.recording import WriteReport
+from strapdown.formats.reports import WriteReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

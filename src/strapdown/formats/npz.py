@@ -27,7 +27,8 @@ import numpy as np
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._npz_recording import DESCRIPTION, npz_writer, read_recording
-from strapdown.formats.recording import ReadReport, Recording, WriteReport
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport, WriteReport
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import MICROTESLA, NS_PER_S

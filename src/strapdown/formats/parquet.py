@@ -20,7 +20,8 @@ from strapdown.errors import BackendMissingError, FormatError, ShapeError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
 from strapdown.formats._tables import HOLDS, heading, rebuild, recording_of, topics
-from strapdown.formats.recording import Recording, WriteReport
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import WriteReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from strapdown.formats.recording import ReadReport
+    from strapdown.formats.reports import ReadReport
 
 __all__ = ["MessageFile", "TimedMessage"]
 

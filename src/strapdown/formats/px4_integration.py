@@ -26,7 +26,8 @@ from strapdown.formats import write
 from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
 from strapdown.formats._mean_rates import with_kinds
 from strapdown.formats._px4_raw import imu_pairs, parameters_of, release_of, thermal_of
-from strapdown.formats.recording import Recording, WriteReport
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 from strapdown.messages.conversion_px4 import (
     increments_from_vehicle_imu,

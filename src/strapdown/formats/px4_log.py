@@ -24,7 +24,7 @@ from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._ulog_check import second_opinion
 from strapdown.formats._ulog_contents import Contents, Dropout, LogText, ParameterChange, rows_at
 from strapdown.formats._ulog_records import Records, Topic, load_bytes
-from strapdown.formats.recording import ReadReport
+from strapdown.formats.reports import ReadReport
 from strapdown.messages.px4_versions import upgrade
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats.reports import ReadReport
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -21,80 +22,9 @@ if TYPE_CHECKING:
 
     Held = TypeVar("Held")
 
-__all__ = ["ReadReport", "Recording", "WriteReport", "as_recording"]
+__all__ = ["Recording", "as_recording"]
 
 REFERENCE_WORDS = ("truth", "reference")
-
-
-@dataclass(frozen=True)
-class ReadReport:
-    """An account of one reading: nothing is lost in silence.
-
-    Parameters
-    ----------
-    format : str
-        Name of the format, such as ``"mcap"``.
-    messages : int
-        Messages or rows that became samples.
-    lost_messages : int
-        Messages or rows that are known to be damaged and were left out.
-    lost_bytes : int
-        Bytes that could not be read.
-    skipped : mapping of str to int
-        Messages per topic that are whole but of a type that strapdown does not read.
-    notes : tuple of str
-        What a user should know, one line each.
-    damage : tuple of str
-        What is broken in the file, one line each.
-    coverage : mapping of str to float
-        For streams of increments or mean rates whose intervals are known: their sum over the
-        time from the first to the last. Below 1, motion is missing.
-    """
-
-    format: str
-    messages: int = 0
-    lost_messages: int = 0
-    lost_bytes: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    damage: tuple[str, ...] = ()
-    coverage: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def lossless(self) -> bool:
-        """Whether everything that the file should hold was read."""
-        return not self.losses()
-
-    def losses(self) -> list[str]:
-        """Return one line for each kind of loss, empty where there is none."""
-        lost = []
-        if self.lost_messages:
-            lost.append(f"{self.lost_messages} messages of the input are damaged")
-        if self.lost_bytes:
-            lost.append(f"{self.lost_bytes} bytes of the input cannot be read")
-        return [*lost, *self.damage]
-
-
-@dataclass(frozen=True)
-class WriteReport:
-    """An account of one writing.
-
-    Parameters
-    ----------
-    format : str
-        Name of the format, such as ``"mcap"``.
-    messages : int
-        Messages or rows that were written.
-    lost : tuple of str
-        What the recording holds and the file cannot, one line each.
-    notes : tuple of str
-        What a user should know, one line each.
-    """
-
-    format: str
-    messages: int
-    lost: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +53,7 @@ class Recording:
     """
 
     path: Path = Path()
-    report: ReadReport = ReadReport("memory")
+    report: ReadReport = field(default_factory=lambda: ReadReport("memory"))
     imu: Mapping[str, ImuSeries] = field(default_factory=dict)
     trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
     increments: Mapping[str, Increments] = field(default_factory=dict)

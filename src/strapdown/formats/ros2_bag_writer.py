@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from strapdown.formats._output import refuse
 from strapdown.formats.bag_writer import BagBlocks, rows_as_bytes
-from strapdown.formats.recording import WriteReport
+from strapdown.formats.reports import WriteReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

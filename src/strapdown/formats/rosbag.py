@@ -35,7 +35,8 @@ from strapdown.formats._guard import foreign_reader
 from strapdown.formats._mcap_records import MAX_CHUNK, MAX_RATIO
 from strapdown.formats._plausible import doubts
 from strapdown.formats._topics import Topics, can_read
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from strapdown.formats._text import (
     read_table,
     write_table,
 )
-from strapdown.formats.recording import ReadReport, Recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
 from strapdown.series import Trajectory
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 

@@ -38,7 +38,7 @@ from strapdown.formats._ulog_contents import Contents, rows_at
 from strapdown.formats._ulog_records import BLOCK, MAGIC, Records, Topic, load_bytes
 from strapdown.formats._ulog_series import LATEST_US, TOPICS, SeriesReader
 from strapdown.formats.px4_log import load, read_report
-from strapdown.formats.recording import ReadReport
+from strapdown.formats.reports import ReadReport
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:

@@ -38,7 +38,8 @@ import numpy as np
 from strapdown._version import __version__
 from strapdown.formats._tables import Unheld, topics
 from strapdown.formats._ulog_copy import LogCopy, Part
-from strapdown.formats.recording import REFERENCE_WORDS, WriteReport
+from strapdown.formats.recording import REFERENCE_WORDS
+from strapdown.formats.reports import WriteReport
 from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
 from strapdown.geometry.frames import BodyFrame
 from strapdown.messages._by_column import as_float32, unsigned_from_stamps

@@ -10,7 +10,6 @@ from strapdown.errors import ValueRangeError
 
 if TYPE_CHECKING:
     from strapdown.webots.node import Node
-    from strapdown.webots.world_file import WorldFile
 
 __all__ = ["AXES", "Conventions", "conventions", "horizontal", "up_and_gravity"]
 
@@ -42,13 +41,13 @@ class Conventions:
     """[m/s^2], points down; zero where there is none."""
 
 
-def conventions(world: WorldFile, *, keep_vectors: bool, level_north: bool = True) -> Conventions:
+def conventions(info: Node, *, keep_vectors: bool, level_north: bool = True) -> Conventions:
     """Return the conventions of a world.
 
     Parameters
     ----------
-    world : WorldFile
-        Read with the same ``keep_vectors``.
+    info : Node
+        The WorldInfo of the world, read with the same ``keep_vectors``.
     keep_vectors : bool
         Whether a gravity vector and ``northDirection`` count. Up is then against gravity, and
         the axis of the coordinate system only where gravity is zero; north is the horizontal
@@ -62,7 +61,6 @@ def conventions(world: WorldFile, *, keep_vectors: bool, level_north: bool = Tru
     ValueRangeError
         North is parallel to gravity.
     """
-    info = world.world_info
     system = info.text("coordinateSystem")
     up, gravity_world = up_and_gravity(info)
     north = AXES[system][0]

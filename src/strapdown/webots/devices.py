@@ -1,56 +1,30 @@
-"""The simulator's side of a device: what is known about it, and when it is refreshed.
-
-Parameters in :class:`~strapdown.webots.port.DeviceInfo`, by kind:
-
-====================================  ===========================================================
-Accelerometer, Gyro, Compass          ``lookup_table`` (flat, three numbers a row)
-InertialUnit                          ``noise``, ``coordinate_system``
-GPS                                   ``coordinate_system`` (0 local, 1 WGS84)
-PositionSensor                        ``rotational``
-RotationalMotor, LinearMotor          ``rotational``, ``min_position``, ``max_position``,
-                                      ``max_velocity``, ``acceleration``, ``max_force``,
-                                      ``control_pid``, ``position``, ``velocity``, ``multiplier``
-DistanceSensor                        ``type``, ``min``, ``max``, ``aperture``, ``lookup_table``
-LightSensor                           ``lookup_table``
-TouchSensor                           ``type``, ``lookup_table``
-Camera, RangeFinder, Display          ``width``, ``height``
-====================================  ===========================================================
-
-All others have none. Devices of a joint also have ``joint``, the tags of all that are on its
-axis. A ``type`` is the number that the controller interface gives it.
-"""
+"""Robots and their devices, as a world keeps them: what is known, and when to refresh."""
 
 from __future__ import annotations
 
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from strapdown.errors import DeviceError
-from strapdown.webots.node_types import NODE_TYPES, fields_of
-from strapdown.webots.port import DeviceInfo
 from strapdown.webots.scene import BodyStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown._typing import FloatArray
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
-    from strapdown.webots.ports import RobotState
-    from strapdown.webots.scene import Horizon
-    from strapdown.webots.timeline import Timeline
+    from strapdown.webots.port import DeviceInfo, Sample
+    from strapdown.webots.scene import Horizon, Scene
 
-__all__ = ["MOTORS", "NEVER", "DeviceState", "JointPosition", "Measuring", "Neutral", "describe"]
+__all__ = ["NEVER", "Clock", "DeviceState", "JointPosition", "Measuring", "Neutral", "RobotState"]
 
 NEVER = sys.maxsize
 """The step at which a disabled device is refreshed."""
 
-MOTORS = {"RotationalMotor", "LinearMotor"}
 AT_ONCE = 512
 """Rows that are made at once: with more, plain numbers leave the caches of a processor."""
-DISTANCE_TYPES = ("generic", "infra-red", "sonar", "laser")
-TOUCH_TYPES = ("bumper", "force", "force-3d")
 
 
 Measuring: TypeAlias = "Measurement | JointPosition | Neutral"
@@ -110,6 +84,64 @@ class JointPosition:
         """Have nothing to forget."""
 
 
+class RobotState:
+    """A robot of a world, with its devices in the order of their tags.
+
+    ``fresh`` holds the last sample of each device that was refreshed since the last answer, and
+    ``news`` the devices whose change the controller has not been told.
+    """
+
+    def __init__(self, name: str, node: Node) -> None:
+        self.name = name
+        self.node = node
+        self.devices: list[DeviceState] = []
+        self.fresh: dict[int, Sample] = {}
+        self.news: dict[int, DeviceInfo] = {}
+        self.new_custom_data: str | None = None
+        """Set where somebody else than the controller changed it."""
+        self.removed = False
+
+    @property
+    def custom_data(self) -> str:
+        """The robot's text, which all that run in the world share."""
+        return self.node.text("customData")
+
+    def device(self, tag: int) -> DeviceState:
+        """Return a device by its tag.
+
+        Raises
+        ------
+        DeviceError
+            The robot has no such tag.
+        """
+        if 0 < tag <= len(self.devices):
+            return self.devices[tag - 1]
+        count = len(self.devices)
+        raise DeviceError(f"robot {self.name!r}: expected a device tag 1 ... {count}, got {tag}")
+
+
+class Clock(Protocol):
+    """What a device asks the time of its world for."""
+
+    step_s: float
+    """How long a basic step lasts [s]."""
+    step_count: int
+    """How many are over."""
+
+    @property
+    def scene(self) -> Scene:
+        """The scene, brought to the present step, with no states ahead."""
+        ...
+
+    def settle(self) -> None:
+        """Bring the scene to the present step, and forget states ahead."""
+        ...
+
+    def whole_steps(self, ms: float) -> int:
+        """Return how many basic steps it takes until a positive time [ms] is over."""
+        ...
+
+
 class DeviceState:
     """A device of a robot, as the world keeps it.
 
@@ -126,7 +158,8 @@ class DeviceState:
     node : Node
     gaussian : callable
         Gives its noise the next standard normal number.
-    timeline : Timeline
+    clock : Clock
+        The time of its world.
     """
 
     def __init__(
@@ -135,7 +168,7 @@ class DeviceState:
         info: DeviceInfo,
         node: Node,
         gaussian: Callable[[], float],
-        timeline: Timeline,
+        clock: Clock,
     ) -> None:
         self.robot = robot
         self.node = node
@@ -155,7 +188,7 @@ class DeviceState:
         self.next_row: Callable[[], Any] = _nothing
         self.take: Callable[[Any, float], list[float]] = _no_values
         self._measurement: Measuring | None = None
-        self._timeline = timeline
+        self._clock = clock
 
     @property
     def measurement(self) -> Measuring | None:
@@ -164,20 +197,20 @@ class DeviceState:
 
     @measurement.setter
     def measurement(self, measurement: Measuring | None) -> None:
-        self._timeline.settle()
+        self._clock.settle()
         self._measurement = measurement
         self.take = _no_values if measurement is None else measurement.take
         self.begin()
 
     def enable(self, period: int) -> None:
         """Wait for a first refresh from now on; 0 disables, and a negative period is every step."""
-        timeline = self._timeline
-        timeline.settle()
+        clock = self._clock
+        clock.settle()
         self.period = period
-        self.stride = timeline.whole_steps(period) if period else 0
-        self.period_s = self.dt_s = self.stride * timeline.step_s
+        self.stride = clock.whole_steps(period) if period else 0
+        self.period_s = self.dt_s = self.stride * clock.step_s
         able = self.stride and self._measurement is not None and not self.removed
-        self.due = timeline.step_count + self.stride if able else NEVER
+        self.due = clock.step_count + self.stride if able else NEVER
         self.begin()
 
     def reset(self, dt_s: float) -> None:
@@ -194,7 +227,7 @@ class DeviceState:
         """Let a first period begin at the present state of the world."""
         measurement = self._measurement
         if self.due != NEVER and not isinstance(measurement, Neutral | JointPosition | None):
-            scene = self._timeline.scene
+            scene = self._clock.scene
             scene.watch(self.node)
             measurement.start(measurement.prepare(scene.present(self.node))[0])
 
@@ -237,93 +270,6 @@ def _some(states: BodyStates, rows: slice) -> BodyStates:
     if len(range(*rows.indices(count))) == count:  # all of them: without six slices
         return states
     return BodyStates(*(array[rows] for array in states))
-
-
-def describe(
-    node: Node, tag: int, *, coordinate_system: str, wgs84: bool, position: float
-) -> DeviceInfo:
-    """Return what a controller learns about a device.
-
-    Parameters
-    ----------
-    node : Node
-        The device.
-    tag : int
-        Its number on the robot.
-    coordinate_system : str
-        Of the world: ``NUE``, ``ENU`` or ``EUN``.
-    wgs84 : bool
-        Whether a GPS of this world gives geodetic coordinates.
-    position : float
-        Of the joint of a motor, now [rad or m].
-    """
-    kind = node.type
-    parameters: dict[str, Any] = {}
-    if kind == "InertialUnit":
-        parameters = {"noise": node.number("noise"), "coordinate_system": coordinate_system}
-    elif kind == "GPS":
-        parameters = {"coordinate_system": int(wgs84)}
-    elif kind == "PositionSensor":
-        joint = node.parent
-        parameters = {"rotational": joint is None or joint.type != "SliderJoint"}
-    elif kind in MOTORS:
-        parameters = _motor(node, position)
-    elif kind in {"Camera", "RangeFinder", "Display"}:
-        parameters = {side: node.get(side) for side in ("width", "height")}
-    elif kind in {"Accelerometer", "Gyro", "Compass", "LightSensor"}:
-        parameters = {"lookup_table": _flat_table(node)}
-    elif kind == "TouchSensor":
-        parameters = {"type": _index(node, TOUCH_TYPES), "lookup_table": _flat_table(node)}
-    elif kind == "DistanceSensor":
-        parameters = _distance_sensor(node)
-    if node.parent is not None and node.parent_field.startswith("device"):
-        together = node.parent.nodes(node.parent_field)
-        first = tag - together.index(node)
-        parameters["joint"] = tuple(range(first, first + len(together)))
-    model = node.text("model") if "model" in fields_of(kind) else ""
-    return DeviceInfo(tag, kind, NODE_TYPES[kind], node.text("name"), model, parameters)
-
-
-def _motor(node: Node, position: float) -> dict[str, Any]:
-    """Return the parameters of a motor."""
-    rotational = node.type == "RotationalMotor"
-    velocity = node.number("maxVelocity")
-    return {
-        "rotational": rotational,
-        "min_position": node.number("minPosition"),
-        "max_position": node.number("maxPosition"),
-        "max_velocity": velocity,
-        "acceleration": node.number("acceleration"),
-        "max_force": node.number("maxTorque" if rotational else "maxForce"),
-        "control_pid": node.vector("controlPID"),
-        "position": position,
-        "velocity": velocity,
-        "multiplier": node.number("multiplier"),
-    }
-
-
-def _distance_sensor(node: Node) -> dict[str, Any]:
-    """Return the parameters of a DistanceSensor; its range is that of the table's outputs."""
-    table = _flat_table(node)
-    outputs = table[1::3] or [0.0]
-    return {
-        "type": _index(node, DISTANCE_TYPES),
-        "min": min(outputs),
-        "max": max(outputs),
-        "aperture": node.number("aperture"),
-        "lookup_table": table,
-    }
-
-
-def _flat_table(node: Node) -> list[float]:
-    """Return the lookup table as one list of 3 N numbers."""
-    return [value for row in node.vectors("lookupTable") for value in row]
-
-
-def _index(node: Node, types: tuple[str, ...]) -> int:
-    """Return the number of the node's ``type``; the first where it is none of them."""
-    name = node.text("type")
-    return types.index(name) if name in types else 0
 
 
 def _nothing() -> None:

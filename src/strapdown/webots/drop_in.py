@@ -133,12 +133,12 @@ def _modules() -> dict[str, ModuleType]:
     package.__path__ = []  # a package, for ``import controller.robot``
     vars(package)["__all__"] = list(api.__all__)
     modules = {MODULE: package}
-    for name in (*api.__all__, "Device", "Sensor"):
-        thing = getattr(api, name)
-        module = sys.modules[thing.__module__]
-        short = module.__name__.rpartition(".")[2]
-        modules[f"{MODULE}.{short}"] = module
-        setattr(package, short, module)
-        if name in api.__all__:
-            setattr(package, name, thing)
+    classes = {*api.__all__, "Device", "Sensor"}
+    for short, module in vars(api).items():
+        public = isinstance(module, ModuleType) and not short.startswith("_")
+        if public and not classes.isdisjoint(getattr(module, "__all__", ())):
+            modules[f"{MODULE}.{short}"] = module
+            setattr(package, short, module)
+    for name in api.__all__:
+        setattr(package, name, getattr(api, name))
     return modules

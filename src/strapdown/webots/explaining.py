@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.webots.devices import DeviceState
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.world_file import WorldFile
 
 __all__ = ["TURN", "TURNS", "DeviceRole", "Explanation", "Meaning", "explain"]

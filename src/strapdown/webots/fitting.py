@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from strapdown.errors import DeviceError
 from strapdown.webots.conventions import conventions
-from strapdown.webots.devices import MOTORS, DeviceState, JointPosition, Neutral, describe
+from strapdown.webots.device_info import MOTORS, describe
+from strapdown.webots.devices import DeviceState, JointPosition, Neutral
 from strapdown.webots.measuring import MEASURED, Warned, make_measurement
 from strapdown.webots.output import rounding
 from strapdown.webots.profiles import InertialFrame
@@ -18,11 +19,10 @@ from strapdown.webots.world_file import carrier_of, has_physics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strapdown.webots.devices import Measuring
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.devices import Measuring, RobotState
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.port import DeviceInfo
-    from strapdown.webots.ports import RobotState
     from strapdown.webots.profiles import Profile
     from strapdown.webots.timeline import Timeline
     from strapdown.webots.world_file import WorldFile
@@ -74,7 +74,7 @@ class Fitting:
         """Read up, north and gravity of the world; devices that are made later have them."""
         profile = self._profile
         self.conventions = conventions(
-            self._file,
+            self._file.world_info,
             keep_vectors=profile.keeps_vectors,
             level_north=profile.inertial_frame is InertialFrame.COMPASS,
         )

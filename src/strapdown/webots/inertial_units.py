@@ -13,23 +13,17 @@ from strapdown.geometry.products import entries_of, matrix_matrix
 from strapdown.geometry.quaternion import from_matrix
 from strapdown.webots import formulas as kernels
 from strapdown.webots.conventions import AXES as WORLD_AXES
-from strapdown.webots.output import (
-    AXES,
-    Columnar,
-    Memoryless,
-    Output,
-    draw,
-    one_by_one,
-    rows_of,
-)
+from strapdown.webots.measurement import Columnar, Memoryless, one_by_one, rows_of
+from strapdown.webots.output import AXES, Output, draw
 from strapdown.webots.profiles import Angles, DisabledAxis, InertialFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown._typing import FloatArray
+    from strapdown.webots.measurement import Row
     from strapdown.webots.node import Node
-    from strapdown.webots.output import Row, Setting
+    from strapdown.webots.output import Setting
     from strapdown.webots.profiles import Profile
     from strapdown.webots.scene import BodyStates
 

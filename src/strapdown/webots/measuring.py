@@ -1,10 +1,10 @@
-"""What a device measures: from the states of its frame to the numbers that a controller reads."""
+"""How a device of a world measures, by its kind and the profile."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -28,62 +28,21 @@ from strapdown.webots.vectors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from strapdown._typing import FloatArray
     from strapdown.webots.conventions import Conventions
-    from strapdown.webots.output import Row
+    from strapdown.webots.measurement import Measurement, Row
     from strapdown.webots.profiles import Profile
     from strapdown.webots.scene import BodyStates
 
-__all__ = ["MEASURED", "Measurement", "Warned", "make_measurement"]
+__all__ = ["MEASURED", "Warned", "make_measurement"]
 
 MEASURED: Final = ("InertialUnit", "Accelerometer", "Gyro", "Compass", "GPS", "Altimeter")
 """The devices that :func:`make_measurement` knows."""
 
 _NO_PHYSICS: Final = "Parent of Accelerometer node has no physics: measurements may be wrong."
 _NO_BODY: Final = "this node or its parents requires a 'physics' field to be functional."
-
-
-class Measurement(Protocol):
-    """How one device turns states into values."""
-
-    @property
-    def width(self) -> int:
-        """How many values a refresh gives."""
-        ...
-
-    def prepare(self, states: BodyStates) -> Sequence[Row]:
-        """Return one row for each state of the sensor's frame: all that needs no history."""
-        ...
-
-    def start(self, row: Row) -> None:
-        """Take the state at which an enable took effect: a first period begins here."""
-        ...
-
-    def take(self, row: Row, dt_s: float, /) -> list[float]:
-        """Return the values of one refresh.
-
-        Parameters
-        ----------
-        row : tuple
-            From :meth:`prepare`.
-        dt_s : float
-            Since the last refresh or enable [s]; infinite right after a reset of a release.
-        """
-        ...
-
-    def batch(self, states: BodyStates, dt_s: FloatArray, /) -> FloatArray:
-        """Return the values (N, width) of refreshes at N states, as :meth:`take` would."""
-        ...
-
-    def reset(self) -> None:
-        """Forget what a simulation reset makes a device forget."""
-        ...
-
-    def configure(self) -> None:
-        """Read the fields of the node again."""
-        ...
 
 
 class Warned:

@@ -15,7 +15,7 @@ from strapdown.errors import DeviceError, UnknownNameError
 from strapdown.samples import SampleKind
 from strapdown.sensors import ImuSimulator
 from strapdown.simulation import find_sensor
-from strapdown.webots.output import one_by_one
+from strapdown.webots.measurement import one_by_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.sensors import ImuSpec
-    from strapdown.webots.measuring import Measurement
-    from strapdown.webots.output import Row
+    from strapdown.webots.measurement import Measurement, Row
     from strapdown.webots.scene import BodyStates
     from strapdown.webots.world import World
 

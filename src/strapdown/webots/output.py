@@ -1,13 +1,9 @@
-"""What measurements share: rows of states before, and the last stage after.
-
-The last stage is lookup table, switched-off axes and resolution.
-"""
+"""The last stage of a measurement: lookup table, switched-off axes and resolution."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,26 +16,10 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.webots.conventions import Conventions
-    from strapdown.webots.measuring import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene import BodyStates
 
-__all__ = [
-    "AXES",
-    "Columnar",
-    "Memoryless",
-    "Output",
-    "Row",
-    "Setting",
-    "draw",
-    "one_by_one",
-    "rounding",
-    "rows_of",
-]
-
-Row: TypeAlias = "tuple[Any, ...]"
-"""What a measurement prepares of one state, in plain numbers."""
+__all__ = ["AXES", "Output", "Setting", "draw", "rounding"]
 
 AXES: Final = ("xAxis", "yAxis", "zAxis")
 
@@ -53,28 +33,6 @@ class Setting(NamedTuple):
     """Gives the next standard normal number of the device's stream."""
     warn: Callable[[str], None]
     """Takes the text of a warning."""
-
-
-class Memoryless:
-    """A measurement that needs nothing of the past."""
-
-    def start(self, row: Row) -> None:
-        """Need no beginning."""
-
-    def reset(self) -> None:
-        """Have nothing to forget."""
-
-
-class Columnar(Memoryless, ABC):
-    """A memoryless measurement whose rows are those of one array."""
-
-    def prepare(self, states: BodyStates) -> list[Row]:
-        """Return what a refresh needs of each state."""
-        return rows_of(self._columns(states))
-
-    @abstractmethod
-    def _columns(self, states: BodyStates) -> FloatArray:
-        """Return what a refresh needs of N states, (K, N)."""
 
 
 class Output:
@@ -156,17 +114,6 @@ class Output:
             steps = np.ascontiguousarray(values[:, self._rounded])
             compiled(kernels.round_values)(steps.ravel(), self._resolution, self._symmetric)
             values[:, self._rounded] = steps
-
-
-def rows_of(columns: FloatArray) -> list[Row]:
-    """Return the rows of columns (K, N) in plain numbers; faster than the list of an array."""
-    return list(zip(*columns.tolist(), strict=True))
-
-
-def one_by_one(measurement: Measurement, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-    """Return the refreshes (N, width) at N states, each taken in turn."""
-    rows = zip(measurement.prepare(states), dt_s.tolist(), strict=True)
-    return np.array([measurement.take(*row) for row in rows]).reshape(-1, measurement.width)
 
 
 def draw(gaussian: Callable[[], float], count: int) -> FloatArray:

@@ -31,7 +31,7 @@ class DeviceInfo(NamedTuple):
     name: str
     model: str
     parameters: Mapping[str, Any]
-    """By the kind: see :mod:`strapdown.webots.devices`."""
+    """By the kind: see :mod:`strapdown.webots.device_info`."""
 
 
 class RobotInfo(NamedTuple):

@@ -1,8 +1,8 @@
-"""Robots of a world, and the door of each for a controller in this process."""
+"""The door of a robot for a controller in the process of its world."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from strapdown.errors import DeviceError
 from strapdown.webots.port import Answer, RobotInfo
@@ -10,48 +10,42 @@ from strapdown.webots.port import Answer, RobotInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown.webots.devices import DeviceState
-    from strapdown.webots.port import DeviceInfo, Request, Sample
-    from strapdown.webots.vrml import Node
-    from strapdown.webots.world import World
+    from strapdown.webots.conventions import Conventions
+    from strapdown.webots.devices import DeviceState, RobotState
+    from strapdown.webots.port import Request
+    from strapdown.webots.profiles import Profile
+    from strapdown.webots.supervision import Supervision
+    from strapdown.webots.timeline import Timeline
 
-__all__ = ["LocalPort", "RobotState"]
+__all__ = ["Host", "LocalPort"]
 
 
-class RobotState:
-    """A robot of a world, with its devices in the order of their tags.
+class Host(Protocol):
+    """What a port asks of the world of its robot."""
 
-    ``fresh`` holds the last sample of each device that was refreshed since the last answer, and
-    ``news`` the devices whose change the controller has not been told.
-    """
-
-    def __init__(self, name: str, node: Node) -> None:
-        self.name = name
-        self.node = node
-        self.devices: list[DeviceState] = []
-        self.fresh: dict[int, Sample] = {}
-        self.news: dict[int, DeviceInfo] = {}
-        self.new_custom_data: str | None = None
-        """Set where somebody else than the controller changed it."""
-        self.removed = False
+    timeline: Timeline
+    profile: Profile
+    path: str
+    project_path: str
+    """The file of the world and the folder above ``worlds``; empty for a text."""
 
     @property
-    def custom_data(self) -> str:
-        """The robot's text, which all that run in the world share."""
-        return self.node.text("customData")
+    def conventions(self) -> Conventions:
+        """Up, north and gravity."""
+        ...
 
-    def device(self, tag: int) -> DeviceState:
-        """Return a device by its tag.
+    @property
+    def supervision(self) -> Supervision:
+        """What a supervisor can do."""
+        ...
 
-        Raises
-        ------
-        DeviceError
-            The robot has no such tag.
-        """
-        if 0 < tag <= len(self.devices):
-            return self.devices[tag - 1]
-        count = len(self.devices)
-        raise DeviceError(f"robot {self.name!r}: expected a device tag 1 ... {count}, got {tag}")
+    def enable(self, device: DeviceState, period: int) -> None:
+        """Let a device be refreshed every ``period`` [ms] from now on; 0 disables it."""
+        ...
+
+    def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
+        """Command a motor."""
+        ...
 
 
 class LocalPort:
@@ -63,20 +57,20 @@ class LocalPort:
 
     Parameters
     ----------
-    world : World
+    world : Host
     robot : RobotState
     """
 
-    def __init__(self, world: World, robot: RobotState) -> None:
+    def __init__(self, world: Host, robot: RobotState) -> None:
         self.robot = robot
         self._world = world
         self._timeline = world.timeline
         self._ms = self._steps = self._delay = 0
-        self._now = self._asked = self.due = world.step_count
+        self._now = self._asked = self.due = world.timeline.step_count
 
     def configure(self) -> RobotInfo:
         """Return what there is, with every sensor disabled: a controller begins."""
-        world, robot = self._world, self.robot
+        world, timeline, robot = self._world, self._timeline, self.robot
         self._begin_session()
         node = robot.node
         arguments = cast("list[str]", node.get("controllerArgs"))
@@ -88,8 +82,8 @@ class LocalPort:
             coordinate_system=world.conventions.coordinate_system,
             supervisor=node.flag("supervisor"),
             synchronization=node.flag("synchronization"),
-            time_s=world.time_s,
-            basic_time_step=world.basic_time_step,
+            time_s=timeline.time_s,
+            basic_time_step=timeline.basic_time_step,
             project_path=world.project_path,
             world_path=world.path,
             custom_data=robot.custom_data,

@@ -9,14 +9,16 @@ import numpy as np
 
 from strapdown.errors import UnsupportedError
 from strapdown.geometry.products import matrix_vector
-from strapdown.webots.output import Columnar, one_by_one, rounding
+from strapdown.webots.measurement import Columnar, one_by_one
+from strapdown.webots.output import rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
+    from strapdown.webots.measurement import Row
     from strapdown.webots.node import Node
-    from strapdown.webots.output import Row, Setting
+    from strapdown.webots.output import Setting
     from strapdown.webots.scene import BodyStates
 
 __all__ = ["Altimeter", "Gps"]

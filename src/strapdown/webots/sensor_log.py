@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray, IntArray
     from strapdown.series import Increments
-    from strapdown.webots.devices import DeviceState
-    from strapdown.webots.ports import RobotState
+    from strapdown.webots.devices import DeviceState, RobotState
     from strapdown.webots.world import World
 
 __all__ = ["INERTIAL", "SensorLog"]

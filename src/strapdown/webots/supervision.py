@@ -17,9 +17,9 @@ from strapdown.webots.world_file import has_physics
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strapdown.webots.ports import RobotState
+    from strapdown.webots.devices import RobotState
     from strapdown.webots.scene import BodyStates
-    from strapdown.webots.world import World
+    from strapdown.webots.supervised import Supervised
 
 __all__ = ["Plain", "Supervision"]
 
@@ -35,10 +35,10 @@ class Supervision:
 
     Parameters
     ----------
-    world : World
+    world : Supervised
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Supervised) -> None:
         self._world = world
         self._nodes: list[Node] = [Node("Group"), *world.file.walk()]
         self._numbers = {node: number for number, node in enumerate(self._nodes)}

@@ -15,8 +15,7 @@ from strapdown.webots.devices import NEVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from strapdown.webots.devices import DeviceState
-    from strapdown.webots.ports import RobotState
+    from strapdown.webots.devices import DeviceState, RobotState
     from strapdown.webots.scene import Horizon, Scene
 
     Observer: TypeAlias = Callable[[RobotState, DeviceState, int, list[float]], object]

@@ -8,7 +8,7 @@ import numpy as np
 
 from strapdown.geometry.products import entries_of, matrix_vector
 from strapdown.webots import formulas as kernels
-from strapdown.webots.output import Columnar, Memoryless, rows_of
+from strapdown.webots.measurement import Columnar, Memoryless, rows_of
 from strapdown.webots.shapes import Frame
 from strapdown.webots.world_file import carrier_of, has_physics
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown._typing import BoolArray, FloatArray
+    from strapdown.webots.measurement import Row
     from strapdown.webots.node import Node
-    from strapdown.webots.output import Output, Row
+    from strapdown.webots.output import Output
     from strapdown.webots.scene import BodyStates
 
 __all__ = [

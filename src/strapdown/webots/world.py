@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from strapdown._checks import as_member
 from strapdown.errors import DeviceError, UnknownNameError, ValueRangeError
-from strapdown.webots.devices import MOTORS, NEVER
+from strapdown.webots.device_info import MOTORS
+from strapdown.webots.devices import NEVER, RobotState
 from strapdown.webots.fitting import Fitting
 from strapdown.webots.node_types import fields_of
-from strapdown.webots.ports import LocalPort, RobotState
+from strapdown.webots.ports import LocalPort
 from strapdown.webots.present import PLACES
 from strapdown.webots.profiles import Acceleration, find_profile
 from strapdown.webots.ranges import check_changed, check_noise
 from strapdown.webots.staging import Dynamics, Snapshot, make_scene, named_motions, paths
 from strapdown.webots.streams import chosen_seed
+from strapdown.webots.supervision import Supervision
 from strapdown.webots.timeline import Observation, Timeline
 from strapdown.webots.world_file import WorldFile, devices_of, read_world
 
@@ -26,10 +28,9 @@ if TYPE_CHECKING:
 
     from strapdown.webots.conventions import Conventions
     from strapdown.webots.devices import DeviceState
-    from strapdown.webots.measuring import Measurement
+    from strapdown.webots.measurement import Measurement
     from strapdown.webots.node import Node
     from strapdown.webots.scene import Scene
-    from strapdown.webots.supervision import Supervision
     from strapdown.webots.timeline import Observer
 
 __all__ = ["World"]
@@ -190,8 +191,6 @@ class World:
     def supervision(self) -> Supervision:
         """What a supervisor can do."""
         if self._supervision is None:
-            from strapdown.webots.supervision import Supervision  # noqa: PLC0415 (few need it)
-
             self._supervision = Supervision(self)
         return self._supervision
 

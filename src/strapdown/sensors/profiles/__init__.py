@@ -33,13 +33,8 @@ from typing import TYPE_CHECKING
 
 from strapdown.errors import UnknownNameError
 from strapdown.sensors.profiles._reader import read
-from strapdown.sensors.profiles.datasheet import (
-    NOT_GIVEN,
-    Datasheet,
-    DeviceSheet,
-    Quantity,
-    TriadSheet,
-)
+from strapdown.sensors.profiles.datasheet import NOT_GIVEN, Datasheet
+from strapdown.sensors.profiles.quantities import DeviceSheet, Quantity, TriadSheet
 from strapdown.sensors.spec import SpecWarning
 
 if TYPE_CHECKING:

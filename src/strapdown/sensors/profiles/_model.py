@@ -15,7 +15,7 @@ from strapdown.sensors.units import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strapdown.sensors.profiles.datasheet import Number, Quantity, TriadSheet
+    from strapdown.sensors.profiles.quantities import Number, Quantity, TriadSheet
     from strapdown.sensors.triad import PerAxis
     from strapdown.sensors.units import Limit
 

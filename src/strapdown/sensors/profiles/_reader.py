@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.sensors._spec_checks import implausible
 from strapdown.sensors.profiles._model import density_of
-from strapdown.sensors.profiles.datasheet import Datasheet, DeviceSheet, Quantity, TriadSheet
+from strapdown.sensors.profiles.datasheet import Datasheet
+from strapdown.sensors.profiles.quantities import DeviceSheet, Quantity, TriadSheet
 from strapdown.sensors.units import UNITS, Limit
 
 if TYPE_CHECKING:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, SupportsFloat, TypeVar
 
+from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.session import real
 
 if TYPE_CHECKING:
-    from strapdown.webots.api.session import Owner, Session
+    from strapdown.webots.api.owner import Owner
     from strapdown.webots.port import DeviceInfo
 
     Kind = TypeVar("Kind", bound="Device")
 
-__all__ = ["Device", "JointDevice", "PresenceDevice", "session_of"]
+__all__ = ["Device", "JointDevice", "PresenceDevice"]
 
 ROBOT_NODE = 34
 
@@ -152,19 +153,3 @@ class PresenceDevice(Device):
     def presence_sampling_period(self) -> int:
         """Period [ms]; 0: disabled."""
         return int(self._parameter("presence", "get_presence_sampling_period", 0))
-
-
-def session_of(robot: Owner | None) -> Session:
-    """Return the session of a robot, by default of the first one of this process.
-
-    Raises
-    ------
-    RuntimeError
-        There is no robot.
-    """
-    from strapdown.webots.api.robot import Robot  # noqa: PLC0415 (robots make devices)
-
-    owner = Robot.created if robot is None else robot
-    if owner is None:
-        raise RuntimeError("expected a robot before its devices, got none; call Robot() first")
-    return owner._session

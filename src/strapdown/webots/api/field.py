@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
 from strapdown.webots.api import texts
+from strapdown.webots.api.owner import Owner
 from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
-    from strapdown.webots.api.node import Node
-
-__all__ = ["Field", "FieldKey"]
+__all__ = ["Field", "FieldKey", "FieldOwner"]
 
 KINDS = ("Bool", "Int32", "Float", "Vec2f", "Vec3f", "Rotation", "Color", "String", "Node")
 SIZES = {"Vec2f": 2, "Vec3f": 3, "Rotation": 4, "Color": 3}
 MANY = 16
 """What the number of a field type of many values has more than that of one."""
 
+
+class FieldOwner(Owner, Protocol):
+    """What a field asks of its node."""
+
+    @property
+    def id(self) -> int:
+        """Number."""
+        ...
+
+    @classmethod
+    def _made(cls, owner: Owner, ref: int | None) -> Self | None: ...
+
+
+Node = TypeVar("Node", bound=FieldOwner)
 Value: TypeAlias = "bool | int | float | str | list[float] | Node | None"
 
 
-class FieldKey(NamedTuple):
+class FieldKey(NamedTuple, Generic[Node]):
     """Which field."""
 
     node: Node
@@ -31,7 +55,7 @@ class FieldKey(NamedTuple):
     """Such as ``SFVec3f``."""
 
 
-class Field:
+class Field(Generic[Node]):
     """A field of a node; nodes make them.
 
     Parameters
@@ -59,7 +83,7 @@ class Field:
     MF_STRING: ClassVar[int] = 24
     MF_NODE: ClassVar[int] = 25
 
-    def __init__(self, ref: FieldKey) -> None:
+    def __init__(self, ref: FieldKey[Node]) -> None:
         self._ref = ref
         self._kind = ref.type_name[2:]
         number = KINDS.index(self._kind) + 1
@@ -81,7 +105,7 @@ class Field:
         """Return how many values there are; -1: the field is of one value."""
         return self.count
 
-    def getActualField(self) -> Field:
+    def getActualField(self) -> Field[Node]:
         """Return the field of the node inside a PROTO: this one."""
         return self
 
@@ -294,7 +318,7 @@ class Field:
         return int(count)
 
     @property
-    def value(self) -> Value:
+    def value(self) -> Value[Node]:
         """The value; None in a field of many values."""
         return None if self.type > MANY else self._get(None)
 
@@ -305,11 +329,11 @@ class Field:
         else:
             self._put("set", None, value)
 
-    def _get(self, index: int | None) -> Value:
+    def _get(self, index: int | None) -> Value[Node]:
         value = self._call("get", "get", index)
         if self._kind == "Node":
             return self._ref.node._made(self._ref.node, value)
-        return list(value) if self._kind in SIZES else cast("Value", value)
+        return list(value) if self._kind in SIZES else cast("Value[Node]", value)
 
     def _set_vector(self, value: Sequence[float]) -> None:
         size = SIZES[self._kind]

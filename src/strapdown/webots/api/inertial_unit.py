@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
-from strapdown.webots.api.device import session_of
+from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.sensor import Sensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from strapdown.webots.api.session import Owner
+    from strapdown.webots.api.owner import Owner
     from strapdown.webots.profiles import Angles
 
 __all__ = ["InertialUnit"]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown.errors import FormatError
-from strapdown.webots.api.device import session_of
 from strapdown.webots.api.motor import Motor
+from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
-    from strapdown.webots.api.session import Owner
+    from strapdown.webots.api.owner import Owner
 
 __all__ = ["Motion"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strapdown.webots.api.device import session_of
 from strapdown.webots.api.field import Field, FieldKey
+from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.proto import Proto
 from strapdown.webots.api.session import real
 from strapdown.webots.node_types import NODE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
-    from strapdown.webots.api.session import Owner
+    from strapdown.webots.api.owner import Owner
 
 __all__ = ["ContactPoint", "Node"]
 
@@ -92,7 +93,7 @@ class Node:
         self._ref = ref
 
     @classmethod
-    def _made(cls, owner: Owner, ref: int | None) -> Node | None:
+    def _made(cls, owner: Owner, ref: int | None) -> Self | None:
         """Return the node of a number; None of None."""
         return None if ref is None else cls(ref=ref, robot=owner)
 
@@ -145,7 +146,7 @@ class Node:
         """Return whether it is made from a PROTO."""
         return self.type_name != self.base_type_name
 
-    def getProto(self) -> Proto | None:
+    def getProto(self) -> Proto[Self] | None:
         """Return what it is made from; None: it is no PROTO."""
         return Proto(self) if self.isProto() else None
 
@@ -185,12 +186,12 @@ class Node:
 
     # -- fields ----------------------------------------------------------------------------------
 
-    def getField(self, fieldName: str) -> Field | None:
+    def getField(self, fieldName: str) -> Field[Self] | None:
         """Return a field; None where there is none."""
         found = self._ask("get_field", "field", self._ref, fieldName)
         return None if found is None else Field(FieldKey(self, fieldName, found[0]))
 
-    def getFieldByIndex(self, index: int) -> Field | None:
+    def getFieldByIndex(self, index: int) -> Field[Self] | None:
         """Return a field by its place; None where there is none."""
         names = self._ask("get_field_by_index", "fields", self._ref)
         return self.getField(names[index]) if 0 <= index < len(names) else None
@@ -199,11 +200,11 @@ class Node:
         """Return how many fields there are."""
         return self.number_of_fields
 
-    def getBaseNodeField(self, fieldName: str) -> Field | None:
+    def getBaseNodeField(self, fieldName: str) -> Field[Self] | None:
         """Return a field of the root of a PROTO: as :meth:`getField`."""
         return self.getField(fieldName)
 
-    def getBaseNodeFieldByIndex(self, index: int) -> Field | None:
+    def getBaseNodeFieldByIndex(self, index: int) -> Field[Self] | None:
         """Return a field of the root of a PROTO: as :meth:`getFieldByIndex`."""
         return self.getFieldByIndex(index)
 

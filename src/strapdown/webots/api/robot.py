@@ -6,7 +6,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from strapdown.webots.api import runtime, texts
+from strapdown.webots.api import owner, runtime, texts
 from strapdown.webots.api.joystick import Joystick
 from strapdown.webots.api.keyboard import Keyboard
 from strapdown.webots.api.kinds import INERT, KINDS
@@ -369,6 +369,9 @@ class Robot(OldGetters):
             say(texts.UNSUPPORTED_TYPE, info.node_type, info.name)
         else:
             self.devices[info.name] = kind(info.tag, robot=self)
+
+
+owner.first_robot = lambda: Robot.created  # whose devices without a robot are
 
 
 def _port(

@@ -11,7 +11,8 @@ from strapdown.webots.api.exceptions import NullPointerError
 from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
-    from strapdown.webots.api.session import DeviceState, Owner
+    from strapdown.webots.api.owner import Owner
+    from strapdown.webots.api.session import DeviceState
 
 __all__ = ["ScalarSensor", "Sensor", "TableSensor", "VectorSensor"]
 

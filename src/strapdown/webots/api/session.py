@@ -15,13 +15,18 @@ from strapdown.webots.profiles import Angles, find_profile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown.webots.api.motion import Motion
     from strapdown.webots.port import Answer, DeviceInfo, Port, Request
 
-__all__ = ["DeviceState", "Owner", "Session", "real"]
+__all__ = ["DeviceState", "Playing", "Session", "real"]
 
 _WIDTHS = {"Accelerometer": 3, "Gyro": 3, "Compass": 3, "GPS": 7, "TouchSensor": 3}
 _INERTIAL_WIDTHS = {Angles.AXES: 7, Angles.MATRIX: 3}
+
+
+class Playing(Protocol):
+    """A motion that plays while a robot steps."""
+
+    def _advance(self, ms: int) -> None: ...
 
 
 class DeviceState:
@@ -83,8 +88,7 @@ class Session:
         self.ended = False
         self.angles = [0.0, 0.0, 0.0]
         """What any InertialUnit gave last begins with its angles."""
-        self.motions: list[Motion] = []
-        """Those that play."""
+        self.motions: list[Playing] = []
         self.inert_calls: set[str] = set()
         self.states: list[DeviceState | None] = [None]
         """By tag; 0 is the robot."""
@@ -239,12 +243,6 @@ class Session:
         if call not in self.inert_calls:
             self.inert_calls.add(call)
             say(texts.INERT_CALL, call)
-
-
-class Owner(Protocol):
-    """What belongs to a session: a robot, and each device of it."""
-
-    _session: Session
 
 
 def real(value: SupportsFloat) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from strapdown.webots.api import texts
-from strapdown.webots.api.device import session_of
+from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
-    from strapdown.webots.api.session import Owner
+    from strapdown.webots.api.owner import Owner
 
 __all__ = ["UserInput"]
 

@@ -1,0 +1,82 @@
+"""Accounts of a reading and of a writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ReadReport", "WriteReport"]
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """An account of one reading: nothing is lost in silence.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, such as ``"mcap"``.
+    messages : int
+        Messages or rows that became samples.
+    lost_messages : int
+        Messages or rows that are known to be damaged and were left out.
+    lost_bytes : int
+        Bytes that could not be read.
+    skipped : mapping of str to int
+        Messages per topic that are whole but of a type that strapdown does not read.
+    notes : tuple of str
+        What a user should know, one line each.
+    damage : tuple of str
+        What is broken in the file, one line each.
+    coverage : mapping of str to float
+        For streams of increments or mean rates whose intervals are known: their sum over the
+        time from the first to the last. Below 1, motion is missing.
+    """
+
+    format: str
+    messages: int = 0
+    lost_messages: int = 0
+    lost_bytes: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
+    coverage: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether everything that the file should hold was read."""
+        return not self.losses()
+
+    def losses(self) -> list[str]:
+        """Return one line for each kind of loss, empty where there is none."""
+        lost = []
+        if self.lost_messages:
+            lost.append(f"{self.lost_messages} messages of the input are damaged")
+        if self.lost_bytes:
+            lost.append(f"{self.lost_bytes} bytes of the input cannot be read")
+        return [*lost, *self.damage]
+
+
+@dataclass(frozen=True)
+class WriteReport:
+    """An account of one writing.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, such as ``"mcap"``.
+    messages : int
+        Messages or rows that were written.
+    lost : tuple of str
+        What the recording holds and the file cannot, one line each.
+    notes : tuple of str
+        What a user should know, one line each.
+    """
+
+    format: str
+    messages: int
+    lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
