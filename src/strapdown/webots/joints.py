@@ -22,6 +22,7 @@ __all__ = [
     "JointAxis",
     "cross_matrix",
     "read_joint",
+    "rodrigues",
     "rotation_matrix",
     "unit_vector",
 ]
@@ -102,13 +103,24 @@ def unit_vector(v: tuple[float, ...]) -> FloatArray:
 
 
 def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
-    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad].
-
-    Rodrigues' formula, which is exact at zero.
-    """
+    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad]."""
     K = cross_matrix(axis)
-    R: FloatArray = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * (K @ K)
-    return R
+    return rodrigues(np.eye(3), K, K @ K, math.sin(angle), math.cos(angle))
+
+
+def rodrigues(
+    R: FloatArray,
+    spin: FloatArray,
+    spin_squared: FloatArray,
+    sine: FloatArray | float,
+    cosine: FloatArray | float,
+) -> FloatArray:
+    """Return R times the matrix that turns about an axis, by Rodrigues' formula: exact at zero.
+
+    ``spin`` and ``spin_squared`` are R times the cross matrix of the axis, and times its square.
+    """
+    turned: FloatArray = R + sine * spin + (1.0 - cosine) * spin_squared
+    return turned
 
 
 def cross_matrix(v: FloatArray) -> FloatArray:

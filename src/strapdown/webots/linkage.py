@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from strapdown.motion.links import PointStates, cross
-from strapdown.webots.joints import cross_matrix, rotation_matrix
+from strapdown.webots.joints import cross_matrix, rodrigues, rotation_matrix
 from strapdown.webots.scene import BodyStates
 from strapdown.webots.shapes import Frame
 
@@ -97,12 +97,15 @@ class _Level:
         own = [parts[row - 1] for row in rows]
         frames = [part.frame for part in own]
         spins = [cross_matrix(part.axis) for part in own]
+        pairs = list(zip(frames, spins, strict=True))
         self.axes = [part.source for part in own if isinstance(part.source, tuple)]
         self._rows = rows
         self._parents = np.array([part.parent for part in own])
-        self._R = _planar([frame.R for frame in frames])
-        self._spin = _planar([f.R @ K for f, K in zip(frames, spins, strict=True)])
-        self._spin_squared = _planar([f.R @ K @ K for f, K in zip(frames, spins, strict=True)])
+        self._turns = (
+            _planar([frame.R for frame in frames]),
+            _planar([frame.R @ K for frame, K in pairs]),
+            _planar([frame.R @ K @ K for frame, K in pairs]),
+        )
         self._lever = _planar([frame.origin for frame in frames])
         self._axis = _planar([part.frame.R @ part.axis for part in own])
         self._slide = _planar([part.frame.R @ (part.frame.scale * part.axis) for part in own])
@@ -123,7 +126,7 @@ class _Level:
         moved = parent.shifted(self._lever + self._slide * way)
         moved = moved.sliding(slide * speed, slide * speed_up)
         moved = moved.turning(axis * angular_speed, axis * spin_up)
-        turned = self._R + np.sin(angle) * self._spin + (1.0 - np.cos(angle)) * self._spin_squared
+        turned = rodrigues(*self._turns, np.sin(angle), np.cos(angle))
         states.R[:, :, self._rows] = _product(parent.R, turned)
         states.vectors[:, :, self._rows] = moved
 
