@@ -40,14 +40,10 @@ class PointStates(NamedTuple):
 
     def shifted(self, lever: FloatArray) -> PointStates:
         """Return the states of another point of the body, ``lever`` away."""
-        swing = cross(self.angular_velocity, lever)
-        return self._replace(
-            position=self.position + lever,
-            velocity=self.velocity + swing,
-            acceleration=self.acceleration
-            + cross(self.angular_acceleration, lever)
-            + cross(self.angular_velocity, swing),
-        )
+        position, velocity, rate, acceleration, spin_up = self
+        swing = cross(rate, lever)
+        acceleration = acceleration + cross(spin_up, lever) + cross(rate, swing)
+        return PointStates(position + lever, velocity + swing, rate, acceleration, spin_up)
 
     def velocity_at(self, lever: FloatArray) -> FloatArray:
         """Return the velocity of another point of the body, ``lever`` away."""
@@ -59,24 +55,18 @@ class PointStates(NamedTuple):
 
         ``spin`` and ``spin_up`` are the axis times the first and second derivative of the angle.
         """
-        return self._replace(
-            angular_velocity=self.angular_velocity + spin,
-            angular_acceleration=self.angular_acceleration
-            + spin_up
-            + cross(self.angular_velocity, spin),
-        )
+        position, velocity, rate, acceleration, before = self
+        spin_up = before + spin_up + cross(rate, spin)
+        return PointStates(position, velocity, rate + spin, acceleration, spin_up)
 
     def sliding(self, glide: FloatArray, glide_up: FloatArray) -> PointStates:
         """Return the states of a frame that slides along an axis of this one, and is here now.
 
         ``glide`` and ``glide_up`` are the axis times the first and second derivative of the way.
         """
-        return self._replace(
-            velocity=self.velocity + glide,
-            acceleration=self.acceleration
-            + glide_up
-            + 2.0 * cross(self.angular_velocity, glide),  # Coriolis
-        )
+        position, velocity, rate, acceleration, spin_up = self
+        acceleration = acceleration + glide_up + 2.0 * cross(rate, glide)  # Coriolis
+        return PointStates(position, velocity + glide, rate, acceleration, spin_up)
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -105,20 +105,17 @@ def unit_vector(v: tuple[float, ...]) -> FloatArray:
 def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
     """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad]."""
     K = cross_matrix(axis)
-    return rodrigues(np.eye(3), K, K @ K, math.sin(angle), math.cos(angle))
+    return rodrigues((np.eye(3), K, K @ K), math.sin(angle), math.cos(angle))
 
 
 def rodrigues(
-    R: FloatArray,
-    spin: FloatArray,
-    spin_squared: FloatArray,
-    sine: FloatArray | float,
-    cosine: FloatArray | float,
+    turns: tuple[FloatArray, ...], sine: FloatArray | float, cosine: FloatArray | float
 ) -> FloatArray:
-    """Return R times the matrix that turns about an axis, by Rodrigues' formula: exact at zero.
+    """Return a matrix turned about an axis, by Rodrigues' formula, which is exact at zero.
 
-    ``spin`` and ``spin_squared`` are R times the cross matrix of the axis, and times its square.
+    ``turns`` are the matrix, its product with the cross matrix of the axis, and with its square.
     """
+    R, spin, spin_squared = turns
     turned: FloatArray = R + sine * spin + (1.0 - cosine) * spin_squared
     return turned
 

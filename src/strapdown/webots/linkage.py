@@ -126,7 +126,7 @@ class _Level:
         moved = parent.shifted(self._lever + self._slide * way)
         moved = moved.sliding(slide * speed, slide * speed_up)
         moved = moved.turning(axis * angular_speed, axis * spin_up)
-        turned = rodrigues(*self._turns, np.sin(angle), np.cos(angle))
+        turned = rodrigues(self._turns, np.sin(angle), np.cos(angle))
         states.R[:, :, self._rows] = _product(parent.R, turned)
         states.vectors[:, :, self._rows] = moved
 
