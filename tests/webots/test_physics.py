@@ -610,7 +610,7 @@ def test_the_same_commands_give_the_same_bits_whatever_is_read_between():
             stage.run(1)
             if reads:
                 stage.state("A")
-                stage.scene._settle()
+                stage.scene._engine.settle()
         return np.concatenate([array.ravel() for array in stage.state("A")]).tobytes()
 
     assert play(reads=False) == play(reads=False) == play(reads=True)

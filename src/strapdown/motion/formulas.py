@@ -100,6 +100,20 @@ def cross(ax: Real, ay: Real, az: Real, bx: Real, by: Real, bz: Real) -> tuple[R
 
 
 @kernel
+def lever_acceleration(
+    rx: Real, ry: Real, rz: Real, tx: Real, ty: Real, tz: Real, ax: Real, ay: Real, az: Real
+) -> tuple[Real, Real, Real]:
+    """Return t x a + r x (r x a): what acceleration gains at the lever arm a.
+
+    The body turns at the rate r, with the angular acceleration t.
+    """
+    vx, vy, vz = cross(rx, ry, rz, ax, ay, az)
+    tx, ty, tz = cross(tx, ty, tz, ax, ay, az)
+    cx, cy, cz = cross(rx, ry, rz, vx, vy, vz)
+    return tx + cx, ty + cy, tz + cz
+
+
+@kernel
 def polynomial(c: FloatArray, piece: Index, column: int, u: Real) -> tuple[Real, Real, Real]:
     """Return value, first and second derivative of one column of a quintic piece."""
     c0, c1, c2 = c[piece, 0, column], c[piece, 1, column], c[piece, 2, column]
@@ -406,12 +420,9 @@ def feel(count: int, mount: Parameters, state: Rows, rates: Rows, forces: Rows) 
             x, y, z = state[ACCELERATION][i], state[ACCELERATION + 1][i], state[ACCELERATION + 2][i]
             ax, ay, az = arms[place, 0], arms[place, 1], arms[place, 2]
             if ax != 0.0 or ay != 0.0 or az != 0.0:
-                vx, vy, vz = cross(rx, ry, rz, ax, ay, az)
-                tx, ty, tz = cross(
-                    state[TURN][i], state[TURN + 1][i], state[TURN + 2][i], ax, ay, az
-                )
-                cx, cy, cz = cross(rx, ry, rz, vx, vy, vz)
-                cx, cy, cz = quaternion_rotate(qx, qy, qz, qw, tx + cx, ty + cy, tz + cz)
+                tx, ty, tz = state[TURN][i], state[TURN + 1][i], state[TURN + 2][i]
+                cx, cy, cz = lever_acceleration(rx, ry, rz, tx, ty, tz, ax, ay, az)
+                cx, cy, cz = quaternion_rotate(qx, qy, qz, qw, cx, cy, cz)
                 x, y, z = x + cx, y + cy, z + cz
             x, y, z = quaternion_rotate(
                 -qx, -qy, -qz, qw, x - gravity[0], y - gravity[1], z - gravity[2]

@@ -13,6 +13,7 @@ from strapdown.errors import ShapeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.motion.earth import FlatEarth, Wgs84
+from strapdown.motion.formulas import cross, lever_acceleration
 from strapdown.motion.kinematics import (
     Kinematics,
     as_vector,
@@ -23,7 +24,7 @@ from strapdown.motion.kinematics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from strapdown._typing import ArrayLike, FloatArray, IntArray
     from strapdown.motion.kinematics import Motion
@@ -336,9 +337,9 @@ def _carried(body: Kinematics, arm: FloatArray) -> Kinematics:
     if not arm.any():
         return body
     q, rate = body.q_world_from_body.T, body.angular_velocity.T
-    velocity = _cross(rate, arm)
-    angular = _cross(body.angular_acceleration.T, arm)
-    acceleration = (a + c for a, c in zip(angular, _cross(rate, velocity), strict=True))
+    spin_up = body.angular_acceleration.T
+    velocity: tuple[FloatArray, ...] = cross(*rate, *arm)
+    acceleration: tuple[FloatArray, ...] = lever_acceleration(*rate, *spin_up, *arm)
     rows = len(body.t_s)
     return replace(
         body,
@@ -354,13 +355,6 @@ def _turned_back(q_a_from_b: FloatArray, v_a: FloatArray) -> FloatArray:
     x, y, z, w = q_a_from_b.T
     turned = quaternion_rotate(-x, -y, -z, w, *v_a.T)
     return columns(len(turned[0]), *turned)
-
-
-def _cross(a: Iterable[FloatArray], b: Iterable[FloatArray]) -> tuple[FloatArray, ...]:
-    """Return the vector product of planar vectors."""
-    ax, ay, az = a
-    bx, by, bz = b
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
 def _portions(edges_s: FloatArray) -> list[FloatArray]:

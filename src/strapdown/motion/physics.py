@@ -16,21 +16,15 @@ E. Todorov, T. Erez and Y. Tassa, "MuJoCo: A physics engine for model-based cont
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown.errors import (
-    BackendMissingError,
-    FormatError,
-    UnknownNameError,
-    UnsupportedError,
-    ValueRangeError,
-)
+from strapdown.errors import FormatError, UnknownNameError, UnsupportedError, ValueRangeError
 from strapdown.geometry import quaternion
+from strapdown.motion.engine import Engine, backend, words
 from strapdown.motion.stepped import SteppedSource
 
 if TYPE_CHECKING:
@@ -39,13 +33,12 @@ if TYPE_CHECKING:
 
     import mujoco
 
-    from strapdown._typing import ArrayLike, FloatArray, IntArray
+    from strapdown._typing import ArrayLike, FloatArray
 
 __all__ = ["PhysicsWorld"]
 
 _POSE: Final = ("mjSENS_FRAMEPOS", "mjSENS_FRAMEQUAT", "mjSENS_FRAMELINVEL")
 _REPORTED: Final = ("mjSENS_GYRO", "mjSENS_ACCELEROMETER")
-_BAD_STATE: Final = slice(3, 6)  # mjWARN_BADQPOS, mjWARN_BADQVEL, mjWARN_BADQACC
 _BLOCK: Final = 4096  # steps between looks at the stability and calls of the progress
 
 
@@ -104,7 +97,7 @@ class PhysicsWorld:
         qpos: ArrayLike | None = None,
         reported: bool = False,
     ) -> None:
-        self._mujoco = mujoco = _backend()
+        self._mujoco = mujoco = backend("MuJoCo physics")
         self.sites = (sites,) if isinstance(sites, str) else tuple(sites)
         if not self.sites:
             raise ValueRangeError("expected the name of a site, got none: nothing to measure")
@@ -112,12 +105,11 @@ class PhysicsWorld:
         kinds = _POSE + (_REPORTED if reported else ())
         self.model = _compiled(mujoco, world, self.sites, kinds)
         self.step_s = float(self.model.opt.timestep)
-        self._gravity = np.array(self.model.opt.gravity)
-        self.data = mujoco.MjData(self.model)
+        self._engine = Engine(self.model, "use a shorter time step or softer contacts")
+        self.data = self._engine.data
         added = self.model.nsensor - len(kinds) * len(self.sites)
         readings: FloatArray = self.data.sensordata[self.model.sensor_adr[added] :]
-        self._readings = readings.reshape(len(self.sites), -1)  # a view, as the next
-        self._warnings: IntArray = self.data.warning.number
+        self._readings = readings.reshape(len(self.sites), -1)  # a view
         names = [self.model.key(i).name for i in range(self.model.nkey)]
         if keyframe is not None and keyframe not in names:
             raise UnknownNameError("keyframe", keyframe, filter(None, names))
@@ -139,7 +131,7 @@ class PhysicsWorld:
             mujoco.mj_resetDataKeyframe(model, data, self._keyframe)
         if self._qpos is not None:
             data.qpos[:] = self._qpos
-        mujoco.mj_forward(model, data)
+        self._engine.forward()
         self._step = 0
 
     def run(
@@ -173,7 +165,7 @@ class PhysicsWorld:
         steps = math.ceil(duration_s / self.step_s - 1e-6)
         if steps < 1:
             raise ValueRangeError(f"expected a positive duration_s, got {duration_s}")
-        model, data, step = self.model, self.data, self._mujoco.mj_step
+        model, data, step = self.model, self.data, self._engine.step
         readings = self._readings.data.cast("B")
         record = bytearray()  # grows by a copy of the readings: the cheapest way to keep them
         for start in range(0, steps, _BLOCK):
@@ -181,12 +173,12 @@ class PhysicsWorld:
             for _ in range(block):
                 if control is not None:
                     control(model, data)
-                step(model, data)  # leaves the readings of the state before the step
+                step()  # leaves the readings of the state before the step
                 record += readings
-            self._check_stable(start + block)
+            self._engine.check_stable((self._step + start + block) * self.step_s)
             if progress is not None:
                 progress(start + block, steps)
-        self._refresh()
+        self._engine.settle()
         record += readings
         first, self._step = self._step, self._step + steps
         return self._sources(np.frombuffer(record).reshape(steps + 1, len(self.sites), -1), first)
@@ -211,8 +203,8 @@ class PhysicsWorld:
             The simulation became unstable.
         """
         mujoco = self._mujoco
-        mujoco.mj_step(self.model, self.data)
-        self._check_stable(1)
+        self._engine.step()
+        self._engine.check_stable((self._step + 1) * self.step_s)
         before = self._readings.copy()
         mujoco.mj_step1(self.model, self.data)
         t_s = self.t_s
@@ -220,28 +212,13 @@ class PhysicsWorld:
         if self._reported:
             return t_s, before[:, 10:13], before[:, 13:16]
         rate = np.empty((len(self.sites), 3))
-        force = (self._readings[:, 7:10] - before[:, 7:10]) / self.step_s - self._gravity
+        force = (self._readings[:, 7:10] - before[:, 7:10]) / self.step_s - self._engine.gravity
         q_sensor_from_world = np.empty(4)
         for i, (old, new) in enumerate(zip(before[:, 3:7], self._readings[:, 3:7], strict=True)):
             mujoco.mju_subQuat(rate[i], new, old)  # Log(R_old^T R_new)
             mujoco.mju_negQuat(q_sensor_from_world, old)
             mujoco.mju_rotVecQuat(force[i], force[i], q_sensor_from_world)
         return t_s, rate / self.step_s, force
-
-    def _refresh(self) -> None:
-        """Bring the readings to the present state, without a trace in the next step."""
-        start = self.data.qacc_warmstart.copy()
-        self._mujoco.mj_forward(self.model, self.data)
-        self.data.qacc_warmstart[:] = start
-
-    def _check_stable(self, steps: int) -> None:
-        """Raise when MuJoCo met a state that is not finite: it then starts anew, in silence."""
-        if self._warnings[_BAD_STATE].any():
-            raise ValueRangeError(
-                "expected a stable simulation, got positions, velocities or accelerations that"
-                f" are huge or not finite before t = {(self._step + steps) * self.step_s:.6g} s;"
-                " use a shorter time step or softer contacts"
-            )
 
     def _sources(self, states: FloatArray, first_step: int) -> dict[str, SteppedSource]:
         """Return the sources of states (N + 1, S, 10 or 16)."""
@@ -251,20 +228,13 @@ class PhysicsWorld:
                 quaternion.from_wxyz(columns[:, 3:7]),
                 columns[:, 0:3],
                 columns[:, 7:10],
-                self._gravity,
+                self._engine.gravity,
                 first_step=first_step,
                 angular_velocity=columns[:, 10:13] if self._reported else None,
                 specific_force=columns[:, 13:16] if self._reported else None,
             )
             for site, columns in zip(self.sites, np.moveaxis(states, 1, 0), strict=True)
         }
-
-
-def _backend() -> ModuleType:
-    try:
-        return import_module("mujoco")
-    except ImportError:
-        raise BackendMissingError("MuJoCo physics", extra="physics") from None
 
 
 def _compiled(
@@ -285,7 +255,7 @@ def _compiled(
     except UnknownNameError:
         raise
     except ValueError as error:
-        raise FormatError(" ".join(str(error).split()), path=path) from error
+        raise FormatError(words(error), path=path) from error
     for site in sites:
         root = model.body_rootid[model.site(site).bodyid[0]]
         if model.body_mocapid[root] >= 0:

@@ -16,6 +16,7 @@ from strapdown import timebase
 from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import BodyFrame
+from strapdown.motion.formulas import lever_acceleration
 from strapdown.motion.kinematics import ascending, instants
 from strapdown.units import NS_PER_S
 
@@ -200,8 +201,7 @@ def _at_lever_arm(t_s: FloatArray, w: FloatArray, lever_arm: ArrayLike) -> Float
         raise ShapeError(f"expected lever_arm of shape (3,) or (3, 3), got {r.shape}")
     if len(t_s) < 6:
         raise ShapeError(f"expected at least 6 samples for a lever arm, got {len(t_s)}")
-    alpha = _spline(t_s, w, 5)(t_s, nu=1)[:, np.newaxis]
-    w = w[:, np.newaxis]
-    arms = np.broadcast_to(r, (3, 3))
-    gained = np.cross(alpha, arms) + np.cross(w, np.cross(w, arms))  # (N, arm, component)
-    return np.diagonal(gained, axis1=1, axis2=2)
+    alpha = _spline(t_s, w, 5)(t_s, nu=1)
+    rate, spin_up = w.T[..., np.newaxis], alpha.T[..., np.newaxis]
+    gained = lever_acceleration(*rate, *spin_up, *np.broadcast_to(r, (3, 3)).T)
+    return np.diagonal(gained, axis1=0, axis2=2)  # of (component, N, arm)

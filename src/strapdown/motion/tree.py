@@ -2,13 +2,9 @@
 
 A joint between two links is a row of hinges and sliders, each of which carries those behind it:
 two hinges make a universal joint (:func:`hinge2`), three a ball (:func:`ball`). The state of a
-link follows from that of its parent in closed form, with two derivatives. How each hinge or
+link follows from that of its parent in closed form, with two derivatives
+(:mod:`strapdown.motion.links`). How each hinge or
 slider moves is any :data:`~strapdown.motion.joint_laws.JointLaw`.
-
-References
-----------
-J. J. Craig, "Introduction to Robotics", chapters 5 and 6: velocities and accelerations from
-link to link.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from strapdown._checks import as_finite
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.motion.kinematics import Kinematics, as_vector, instants
+from strapdown.motion.links import PointStates
 from strapdown.motion.primitives import as_unit_vector
 
 if TYPE_CHECKING:
@@ -38,29 +35,18 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class _State(NamedTuple):
-    """A frame at N instants: attitude (N, 4), and the rest (N, 3) in world axes."""
+    """A frame at N instants: attitude (N, 4) and origin."""
 
     q: FloatArray
-    rate: FloatArray
-    angular_acceleration: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    acceleration: FloatArray
+    origin: PointStates
 
-    def to_world(self, v: FloatArray) -> FloatArray:
-        """Return a vector of this frame in world axes."""
-        return quaternion.rotate(self.q, v)
+    def to_world(self, v: ArrayLike) -> FloatArray:
+        """Return a vector of this frame in world axes, (3, N)."""
+        return quaternion.rotate(self.q, v).T
 
-    def shifted(self, lever: FloatArray) -> _State:
-        """Return the state of a point of this rigid frame, ``lever`` (N, 3) [world] away."""
-        swing = np.cross(self.rate, lever)
-        return self._replace(
-            position=self.position + lever,
-            velocity=self.velocity + swing,
-            acceleration=self.acceleration
-            + np.cross(self.angular_acceleration, lever)
-            + np.cross(self.rate, swing),
-        )
+    def shifted(self, lever: ArrayLike) -> _State:
+        """Return the frame with another origin, ``lever`` away in its axes."""
+        return self._replace(origin=self.origin.shifted(self.to_world(lever)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +78,13 @@ class Hinge:
 
     def _carry(self, frame: _State, t_s: FloatArray) -> _State:
         angle, rate, acceleration = _values(self.law, t_s)
-        axis, anchor = np.asarray(self.axis), np.asarray(self.anchor)
-        axis_world = frame.to_world(axis)
-        pivot = frame.shifted(frame.to_world(anchor))
-        spin = axis_world * rate
-        turned = pivot._replace(
-            q=quaternion.multiply(frame.q, quaternion.from_rotation_vector(axis * angle)),
-            rate=frame.rate + spin,
-            angular_acceleration=frame.angular_acceleration
-            + axis_world * acceleration
-            + np.cross(frame.rate, spin),
+        axis = frame.to_world(self.axis)
+        turn = quaternion.from_rotation_vector(np.multiply.outer(angle, self.axis))
+        pivot = frame.shifted(self.anchor).origin
+        turned = _State(
+            quaternion.multiply(frame.q, turn), pivot.turning(axis * rate, axis * acceleration)
         )
-        return turned.shifted(turned.to_world(-anchor))
+        return turned.shifted(np.negative(self.anchor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +112,9 @@ class Slider:
 
     def _carry(self, frame: _State, t_s: FloatArray) -> _State:
         displacement, speed, acceleration = _values(self.law, t_s)
-        axis_world = frame.to_world(np.asarray(self.axis))
-        moved = frame.shifted(axis_world * displacement)
-        glide = axis_world * speed
-        return moved._replace(
-            velocity=moved.velocity + glide,
-            acceleration=moved.acceleration
-            + axis_world * acceleration
-            + 2.0 * np.cross(frame.rate, glide),  # Coriolis
-        )
+        axis = frame.to_world(self.axis)
+        origin = frame.origin.shifted(axis * displacement)
+        return frame._replace(origin=origin.sliding(axis * speed, axis * acceleration))
 
 
 def hinge2(
@@ -200,8 +175,8 @@ class Link:
         object.__setattr__(self, "q_parent_from_link", q)
 
     def _carry(self, parent: _State, t_s: FloatArray) -> _State:
-        frame = parent.shifted(parent.to_world(np.asarray(self.position)))
-        frame = frame._replace(q=quaternion.multiply(parent.q, self.q_parent_from_link))
+        q = quaternion.multiply(parent.q, self.q_parent_from_link)
+        frame = parent.shifted(self.position)._replace(q=q)
         for joint in self.joints:
             frame = joint._carry(frame, t_s)  # noqa: SLF001 (of this module)
         return frame
@@ -305,30 +280,31 @@ class LinkMotion:
         for link in self.chain:
             frame = link._carry(frame, t_s)  # noqa: SLF001 (of this module)
         q_link_from_world = quaternion.conjugate(frame.q)
+        position, velocity, rate, acceleration, spin_up = (v.T for v in frame.origin)
         return Kinematics(
             t_s,
             frame.q,
-            quaternion.rotate(q_link_from_world, frame.rate),
-            quaternion.rotate(q_link_from_world, frame.angular_acceleration),
-            frame.position,
-            frame.velocity,
-            frame.acceleration,
+            quaternion.rotate(q_link_from_world, rate),
+            quaternion.rotate(q_link_from_world, spin_up),
+            position,
+            velocity,
+            acceleration,
         )
 
     def _base_at(self, t_s: FloatArray) -> _State:
         if self.base is None:
-            rest = np.zeros((5, len(t_s), 3))
-            return _State(np.tile(quaternion.IDENTITY, (len(t_s), 1)), *rest)
+            rest = PointStates(*np.zeros((5, 3, len(t_s))))
+            return _State(np.tile(quaternion.IDENTITY, (len(t_s), 1)), rest)
         state = self.base.at(t_s)
         q = state.q_world_from_body
-        return _State(
-            q,
-            quaternion.rotate(q, state.angular_velocity),
-            quaternion.rotate(q, state.angular_acceleration),
-            state.position_world,
-            state.velocity_world,
-            state.acceleration_world,
+        origin = PointStates(
+            state.position_world.T,
+            state.velocity_world.T,
+            quaternion.rotate(q, state.angular_velocity).T,
+            state.acceleration_world.T,
+            quaternion.rotate(q, state.angular_acceleration).T,
         )
+        return _State(q, origin)
 
     def _parts(self) -> Iterator[object]:
         yield self.base
@@ -338,7 +314,7 @@ class LinkMotion:
 
 
 def _values(law: JointLaw, t_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return a joint's value and derivatives as columns (N, 1); only the last may be NaN."""
+    """Return a joint's value and derivatives (N,) each; only the last may be NaN."""
     value, first, second = law(t_s)
     as_finite(value, "a joint's value", ())
     as_finite(first, "a joint's first derivative", ())
@@ -348,5 +324,5 @@ def _values(law: JointLaw, t_s: FloatArray) -> tuple[FloatArray, FloatArray, Flo
             raise ShapeError(
                 f"expected a joint's law to give one number or {t_s.shape}, got {column.shape}"
             )
-    value, first, second = (np.broadcast_to(item, t_s.shape)[:, np.newaxis] for item in columns)
+    value, first, second = (np.broadcast_to(item, t_s.shape) for item in columns)
     return value, first, second

@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown.errors import ValueRangeError
+from strapdown.motion.engine import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -131,10 +132,9 @@ def compile_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        words = " ".join(str(error).split())
         raise ValueRangeError(
-            f"expected sizes, masses and inertias of real bodies, got: {words}; check the bounding"
-            " objects and Physics of the world"
+            f"expected sizes, masses and inertias of real bodies, got: {words(error)}; check the"
+            " bounding objects and Physics of the world"
         ) from error
 
 

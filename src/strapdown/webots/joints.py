@@ -22,6 +22,7 @@ __all__ = [
     "JointAxis",
     "cross_matrix",
     "read_joint",
+    "rodrigues",
     "rotation_matrix",
     "unit_vector",
 ]
@@ -102,13 +103,21 @@ def unit_vector(v: tuple[float, ...]) -> FloatArray:
 
 
 def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
-    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad].
-
-    Rodrigues' formula, which is exact at zero.
-    """
+    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad]."""
     K = cross_matrix(axis)
-    R: FloatArray = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * (K @ K)
-    return R
+    return rodrigues((np.eye(3), K, K @ K), math.sin(angle), math.cos(angle))
+
+
+def rodrigues(
+    turns: tuple[FloatArray, ...], sine: FloatArray | float, cosine: FloatArray | float
+) -> FloatArray:
+    """Return a matrix turned about an axis, by Rodrigues' formula, which is exact at zero.
+
+    ``turns`` are the matrix, its product with the cross matrix of the axis, and with its square.
+    """
+    R, spin, spin_squared = turns
+    turned: FloatArray = R + sine * spin + (1.0 - cosine) * spin_squared
+    return turned
 
 
 def cross_matrix(v: FloatArray) -> FloatArray:

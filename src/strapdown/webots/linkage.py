@@ -2,13 +2,9 @@
 
 Nodes sit on parts. A part is moved by an axis of a joint, or by a driver; all nodes between two
 joints sit on one part, and a node that nothing moves sits on the world. States go from part to
-part in closed form, with two derivatives, for many instants and all parts of equal depth at once.
-Arrays are planar here: vectors (3, parts, N), matrices (3, 3, parts, N).
-
-References
-----------
-J. J. Craig, "Introduction to Robotics", chapters 5 and 6: velocities and accelerations from
-link to link.
+part in closed form, with two derivatives (:mod:`strapdown.motion.links`), for many instants and
+all parts of equal depth at once. Arrays are planar here: vectors (3, parts, N), matrices
+(3, 3, parts, N).
 """
 
 from __future__ import annotations
@@ -17,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from strapdown.webots.joints import cross_matrix, rotation_matrix
+from strapdown.motion.links import PointStates, cross
+from strapdown.webots.joints import cross_matrix, rodrigues, rotation_matrix
 from strapdown.webots.scene import BodyStates
 from strapdown.webots.shapes import Frame
 
@@ -35,8 +32,6 @@ Axis: TypeAlias = "tuple[Node, int]"
 
 AxisMotion: TypeAlias = "Callable[[Axis, FloatArray], None]"
 """Writes position and two derivatives of an axis to an array (3, N)."""
-
-_Vectors: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]"
 
 
 class MovingJoint(NamedTuple):
@@ -63,7 +58,6 @@ class _Mount(NamedTuple):
 
 _WORLD = _Mount(0, Frame())
 _DIAGONAL = np.arange(3)
-_YZXY = np.array([1, 2, 0, 1])
 
 
 class _Part(NamedTuple):
@@ -85,23 +79,15 @@ class _States(NamedTuple):
     R: FloatArray
     """(3, 3, frames, N)."""
     vectors: FloatArray
-    """(5, 3, frames, N): position, velocity, angular velocity, and the two accelerations."""
+    """(5, 3, frames, N), in the order of :class:`PointStates`."""
 
     def of(self, frames: IntArray) -> _States:
         """Return some of the frames."""
         return _States(self.R.take(frames, 2), self.vectors.take(frames, 2))
 
-    def shifted(self, lever: FloatArray) -> _Vectors:
-        """Return the vectors of points of these rigid bodies, ``lever`` [world] away."""
-        position, velocity, rate, acceleration, spin_up = self.vectors
-        swing = _cross(rate, lever)
-        return (
-            position + lever,
-            velocity + swing,
-            rate,
-            acceleration + _cross(spin_up, lever) + _cross(rate, swing),
-            spin_up,
-        )
+    def shifted(self, lever: FloatArray) -> PointStates:
+        """Return the states of points of these bodies, ``lever`` away in their axes."""
+        return PointStates(*self.vectors).shifted(_turned(self.R, lever))
 
 
 class _Level:
@@ -111,12 +97,15 @@ class _Level:
         own = [parts[row - 1] for row in rows]
         frames = [part.frame for part in own]
         spins = [cross_matrix(part.axis) for part in own]
+        pairs = list(zip(frames, spins, strict=True))
         self.axes = [part.source for part in own if isinstance(part.source, tuple)]
         self._rows = rows
         self._parents = np.array([part.parent for part in own])
-        self._R = _planar([frame.R for frame in frames])
-        self._spin = _planar([f.R @ K for f, K in zip(frames, spins, strict=True)])
-        self._spin_squared = _planar([f.R @ K @ K for f, K in zip(frames, spins, strict=True)])
+        self._turns = (
+            _planar([frame.R for frame in frames]),
+            _planar([frame.R @ K for frame, K in pairs]),
+            _planar([frame.R @ K @ K for frame, K in pairs]),
+        )
         self._lever = _planar([frame.origin for frame in frames])
         self._axis = _planar([part.frame.R @ part.axis for part in own])
         self._slide = _planar([part.frame.R @ (part.frame.scale * part.axis) for part in own])
@@ -134,19 +123,12 @@ class _Level:
         parent = states.of(self._parents)
         axis = _turned(parent.R, self._axis)
         slide = _turned(parent.R, self._slide)
-        position, velocity, rate, acceleration, angular_acceleration = parent.shifted(
-            _turned(parent.R, self._lever + self._slide * way)
-        )
-        spin, glide = axis * angular_speed, slide * speed
-        turned = self._R + np.sin(angle) * self._spin + (1.0 - np.cos(angle)) * self._spin_squared
+        moved = parent.shifted(self._lever + self._slide * way)
+        moved = moved.sliding(slide * speed, slide * speed_up)
+        moved = moved.turning(axis * angular_speed, axis * spin_up)
+        turned = rodrigues(self._turns, np.sin(angle), np.cos(angle))
         states.R[:, :, self._rows] = _product(parent.R, turned)
-        states.vectors[:, :, self._rows] = (
-            position,
-            velocity + glide,
-            rate + spin,
-            acceleration + slide * speed_up + 2.0 * _cross(rate, glide),  # Coriolis
-            angular_acceleration + axis * spin_up + _cross(rate, spin),
-        )
+        states.vectors[:, :, self._rows] = moved
 
 
 class Linkage:
@@ -219,11 +201,11 @@ class Linkage:
         R = _product(parts.R, self._R)
         vectors = parts.vectors
         if self._apart:
-            vectors = np.stack(parts.shifted(_turned(parts.R, self._lever)))
+            vectors = np.stack(parts.shifted(self._lever))
         if start is not None:
             before = self._forward(instants, start, driver).of(self._on)
-            _, velocity, rate, *_ = before.shifted(_turned(before.R, self._centers))
-            swing = _cross(rate, _turned(parts.R, self._lever - self._centers))
+            _, velocity, rate, *_ = before.shifted(self._centers)
+            swing = cross(rate, _turned(parts.R, self._lever - self._centers))
             unknown = np.full_like(swing, np.nan)
             engine = (vectors[0], velocity + swing, rate, unknown, unknown)
             vectors = np.where(self._has_center, engine, vectors)
@@ -327,12 +309,6 @@ def _planar(arrays: Sequence[FloatArray]) -> FloatArray:
     """Return vectors or matrices of frames side by side, constant in time."""
     side_by_side: FloatArray = np.stack(arrays, axis=-1)[..., np.newaxis]
     return side_by_side
-
-
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    a, b = a.take(_YZXY, 0), b.take(_YZXY, 0)
-    product: FloatArray = a[:3] * b[1:] - a[1:] * b[:3]
-    return product
 
 
 def _turned(R: FloatArray, v: FloatArray) -> FloatArray:

@@ -24,19 +24,21 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from strapdown.errors import DeviceError, ValueRangeError
+from strapdown.motion.engine import Engine
+from strapdown.motion.links import cross
 from strapdown.webots.conventions import up_and_gravity
 from strapdown.webots.joints import JOINTS, read_joint
 from strapdown.webots.mass import body_mass
 from strapdown.webots.motors import COUPLED_COMMANDS, coupled_motors
 from strapdown.webots.physics_forces import Drive, brake, thrust
-from strapdown.webots.physics_model import backend, build, wxyz
+from strapdown.webots.physics_model import build, wxyz
 from strapdown.webots.scene import BodyStates
 from strapdown.webots.shapes import fixed_nodes, shapes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import FloatArray
     from strapdown.webots.linkage import Axis
     from strapdown.webots.node import Node, Value
     from strapdown.webots.physics_forces import Movement
@@ -46,9 +48,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PhysicsScene", "needs_physics"]
 
-_BAD_STATE: Final = slice(3, 6)  # mjWARN_BADQPOS, mjWARN_BADQVEL, mjWARN_BADQACC
 _LONGEST_S: Final = 0.002  # of a substep, for stable contacts
 _FEWEST: Final = 8
+_ADVICE: Final = "use a shorter basicTimeStep, and check masses and what overlaps at the start"
 _PLACES: Final = ("translation", "rotation", "linearVelocity", "angularVelocity")
 
 
@@ -122,13 +124,11 @@ class PhysicsScene:
         substeps: int | None = None,
         warn: Callable[[Node, str], object] | None = None,
     ) -> None:
-        self._mujoco = backend()
         self._world = world
         self._step_s = step_s
         self._substeps = substeps or max(_FEWEST, math.ceil(step_s / _LONGEST_S - 1e-6))
         self._warn = warn
         self._step = 0
-        self._spatial = np.empty(6)
         self._references: dict[Axis, float] = {}
         self._drives: dict[tuple[Axis, float], Drive] = {}
         self._thrown: dict[Node, list[Value]] = {}
@@ -159,17 +159,12 @@ class PhysicsScene:
         for drive in self._drives.values():
             drive.begin(self._model.compiled, data, self._step_s)
         self._push()
-        self._mujoco.mj_step(self._model.compiled, data, self._substeps)
+        self._engine.step(self._substeps)
         self._step += 1
-        if self._warnings[_BAD_STATE].any():
-            raise ValueRangeError(
-                "expected a stable simulation, got positions, velocities or accelerations that are"
-                f" huge or not finite before t = {self._step * self._step_s:.6g} s; use a shorter"
-                " basicTimeStep, and check masses and what overlaps at the start"
-            )
+        self._engine.check_stable(self._step * self._step_s)
         for drive in self._drives.values():
             drive.end(data)
-        self._settle()
+        self._engine.settle()
         return self
 
     def commit(self, count: int) -> None:
@@ -191,13 +186,8 @@ class PhysicsScene:
         DeviceError
             The node has no place in the world.
         """
-        movement = self._movement(node)
-        spatial = self._spatial  # the world accelerates upwards: MuJoCo's way to be heavy
-        self._mujoco.mj_objectAcceleration(
-            self._model.compiled, self._data, self._site_kind, self._site(node), spatial, 0
-        )
-        state = (*movement, spatial[3:] + self._gravity, spatial[:3].copy())
-        return BodyStates(*(array[np.newaxis] for array in state))
+        R, origin = self._state(node)
+        return BodyStates(*(array[np.newaxis] for array in (R, *origin)))
 
     def position(self, joint_device: Node) -> float:
         """Return the present position of the joint of a motor or PositionSensor; NaN if none."""
@@ -231,7 +221,7 @@ class PhysicsScene:
                 if node.parent is joint and node.parent_field == "endPoint":
                     self._references[node, number] = float(self._data.qpos[degree.qpos])
             self.rebuild()
-        self._settle()
+        self._engine.settle()
 
     def rebuild(self) -> None:
         """Take over nodes that came or went, and changed fields; what was there moves on.
@@ -247,18 +237,17 @@ class PhysicsScene:
 
     def _load(self, states: Mapping[object, State]) -> None:
         """Make the model; what has a state is in that one."""
-        self._gravity = np.array(up_and_gravity(self._world.world_info)[1])
+        gravity = np.array(up_and_gravity(self._world.world_info)[1])
         substep_s = self._step_s / self._substeps
-        self._model = model = build(self._world, self._gravity, substep_s, self._references)
-        self._data = data = self._mujoco.MjData(model.compiled)
-        self._site_kind = self._mujoco.mjtObj.mjOBJ_SITE
-        self._warnings: IntArray = data.warning.number
+        self._model = model = build(self._world, gravity, substep_s, self._references)
+        self._engine = Engine(model.compiled, _ADVICE)
+        self._data = data = self._engine.data
         self.notices = model.notices
         bodies = {*model.floating, *model.damped}
         self._masses = {node: body_mass(node) for node in bodies if node.is_a("Solid")}
         for degree in model.degrees:
             data.qpos[degree.qpos] = degree.written
-        self._mujoco.mj_forward(model.compiled, data)
+        self._engine.forward()
         for key, (qpos, dof) in self._addresses().items():
             if key in states:
                 data.qpos[qpos], data.qvel[dof] = states[key]
@@ -267,7 +256,7 @@ class PhysicsScene:
                 self._thrown.pop(node, None)
                 self._throw(node)
         self._load_motors()
-        self._settle()
+        self._engine.settle()
 
     def _load_motors(self) -> None:
         """Take over joints and motors; those that there were keep their commands."""
@@ -292,14 +281,6 @@ class PhysicsScene:
             addresses[key, written] = slice(qpos, qpos + 1), slice(dof, dof + 1)
         return addresses
 
-    def _settle(self) -> None:
-        """Bring all that follows from positions and velocities up to date."""
-        compiled, data = self._model.compiled, self._data
-        start = data.qacc_warmstart.copy()  # reading leaves no trace in the next step
-        self._mujoco.mj_forward(compiled, data)
-        self._mujoco.mj_rnePostConstraint(compiled, data)
-        data.qacc_warmstart[:] = start
-
     def _site(self, node: Node) -> int:
         site = self._model.sites.get(node)
         if site is None:
@@ -308,14 +289,9 @@ class PhysicsScene:
             )
         return site
 
-    def _movement(self, node: Node) -> Movement:
-        """Return pose and velocities of a node, as copies."""
-        site, data, spatial = self._site(node), self._data, self._spatial
-        self._mujoco.mj_objectVelocity(
-            self._model.compiled, data, self._site_kind, site, spatial, 0
-        )
-        R = data.site_xmat[site].reshape(3, 3).copy()
-        return R, data.site_xpos[site].copy(), spatial[3:].copy(), spatial[:3].copy()
+    def _state(self, node: Node) -> Movement:
+        """Return axes (3, 3) and origin of a node, as copies."""
+        return self._engine.state(self._site(node))
 
     def _throw(self, solid: Node) -> None:
         """Put a Solid that floats where its fields say, as far as they were set since then."""
@@ -324,16 +300,16 @@ class PhysicsScene:
         new = [value is not old for value, old in zip(values, before, strict=True)]
         self._thrown[solid] = values
         frame = self._model.around[solid].inner(solid)
-        R, position, velocity, rate = self._movement(solid)
         center = self._masses[solid].center
-        velocity += np.cross(rate, R @ center)
-        position = frame.origin if new[0] else position
+        R, origin = self._state(solid)
+        velocity, rate = origin.velocity_at(R @ center), origin.angular_velocity
+        position = frame.origin if new[0] else origin.position
         R = frame.R if new[1] else R
         velocity = np.array(solid.vector("linearVelocity")) if new[2] else velocity
         rate = np.array(solid.vector("angularVelocity")) if new[3] else rate
         qpos, dof = self._model.floating[solid]
         self._data.qpos[qpos] = (*position, *wxyz(R))
-        self._data.qvel[dof] = (*(velocity - np.cross(rate, R @ center)), *(R.T @ rate))
+        self._data.qvel[dof] = (*(velocity - cross(rate, R @ center)), *(R.T @ rate))
 
     def _push(self) -> None:
         """Apply damping and the thrust of propellers for the next step."""
@@ -343,10 +319,10 @@ class PhysicsScene:
         for solid, shares in self._model.damped.items():
             own = bodies[solid]
             wrenches[own] += brake(
-                self._movement(solid), self._masses[solid], data.xipos[own], shares, self._step_s
+                self._state(solid), self._masses[solid], data.xipos[own], shares, self._step_s
             )
         for node, (solid, frame) in self._model.propellers.items():
             motor, own = node.node("device"), bodies[solid]
             if motor in self._by_motor:
-                drive, movement = self._by_motor[motor], self._movement(solid)
+                drive, movement = self._by_motor[motor], self._state(solid)
                 wrenches[own] += thrust(node, frame, drive, movement, data.xipos[own])

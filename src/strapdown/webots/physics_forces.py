@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from strapdown.motion.links import cross
 from strapdown.webots.joints import unit_vector
 from strapdown.webots.motors import MotorState
 from strapdown.webots.physics_joints import ROTOR
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
     import mujoco
 
     from strapdown._typing import FloatArray
+    from strapdown.motion.links import PointStates
     from strapdown.webots.mass import MassProperties
     from strapdown.webots.node import Node
     from strapdown.webots.physics_joints import Degree
     from strapdown.webots.shapes import Frame
 
-    Movement: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray, FloatArray]"
-    """Of a frame in the world: matrix (3, 3), origin, velocity of it, angular velocity (3,)."""
+    Movement: TypeAlias = "tuple[FloatArray, PointStates]"
+    """Of a frame in the world: axes (3, 3) and origin."""
 
 __all__ = ["Drive", "brake", "thrust"]
 
@@ -108,12 +110,12 @@ def brake(
     step_s : float
         How long the force will act: a body that nothing else moves has lost its share exactly.
     """
-    R, origin, velocity, rate = movement
+    R, origin = movement
     linear, angular = ((1.0 - (1.0 - share) ** step_s) / step_s for share in shares)
     lever = R @ own.center
-    force = -own.mass * linear * (velocity + np.cross(rate, lever))
-    torque = -angular * (R @ (own.inertia @ (R.T @ rate)))
-    return np.concatenate((force, torque + np.cross(origin + lever - point, force)))
+    force = -own.mass * linear * origin.velocity_at(lever)
+    torque = -angular * (R @ (own.inertia @ (R.T @ origin.angular_velocity)))
+    return _wrench(force, torque, origin.position + lever - point)
 
 
 def thrust(
@@ -138,10 +140,10 @@ def thrust(
     point : (3,)
         Where the force acts.
     """
-    R, origin, velocity, rate = movement
+    R, origin = movement
     axis = R @ frame.R @ unit_vector(node.vector("shaftAxis"))
     lever = R @ frame.point(node.vector("centerOfThrust"))
-    advance = float(axis @ (velocity + np.cross(rate, lever)))
+    advance = float(axis @ origin.velocity_at(lever))
     spin = drive.velocity
     t1, t2 = node.vector("thrustConstants")
     q1, q2 = node.vector("torqueConstants")
@@ -149,4 +151,9 @@ def thrust(
     torque = abs(spin) * (q1 * spin - q2 * advance)
     if drive.motor is not None:
         torque = min(max(torque, -drive.motor.max_force), drive.motor.max_force)
-    return np.concatenate((force, np.cross(origin + lever - point, force) - torque * axis))
+    return _wrench(force, -torque * axis, origin.position + lever - point)
+
+
+def _wrench(force: FloatArray, torque: FloatArray, arm: FloatArray) -> FloatArray:
+    """Return force and torque (6,) about a point from which the force acts at an arm."""
+    return np.concatenate((force, torque + cross(arm, force)))

@@ -8,13 +8,12 @@ is a site. Joints and motors stand in :mod:`strapdown.webots.physics_joints`, co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import BackendMissingError
 from strapdown.geometry import quaternion
+from strapdown.motion.engine import backend
 from strapdown.webots.contacts import IMPRATIO, Surface, add_contacts, compile_model, unmapped
 from strapdown.webots.joints import JOINTS, JointAxis, read_joint
 from strapdown.webots.mass import solid_mass
@@ -22,8 +21,6 @@ from strapdown.webots.physics_joints import ROTOR, Joints
 from strapdown.webots.shapes import Frame, children, shapes_of
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from mujoco import MjModel
     from mujoco._specs import MjsBody, MjsJoint, MjsSite  # its types have no other home
 
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from strapdown.webots.shapes import Shape
     from strapdown.webots.world_file import WorldFile
 
-__all__ = ["Model", "backend", "build", "wxyz"]
+__all__ = ["Model", "build", "wxyz"]
 
 _HOLDERS: Final = frozenset({"Connector", "VacuumGripper"})
 _SUSPENSION: Final = ("suspensionSpringConstant", "suspensionDampingConstant")
@@ -74,20 +71,6 @@ class _Host(NamedTuple):
     """Whether nothing joins it to the world: it is fixed there."""
 
 
-def backend() -> ModuleType:
-    """Return MuJoCo.
-
-    Raises
-    ------
-    BackendMissingError
-        It is not installed.
-    """
-    try:
-        return import_module("mujoco")
-    except ImportError:
-        raise BackendMissingError("the physics of Webots worlds", extra="physics") from None
-
-
 def wxyz(R: FloatArray) -> FloatArray:
     """Return the quaternion (4,) of a matrix (3, 3) as MuJoCo has it."""
     return quaternion.to_wxyz(quaternion.from_matrix(R))
@@ -119,7 +102,7 @@ def build(
     ValueRangeError
         MuJoCo refuses a size, mass or inertia; its words are in the message.
     """
-    return _Builder(backend(), world, gravity_world, substep_s, references).model()
+    return _Builder(world, gravity_world, substep_s, references).model()
 
 
 class _Builder:
@@ -127,13 +110,12 @@ class _Builder:
 
     def __init__(
         self,
-        mujoco: ModuleType,
         world: WorldFile,
         gravity_world: FloatArray,
         substep_s: float,
         references: dict[Axis, float],
     ) -> None:
-        self._mujoco = mujoco
+        self._mujoco = mujoco = backend("the physics of Webots worlds")
         self._spec = mujoco.MjSpec()
         self._substep_s = substep_s
         self._joints = Joints(mujoco, self._spec, substep_s, references)
