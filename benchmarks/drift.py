@@ -18,7 +18,7 @@ import numpy as np
 from strapdown.evaluation import drift_errors, strapdown_drift, true_states
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.integration.navigation import NavigationStart, Place, mechanise
+from strapdown.inertial.navigation import NavigationStart, Place, mechanise
 from strapdown.series import ImuSeries, Trajectory
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import gtsam
 import numpy as np
 
-from strapdown.integration import IncrementIntegrator, WindowRule, integrate
+from strapdown.inertial import IncrementIntegrator, WindowRule, integrate
 from strapdown.px4.increments import px4_increments
 from strapdown.series import ImuSeries
 

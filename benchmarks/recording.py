@@ -37,10 +37,10 @@ from mcap.reader import NonSeekingReader, make_reader
 from mcap.writer import Writer
 
 from _machine import Cost, cost_of, describe
-from strapdown.bridges.recorder import Recorder
+from strapdown.bridges.live.recorder import Recorder
 from strapdown.formats import McapWriter
-from strapdown.formats._live_part import Definition, LivePart
-from strapdown.formats.live_mcap import LiveMcap
+from strapdown.formats.mcap.live import LiveMcap
+from strapdown.formats.mcap.live_file import Definition, LivePart
 from strapdown.formats.recovery import recover
 from strapdown.messages import Imu
 from strapdown.series import ImuSeries

@@ -328,7 +328,7 @@ def row(name: str, samples: int, command: list[str], place: str) -> None:
 
 def generators(repeats: int) -> None:
     """Print the rows of the normal numbers."""
-    from strapdown._compile import compiled  # noqa: PLC0415 (not before a stream is measured)
+    from strapdown._kernels.compilation import compiled  # noqa: PLC0415 (not before a stream is measured)
     from strapdown.sensors.noise import generator as kernels  # noqa: PLC0415 (as above)
 
     out = np.empty(204_800, np.float32)

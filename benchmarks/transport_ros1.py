@@ -23,7 +23,7 @@ import time
 from typing import Protocol
 
 from _machine import describe
-from strapdown.transport.ros1.node import load
+from strapdown.transport.links.ros1.node import load
 
 REPEATS, ROUNDS, FLOOD = 5, 2000, 20_000
 LIMIT_S = 2.0

@@ -33,7 +33,7 @@ from cyclonedds.util import duration
 from _machine import describe
 from strapdown.messages import Imu
 from strapdown.transport import Ros2, Topic
-from strapdown.transport.ros2.dds import LOOPBACK
+from strapdown.transport.links.ros2.dds import LOOPBACK
 
 REPEATS, ROUNDS, FLOOD = 5, 2000, 20_000
 DOMAIN = 99

@@ -24,7 +24,7 @@ from pyulog import ULog
 
 from _machine import cost_of
 from strapdown.formats import LoggedRows, UlogWriter, block_writer, open_blocks
-from strapdown.formats.px4_log import scan_ulog
+from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.messages.px4 import (
     SensorCombined,

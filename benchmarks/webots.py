@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from strapdown.motion import MOTIONS
 from strapdown.webots import Robot, World, read_world
-from strapdown.webots.batch import measure
+from strapdown.webots.run.batch import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

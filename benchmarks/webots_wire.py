@@ -20,8 +20,8 @@ import time
 from struct import Struct, pack
 from typing import TYPE_CHECKING
 
-from strapdown.bridges.webots_server import Server
-from strapdown.webots.world import World
+from strapdown.bridges.webots.server import Server
+from strapdown.webots.world.world import World
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
+from strapdown.formats.ulog.writer import LoggedRows, UlogWriter
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorAccelFifo,

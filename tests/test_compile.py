@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from strapdown import _compile, _kernel
-from strapdown._compile import compiled
+from strapdown._kernels import compilation
+from strapdown._kernels import kernel as _kernel
+from strapdown._kernels.compilation import compiled
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 
 
@@ -51,14 +52,14 @@ def test_what_a_loop_leaves_open_is_bound_in_both_executions():
 def test_short_work_is_done_in_plain_python_and_long_by_machine_code(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     thrice, told = made("def f(n):\n    return n + n + n"), []
-    with _compile.announce_compiling(told.append):
-        assert _compile.quickest(thrice, 10)(2) == 6
-        assert _compile.quickest(thrice, 1000)(2) == 6
+    with compilation.announce_compiling(told.append):
+        assert compilation.quickest(thrice, 10)(2) == 6
+        assert compilation.quickest(thrice, 1000)(2) == 6
         assert not list(tmp_path.iterdir())
         assert not told
-        assert _compile.quickest(thrice, 10**6)(2) == 6
+        assert compilation.quickest(thrice, 10**6)(2) == 6
         assert told == ["f"]
-    by_types = _compile._ByTypes(thrice)
+    by_types = compilation._ByTypes(thrice)
     assert by_types.if_made(2) == 6
     assert by_types._code, "it was there already"
 
@@ -73,7 +74,7 @@ def test_what_is_compiled_for_each_combination_of_types_has_a_file_of_its_own(
              (floats, (None, 0.5)), (floats.astype(np.float32), (1, True))]  # fmt: skip
     expected = [(4.0, 1, True), (3, 1, True), (4.0, 1, True), (4.0, None, 0.5), (4.0, 1, True)]
     for _ in range(2):
-        by_types = _compile._ByTypes(total)
+        by_types = compilation._ByTypes(total)
         assert [by_types(*case) for case in cases] == expected
         assert len(list(tmp_path.glob("*.o"))) == len(cases)
 
@@ -85,16 +86,16 @@ class Pair(NamedTuple):
 
 def test_a_result_is_what_the_kernel_returns_with_its_named_tuples():
     swap = made("def f(p):\n    return Pair(p.left, (p.right[0] + 1, not p.right[1]))", Pair=Pair)
-    assert _compile.compiled(swap)(Pair(np.float32(0.1), (2, True))) == swap(
+    assert compilation.compiled(swap)(Pair(np.float32(0.1), (2, True))) == swap(
         Pair(np.float32(0.1), (2, True))
     )
     nothing = made("def f(a):\n    a[0] = 7.0")
     room = np.zeros(1)
-    assert _compile.compiled(nothing)(room) is None
+    assert compilation.compiled(nothing)(room) is None
     assert room[0] == 7.0
 
 
 def test_a_kernel_that_could_not_run_without_the_compiler_is_refused():
     gamma = made("def f(x):\n    return math.gamma(x)", math=math)
     with pytest.raises(RuntimeError, match="f needs numba_gamma, which only the compiler has"):
-        _compile.compiled(gamma)(0.5)
+        compilation.compiled(gamma)(0.5)

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from strapdown import plots
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
-from strapdown.formats.px4_health import Metric
+from strapdown.formats.px4.health import Metric
 from strapdown.px4 import Level
 from strapdown.series import ImuSeries, Increments
 

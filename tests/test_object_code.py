@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from strapdown import _object_code
-from strapdown._compile import MachineCode
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, vector
+from strapdown._kernels import object_code
+from strapdown._kernels.compilation import MachineCode
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, vector
 
 
 class Total(Record):
@@ -88,65 +88,65 @@ def test_what_plain_python_cannot_divide_is_an_error_here_too():
         machine.compile()(*arrays)
 
 
-CODE = _object_code.ObjectCode(b"some", ["ptr", "i64"], {"tuple": None, "parts": ["float64"]})
+CODE = object_code.ObjectCode(b"some", ["ptr", "i64"], {"tuple": None, "parts": ["float64"]})
 
 
 def test_code_is_found_where_it_was_saved_and_kept_by_what_can_be_written(tmp_path, monkeypatch):
     shipped, own = tmp_path / "package", tmp_path / "user"
-    monkeypatch.setattr(_object_code, "_folders", lambda: iter((shipped, own)))
-    assert _object_code.find("code") is None
-    _object_code.save("code", CODE)
+    monkeypatch.setattr(object_code, "_folders", lambda: iter((shipped, own)))
+    assert object_code.find("code") is None
+    object_code.save("code", CODE)
     assert [file.parent for file in tmp_path.rglob("*.o")] == [shipped]
-    assert _object_code.find("code") == CODE
+    assert object_code.find("code") == CODE
 
     nowhere = tmp_path / "file"
     nowhere.write_text("no folder")
-    monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere, own)))
-    _object_code.save("more", CODE)
+    monkeypatch.setattr(object_code, "_folders", lambda: iter((nowhere, own)))
+    object_code.save("more", CODE)
     assert [file.parent for file in own.rglob("*.o")] == [own]
-    assert _object_code.find("more") == CODE
+    assert object_code.find("more") == CODE
 
-    monkeypatch.setattr(_object_code, "_folders", lambda: iter((nowhere,)))
-    _object_code.save("lost", CODE)
-    assert _object_code.find("lost") is None
+    monkeypatch.setattr(object_code, "_folders", lambda: iter((nowhere,)))
+    object_code.save("lost", CODE)
+    assert object_code.find("lost") is None
 
 
 def test_code_that_is_not_used_any_more_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(_object_code, "_folders", lambda: iter((tmp_path,)))
+    monkeypatch.setattr(object_code, "_folders", lambda: iter((tmp_path,)))
     (tmp_path / "foreign.o").write_bytes(b"of another program")
     os.utime(tmp_path / "foreign.o", (0, 0))
 
     def last_used(name, days_ago):
         then = time.time() - 86_400 * days_ago
-        os.utime(tmp_path / _object_code._file(name), (then, then))
+        os.utime(tmp_path / object_code._file(name), (then, then))
 
     def kept():
         return {file.name.partition(".")[0] for file in tmp_path.iterdir()}
 
     for name in ("former", "used", "recent"):
-        _object_code.save(name, CODE)
+        object_code.save(name, CODE)
     last_used("former", 40)
     last_used("used", 40)
     last_used("recent", 20)
-    unfinished = tmp_path / f"{_object_code._file('killed')}.{'0' * 32}"
+    unfinished = tmp_path / f"{object_code._file('killed')}.{'0' * 32}"
     unfinished.write_bytes(b"")
     os.utime(unfinished, (0, 0))
-    assert _object_code.find("used") == CODE
-    _object_code.save("new", CODE)
+    assert object_code.find("used") == CODE
+    object_code.save("new", CODE)
     assert kept() == {"foreign", "used", "recent", "new"}
 
-    monkeypatch.setattr(_object_code, "_FILES", 2)
+    monkeypatch.setattr(object_code, "_FILES", 2)
     last_used("used", 10)
-    _object_code.save("newer", CODE)
+    object_code.save("newer", CODE)
     assert kept() == {"foreign", "new", "newer"}
 
 
 def test_processes_that_remove_the_same_code_do_not_disturb_each_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(_object_code, "_folders", lambda: iter((tmp_path,)))
+    monkeypatch.setattr(object_code, "_folders", lambda: iter((tmp_path,)))
     for name in ("one", "two"):
-        _object_code.save(name, CODE)
+        object_code.save(name, CODE)
     for name in ("one", "two"):
-        os.utime(tmp_path / _object_code._file(name), (0, 0))
+        os.utime(tmp_path / object_code._file(name), (0, 0))
     unlink = Path.unlink
 
     def unlink_after_another(file, **options):
@@ -154,14 +154,14 @@ def test_processes_that_remove_the_same_code_do_not_disturb_each_other(tmp_path,
         unlink(file, **options)
 
     monkeypatch.setattr(Path, "unlink", unlink_after_another)
-    _object_code.save("three", CODE)
-    assert [file.name for file in tmp_path.iterdir()] == [_object_code._file("three")]
+    object_code.save("three", CODE)
+    assert [file.name for file in tmp_path.iterdir()] == [object_code._file("three")]
 
 
 def test_code_lies_where_the_user_says_or_with_the_package_or_the_user(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/there")
-    assert list(_object_code._folders()) == [Path("/there")]
+    assert list(object_code._folders()) == [Path("/there")]
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    package = Path(_object_code.__file__).parent
-    assert list(_object_code._folders()) == [package / "__pycache__", Path("/caches/strapdown")]
+    package = Path(object_code.__file__).parent
+    assert list(object_code._folders()) == [package / "__pycache__", Path("/caches/strapdown")]

@@ -80,11 +80,11 @@ def test_the_help_of_fuse_loads_neither_filters_nor_readers_nor_plots():
             "strapdown.estimation.error_state",
             "strapdown.estimation.error_state.smoother",
             "strapdown.detection",
-            "strapdown.integration",
-            "strapdown.formats.mcap_reader",
+            "strapdown.inertial",
+            "strapdown.formats.mcap.reader",
             "strapdown.messages.px4",
             "strapdown.plots._axes",
-            "strapdown.webots.runner",
+            "strapdown.webots.run.runner",
         }
     )
 
@@ -94,7 +94,7 @@ def test_reading_mcap_loads_no_other_reader_nor_writer(tmp_path):
     t_ns = np.arange(100) * 10_000_000
     strapdown.write(path, ImuSeries(t_ns, np.zeros((100, 3)), np.full((100, 3), 5.7)))
     loaded = modules_after_command("info", str(path))
-    assert "strapdown.formats.mcap_reader" in loaded
+    assert "strapdown.formats.mcap.reader" in loaded
     assert loaded.isdisjoint(HEAVY[:-1])
     others = ("ulog", "rosbag", "npz", "parquet", "euroc", "csv_file", "mcap_writer", "px4_health")
     assert loaded.isdisjoint(f"strapdown.formats.{name}" for name in others)

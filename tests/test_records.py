@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown._compile import compiled
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, values_of, vector, zeros
+from strapdown._kernels.compilation import compiled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, vector, zeros
 
 
 class Side(Record):

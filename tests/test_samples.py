@@ -4,7 +4,7 @@ import pytest
 
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import VqfParams
-from strapdown.integration import IncrementIntegrator
+from strapdown.inertial import IncrementIntegrator
 from strapdown.px4.vehicle_imu import PipelineSettings
 from strapdown.sensors import ImuSpec
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import strapdown
-from strapdown._compile import announce_compiling, compiling_first
+from strapdown._kernels.compilation import announce_compiling, compiling_first
 from strapdown.detection import Voter
 from strapdown.detection.voting.voter import _VOTE
 from strapdown.errors import UnknownNameError
@@ -78,7 +78,7 @@ took = strapdown.warm_up(["mahony"])
 print(*took, MahonyFilter.program().machine.loaded is not None)
 """
 FOUND = """
-from strapdown._compile import announce_compiling
+from strapdown._kernels.compilation import announce_compiling
 from strapdown.estimation import MahonyFilter
 with announce_compiling(print):
     print(MahonyFilter.program().machine.load() is not None)

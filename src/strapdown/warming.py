@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from strapdown._compile import compiling_first
+from strapdown._kernels.compilation import compiling_first
 from strapdown.detection import DETECTORS, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
-from strapdown.integration import WindowRule, increments_from_rates, integrate, preintegrate
-from strapdown.integration.navigation import mechanise
+from strapdown.inertial import WindowRule, increments_from_rates, integrate, preintegrate
+from strapdown.inertial.navigation import mechanise
 from strapdown.px4.vehicle_imu import vehicle_imu_from_series
 from strapdown.series import ImuSeries
 from strapdown.simulation import simulate

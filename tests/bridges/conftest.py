@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from strapdown.bridges.webots_server import Server
+from strapdown.bridges.webots.server import Server
 from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
 
 NUMBERS = itertools.count()

@@ -19,8 +19,8 @@ from strapdown.bridges import mavlink
 from strapdown.bridges.mavlink import Decoder, Kind, MavlinkLink
 from strapdown.errors import PeerLostError, ValueRangeError
 from strapdown.simulation import find_motion
-from strapdown.webots.samples import find_world
-from strapdown.webots.world import World
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.world.world import World
 
 MS = 1_000_000
 

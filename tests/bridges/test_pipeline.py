@@ -16,16 +16,16 @@ import pytest
 from mcap.reader import make_reader
 
 import strapdown
-from strapdown.bridges.pipeline import Pipeline, State, pipeline, stages
+from strapdown.bridges.live.pipeline import Pipeline, State, pipeline, stages
 from strapdown.errors import FormatError, TransportError
 from strapdown.estimation import FILTERS, VqfFilter, VqfParams
 from strapdown.messages import Imu, Pose3D, conversion
 from strapdown.sensors import load_profile
 from strapdown.simulation import find_motion, simulate
 from strapdown.transport import Topic
-from strapdown.webots.batch import measure
-from strapdown.webots.samples import find_world
-from strapdown.webots.world import World
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.run.batch import measure
+from strapdown.webots.world.world import World
 
 PATIENCE_S = 60.0
 DEVICE = """

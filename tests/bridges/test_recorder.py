@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import strapdown.formats as files
-from strapdown.bridges.recorder import LiveOptions, Recorder
+from strapdown.bridges.live.recorder import LiveOptions, Recorder
 from strapdown.errors import RecordError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import (
@@ -308,9 +308,9 @@ def test_the_end_of_the_disk_ends_the_recorder_and_leaves_the_publisher_alone(tm
 KILLED = """
 import os, sys, time
 from pathlib import Path
-import strapdown.formats._mcap_bulk
+import strapdown.formats.mcap.bulk
 from strapdown import Topic
-from strapdown.bridges.recorder import LiveOptions, Recorder
+from strapdown.bridges.live.recorder import LiveOptions, Recorder
 from strapdown.messages import Imu
 
 def record(path):

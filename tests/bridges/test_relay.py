@@ -6,7 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from strapdown.bridges.relay import Relay
+from strapdown.bridges.live.relay import Relay
 from strapdown.errors import TransportError
 from strapdown.messages import Imu, Pose3D, RosImu, VehicleImu, conversion
 from strapdown.transport import Topic
@@ -126,7 +126,7 @@ def test_what_gave_way_is_counted(imu):
 
 
 def test_it_goes_on_until_told_to_stop_and_says_how_it_stands(imu, monkeypatch):
-    monkeypatch.setattr("strapdown.bridges.relay.TELL_S", 0.05)
+    monkeypatch.setattr("strapdown.bridges.live.relay.TELL_S", 0.05)
     name, stop, seen = uuid4().hex, threading.Event(), []
     with (
         Topic(Imu, name=name, backend="local") as source,

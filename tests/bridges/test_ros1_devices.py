@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.bridges.ros1_devices import Ros1Devices
-from strapdown.bridges.ros1_devices.messages import imu_message, ros_name, suffix_of
-from strapdown.bridges.ros1_devices.services import SERVICES
+from strapdown.bridges.ros1 import Ros1Devices
+from strapdown.bridges.ros1.messages import imu_message, ros_name, suffix_of
+from strapdown.bridges.ros1.services import SERVICES
 from strapdown.errors import ValueRangeError
 from strapdown.formats import open as open_recording
 from strapdown.simulation import find_motion
 from strapdown.webots.api.robot import Robot
+from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.profiles import PROFILES, find_profile
-from strapdown.webots.samples import find_world
-from strapdown.webots.world import World
+from strapdown.webots.world.world import World
 
 pytestmark = pytest.mark.xdist_group("transport")
 
@@ -109,7 +109,7 @@ def shared_graph(ros, package, tmp_path_factory):  # noqa: ARG001 (looks whether
 
 CLASSES = """
 import io, json
-from strapdown.bridges.ros1_devices.services import SERVICES, service_class
+from strapdown.bridges.ros1.services import SERVICES, service_class
 import genmsg.msg_loader, genmsg.gentools, genpy.dynamic
 VALUES = {"bool": True, "int32": -5, "uint64": 2**63, "float64": 0.1, "float64[]": [1.0, -2.5],
           "string": "gyro \\u00e9"}

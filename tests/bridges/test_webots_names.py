@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from strapdown.bridges.webots_names import encoded_name, hello_may_grow, reply_to_hello
+from strapdown.bridges.webots.names import encoded_name, hello_may_grow, reply_to_hello
 
 
 class TestNames:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strapdown.bridges import webots_loop
-from strapdown.bridges.webots_instance import Instance, instances_folder
-from strapdown.bridges.webots_server import Server
+from strapdown.bridges.webots import loop
+from strapdown.bridges.webots.instance import Instance, instances_folder
+from strapdown.bridges.webots.server import Server
 from strapdown.errors import TransportError
 
 LOCAL = ("127.0.0.1", 0)
@@ -193,8 +193,8 @@ class TestLeaving:
         client.goodbye()
 
     def test_a_controller_that_ignores_the_end_does_not_hold_the_server(self, serve, monkeypatch):
-        monkeypatch.setattr(webots_loop, "PATIENCE_S", 0.05)
-        monkeypatch.setattr(webots_loop, "LINGER_S", 0.05)
+        monkeypatch.setattr(loop, "PATIENCE_S", 0.05)
+        monkeypatch.setattr(loop, "LINGER_S", 0.05)
         running = serve(end_ms=32)
         client = running.ipc()
         client.begin()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strapdown.bridges.webots_requests import Incoming, read_request, request_size
-from strapdown.bridges.webots_wire import Session, frame, no_event, quit_message
+from strapdown.bridges.webots.requests import Incoming, read_request, request_size
+from strapdown.bridges.webots.wire import Session, frame, no_event, quit_message
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.webots.port import Answer
 

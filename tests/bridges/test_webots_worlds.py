@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strapdown.webots.lockstep import Lockstep
-from strapdown.webots.world import World
+from strapdown.webots.run.lockstep import Lockstep
+from strapdown.webots.world.world import World
 
 ONE = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }

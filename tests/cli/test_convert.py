@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import strapdown
 from strapdown.cli._app import app
 from strapdown.formats import UlogWriter, block_writer
-from strapdown.formats.px4_log import load
+from strapdown.formats.px4.log import load
 from strapdown.px4 import calibration_from_parameters
 from strapdown.series import Increments
 

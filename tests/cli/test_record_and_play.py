@@ -22,7 +22,7 @@ from mcap.reader import make_reader
 from typer.testing import CliRunner
 
 import strapdown.formats as files
-from strapdown.bridges.recorder import LiveOptions, Recorder
+from strapdown.bridges.live.recorder import LiveOptions, Recorder
 from strapdown.cli import record as cli
 from strapdown.cli._app import app
 from strapdown.cli._live import parse_bytes, parse_split

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from strapdown import _compile, warming
-from strapdown._kernel import kernel
+from strapdown import warming
+from strapdown._kernels import compilation
+from strapdown._kernels.kernel import kernel
 from strapdown.cli._outcome import Outcome, run
 from strapdown.cli.warm import warm
 
@@ -29,7 +30,7 @@ def test_other_verbs_that_compile_name_warm_and_warm_itself_does_not(capsys, mon
     kernels = iter([kernel(lambda n: n + n), kernel(lambda n: n + n + n)])
 
     def compile_one():
-        _compile.compiled(next(kernels))(2)
+        compilation.compiled(next(kernels))(2)
         return Outcome({}, [])
 
     monkeypatch.setattr(warming, "parts", lambda: {"one": compile_one})

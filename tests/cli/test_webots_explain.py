@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from strapdown.cli._app import app
+from strapdown.webots.file.sample_worlds import sample_worlds
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.samples import sample_worlds
 
 runner = CliRunner()
 

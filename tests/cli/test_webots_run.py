@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import strapdown
 from strapdown.cli._app import app
 from strapdown.errors import DeviceError
-from strapdown.webots.timeline import Timeline
+from strapdown.webots.world.timeline import Timeline
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }

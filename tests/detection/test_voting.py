@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from strapdown._compile import compiling_first
-from strapdown._records import values_of
+from strapdown._kernels.compilation import compiling_first
+from strapdown._kernels.records import values_of
 from strapdown.detection import (
     DetectorState,
     Mount,

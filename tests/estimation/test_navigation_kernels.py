@@ -11,8 +11,8 @@ from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.memory import NavigatorMemory
-from strapdown.integration.navigation import Place
-from strapdown.integration.navigation.mechanisation import Motion, advance
+from strapdown.inertial.navigation import Place
+from strapdown.inertial.navigation.mechanisation import Motion, advance
 
 PLACE = Place()
 NOISELESS = NavigatorParams(gyro_noise=0.0, accel_noise=0.0, gyro_walk=0.0, accel_walk=0.0)

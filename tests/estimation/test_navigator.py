@@ -16,8 +16,8 @@ from strapdown.estimation.navigation import (
     NavigatorStart,
     StrapdownNavigator,
 )
-from strapdown.integration import WindowRule, integrate
-from strapdown.integration.navigation import NavigationStart, Place, mechanise
+from strapdown.inertial import WindowRule, integrate
+from strapdown.inertial.navigation import NavigationStart, Place, mechanise
 from strapdown.motion import Mounted, MultiSine, Sines, Static, Wgs84
 from strapdown.sensors import ImuSpec, TriadSpec, TurnOn
 from strapdown.series import ImuSeries

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strapdown import timebase
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import (
     FILTERS,
@@ -25,6 +24,7 @@ from strapdown.estimation import (
 )
 from strapdown.evaluation import evaluate_orientation
 from strapdown.geometry import quaternion
+from strapdown.series import timebase
 
 MS = 1_000_000
 SECOND = 1000 * MS

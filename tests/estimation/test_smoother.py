@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import butter, lfilter
 from scipy.spatial.transform import Rotation
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import FrameError, StrapdownError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, ImuSample, SmootherParams
 from strapdown.estimation.error_state import smoother as smoother_module

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from strapdown.errors import FormatError
-from strapdown.formats import csv_file, euroc, npz, tum, ulog
+from strapdown.formats.arrays import npz
+from strapdown.formats.text import csv_file, euroc, tum
+from strapdown.formats.ulog import reader as ulog
 from strapdown.series import ImuSeries, Trajectory
 
 if TYPE_CHECKING:

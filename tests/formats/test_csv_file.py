@@ -22,7 +22,8 @@ from strapdown.errors import (
     UnknownNameError,
     ValueRangeError,
 )
-from strapdown.formats import Recording, block_writer, csv_file
+from strapdown.formats import Recording, block_writer
+from strapdown.formats.text import csv_file
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
-from strapdown.formats import euroc
+from strapdown.formats.text import euroc
 from strapdown.series import ImuSeries, Trajectory
 
 # In the form of MH_01_easy: header and line ends of the originals.

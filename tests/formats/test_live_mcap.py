@@ -17,8 +17,8 @@ from mcap.reader import make_reader
 
 import strapdown.formats as files
 from strapdown.errors import RecordError, ValueRangeError
-from strapdown.formats import live_mcap
-from strapdown.formats.live_mcap import LiveMcap, LiveOptions
+from strapdown.formats.mcap import live
+from strapdown.formats.mcap.live import LiveMcap, LiveOptions
 from strapdown.messages import Imu
 
 pytestmark = pytest.mark.xdist_group("transport")
@@ -100,7 +100,7 @@ def test_a_channel_may_come_after_messages_of_others(tmp_path):
 
 
 def test_a_full_queue_drops_and_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(live_mcap, "QUEUE", 10)
+    monkeypatch.setattr(live, "QUEUE", 10)
     path = tmp_path / "run.mcap"
     with LiveMcap(path, options=LiveOptions(min_free_bytes=0, flush_s=60.0)) as file:
         channel = file.add_channel("imu", "horus/Imu")
@@ -312,7 +312,7 @@ NO_ROOM = """
 import resource, sys, time
 import numpy as np
 from strapdown.errors import RecordError
-from strapdown.formats.live_mcap import LiveMcap, LiveOptions
+from strapdown.formats.mcap.live import LiveMcap, LiveOptions
 from strapdown.messages import Imu
 if sys.argv[2] != "0":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)

@@ -10,7 +10,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import strapdown.formats as files
 from strapdown.errors import FormatError
-from strapdown.formats.px4_integration import vehicle_imu_from_recording
+from strapdown.formats.px4.integration import vehicle_imu_from_recording
 from strapdown.messages.ros_types import ROS_TYPES
 
 ROWS = 50

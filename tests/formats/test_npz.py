@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
-from strapdown.formats import npz
+from strapdown.formats.arrays import npz
 
 if TYPE_CHECKING:
     from pathlib import Path

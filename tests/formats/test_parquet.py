@@ -11,7 +11,8 @@ import pytest
 
 import strapdown.formats as files
 from strapdown.errors import FormatError
-from strapdown.formats import Recording, parquet
+from strapdown.formats import Recording
+from strapdown.formats.arrays import parquet
 from strapdown.series import Trajectory
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
-from strapdown.formats.px4_integration import vehicle_imu_from_recording
+from strapdown.formats.px4.integration import vehicle_imu_from_recording
 from strapdown.formats.reports import ReadReport
 from strapdown.px4 import PipelineSettings
 from strapdown.series import ImuSeries

@@ -8,8 +8,8 @@ from pyulog import ULog
 
 import strapdown
 from strapdown.formats import Recording
-from strapdown.formats.px4_health import imu_health, vibration_of
-from strapdown.formats.px4_log import load
+from strapdown.formats.px4.health import imu_health, vibration_of
+from strapdown.formats.px4.log import load
 from strapdown.messages.px4 import VehicleImu
 from strapdown.px4.health import Level
 

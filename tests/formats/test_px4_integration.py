@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import strapdown
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats import Recording
-from strapdown.formats.px4_integration import vehicle_imu_from_recording, write_vehicle_imu
+from strapdown.formats.px4.integration import vehicle_imu_from_recording, write_vehicle_imu
 from strapdown.messages.px4 import VehicleImu, VehicleImuStatus
 from strapdown.px4.vehicle_imu import PipelineSettings
 from strapdown.series import ImuSeries, Increments

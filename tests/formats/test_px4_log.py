@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pyulog import ULog
 
 from strapdown.errors import FormatError, TruncatedError, UnknownNameError
-from strapdown.formats import _ulog_rows, px4_log
+from strapdown.formats.px4 import log as px4_log
+from strapdown.formats.ulog import data_rows
 from strapdown.messages.px4 import SensorCombined, VehicleAttitude, VehicleImu
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ def attempt(path: Path) -> tuple[px4_log.Px4Log | None, FormatError | None]:
 def test_the_compiled_walk_finds_the_rows_that_the_plain_one_finds(data_dir, monkeypatch):
     path = data_dir / "px4" / "ulog" / "sample_px4_events.ulg"
     plain = px4_log.scan_ulog(path)
-    monkeypatch.setattr(_ulog_rows, "_PLAIN", 0)
+    monkeypatch.setattr(data_rows, "_PLAIN", 0)
     compiled = px4_log.scan_ulog(path)
     assert compiled.topics == plain.topics
     assert compiled.counts == plain.counts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from strapdown.errors import FormatError
-from strapdown.formats.px4_log import load
-from strapdown.formats.px4_verification import verify_log
+from strapdown.formats.px4.log import load
+from strapdown.formats.px4.verification import verify_log
 
 
 @pytest.fixture

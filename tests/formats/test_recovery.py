@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import strapdown.formats as files
 from strapdown.cli._app import app
 from strapdown.errors import FormatError
-from strapdown.formats.live_mcap import LiveMcap, LiveOptions
+from strapdown.formats.mcap.live import LiveMcap, LiveOptions
 from strapdown.formats.recovery import recover
 from strapdown.messages import Imu
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.errors import FormatError, TruncatedError
-from strapdown.formats import tum
+from strapdown.formats.text import tum
 from strapdown.series import Trajectory
 
 # The first rows of a ground truth as the RGB-D benchmark documents them.

@@ -9,7 +9,7 @@ import pytest
 from pyulog import ULog
 
 from strapdown.errors import FormatError, TruncatedError
-from strapdown.formats import ulog
+from strapdown.formats.ulog import reader
 from strapdown.series import SensorIdentity
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def columns(data: dict[str, np.ndarray], name: str, size: int = 3) -> np.ndarray
 
 
 def test_every_log_gives_the_rows_that_it_holds(sample, capsys):
-    recording = ulog.read(sample, salvage=False)
+    recording = reader.read(sample, salvage=False)
     rows, increments, instances = LOGS[sample.stem]
     assert len(recording.imu["sensor_combined"]) == rows
     assert {name: len(part) for name, part in recording.increments.items()} == {
@@ -49,7 +49,7 @@ def test_every_log_gives_the_rows_that_it_holds(sample, capsys):
 
 
 def test_values_are_those_that_pyulog_gives_in_our_order_and_frames(sample):
-    recording = ulog.read(sample, salvage=False)
+    recording = reader.read(sample, salvage=False)
     imu, attitude = recording.imu["sensor_combined"], recording.trajectories["vehicle_attitude"]
     data = decoded(sample, "sensor_combined")
     np.testing.assert_array_equal(imu.angular_velocity, columns(data, "gyro_rad"))
@@ -73,7 +73,7 @@ def test_values_are_those_that_pyulog_gives_in_our_order_and_frames(sample):
 )
 def test_stamps_are_the_middles_of_intervals_that_touch(name, contiguous, steps, data_dir):
     path = data_dir / "px4" / "ulog" / f"{name}.ulg"
-    imu = ulog.read(path, salvage=False).imu["sensor_combined"]
+    imu = reader.read(path, salvage=False).imu["sensor_combined"]
     dt_ns = decoded(path, "sensor_combined")["gyro_integral_dt"].astype(np.int64) * 1000
     touching = 2 * np.diff(imu.t_ns) == dt_ns[1:] + dt_ns[:-1]
     assert (np.count_nonzero(touching), len(touching)) == (contiguous, steps)
@@ -81,7 +81,7 @@ def test_stamps_are_the_middles_of_intervals_that_touch(name, contiguous, steps,
 
 def test_intervals_in_float_seconds_of_2016_are_whole_microseconds(data_dir):
     path = data_dir / "px4" / "ulog" / "sample_appended_multiple.ulg"
-    imu = ulog.read(path, salvage=False).imu["sensor_combined"]
+    imu = reader.read(path, salvage=False).imu["sensor_combined"]
     data = decoded(path, "sensor_combined")
     dt_us = [round(float(dt) * 1e6) for dt in data["gyro_integral_dt"]]
     assert dt_us[1:4] == [4001, 3999, 4000]
@@ -98,7 +98,7 @@ def test_intervals_in_float_seconds_of_2016_are_whole_microseconds(data_dir):
     ],
 )
 def test_increments_over_their_time_equal_the_logged_rates_bit_for_bit(name, rows, data_dir):
-    recording = ulog.read(data_dir / "px4" / "ulog" / f"{name}.ulg", salvage=False)
+    recording = reader.read(data_dir / "px4" / "ulog" / f"{name}.ulg", salvage=False)
     imu, part = recording.imu["sensor_combined"], recording.increments["vehicle_imu.0"]
     middle = part.t_ns - part.delta_angle_dt_ns // 2
     common, ours, theirs = np.intersect1d(middle, imu.t_ns, return_indices=True)
@@ -116,7 +116,7 @@ def test_increments_over_their_time_equal_the_logged_rates_bit_for_bit(name, row
 
 
 def test_three_imus_keep_their_identities_and_their_coverage_is_noted(data_dir):
-    recording = ulog.read(data_dir / "px4" / "ulog" / "sample_log_small.ulg", salvage=False)
+    recording = reader.read(data_dir / "px4" / "ulog" / "sample_log_small.ulg", salvage=False)
     ids = [part.sensor.gyro_device_id for part in recording.increments.values()]
     assert sorted(ids) == sorted([0x25000A, 0x380022, 0x280022])
     # 12 windows of 5 ms in 5.5 s
@@ -125,7 +125,7 @@ def test_three_imus_keep_their_identities_and_their_coverage_is_noted(data_dir):
 
 
 def test_dropouts_of_a_log_are_noted(data_dir):
-    report = ulog.read(data_dir / "px4" / "ulog" / "sample.ulg", salvage=False).report
+    report = reader.read(data_dir / "px4" / "ulog" / "sample.ulg", salvage=False).report
     assert f"dropouts: 4, together {0 + 26 + 31 + 62} ms" in report.notes
     assert report.messages + sum(report.skipped.values()) == 64_542
 
@@ -133,7 +133,7 @@ def test_dropouts_of_a_log_are_noted(data_dir):
 @pytest.mark.parametrize(("name", "samples"), [("sample", 6759), ("sample_px4_events", 459)])
 def test_each_magnetometer_sample_stands_on_one_row_in_tesla(name, samples, data_dir):
     path = data_dir / "px4" / "ulog" / f"{name}.ulg"
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     imu = recording.imu["sensor_combined"]
     there = np.isfinite(imu.magnetic_field).all(axis=1)
     left = samples - np.count_nonzero(there)
@@ -145,13 +145,13 @@ def test_each_magnetometer_sample_stands_on_one_row_in_tesla(name, samples, data
 
 
 def test_a_level_vehicle_reads_minus_g_on_the_down_axis(data_dir):
-    recording = ulog.read(data_dir / "px4" / "ulog" / "sample_px4_events.ulg", salvage=False)
+    recording = reader.read(data_dir / "px4" / "ulog" / "sample_px4_events.ulg", salvage=False)
     force = recording.imu["sensor_combined"].specific_force[:200].mean(axis=0)
     np.testing.assert_allclose(force, [0.0, 0.0, -9.8], atol=0.4)
 
 
 def test_the_golden_log_is_read_field_for_field(data_dir):
-    recording = ulog.read(data_dir / "px4" / "writer_golden.ulg", salvage=False)
+    recording = reader.read(data_dir / "px4" / "writer_golden.ulg", salvage=False)
     part = recording.increments["vehicle_imu.0"]
     assert part.t_ns.tolist() == [1_005_000_000, 1_015_000_000]
     assert (
@@ -181,15 +181,15 @@ def test_a_log_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(
         path.write_bytes(data[:cut])
         rows = sum(end <= cut for end in rows_end)
         if cut in ends:
-            got = ulog.read(path, salvage=False)
+            got = reader.read(path, salvage=False)
             assert got.report.lossless
         else:
             with pytest.raises(TruncatedError if cut else FormatError) as caught:
-                ulog.read(path, salvage=False)
+                reader.read(path, salvage=False)
             if cut < 16:
                 continue
             begin = max(end for end in ends if end <= cut)
             assert caught.value.offset == begin
-            got = ulog.read(path, salvage=True)
+            got = reader.read(path, salvage=True)
             assert got.report.lost_bytes == cut - begin
         assert sum(map(len, got.increments.values())) == rows

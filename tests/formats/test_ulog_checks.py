@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
-from strapdown.formats import px4_log
+from strapdown.formats.px4 import log as px4_log
 
 SYNC = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
 FORMAT = b"t:uint64_t timestamp;uint32_t x;"

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import strapdown.formats as files
 from strapdown.errors import ValueRangeError
 from strapdown.formats import LoggedRows, Recording, UlogWriter, block_writer
-from strapdown.formats.px4_log import load
+from strapdown.formats.px4.log import load
 from strapdown.messages.conversion import vehicle_imu_from_increments
 from strapdown.messages.px4 import SensorCombined, VehicleImu
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory

@@ -10,7 +10,7 @@ import pytest
 from pyulog import ULog
 
 from strapdown.errors import FormatError, UnsupportedError
-from strapdown.formats import ulog
+from strapdown.formats.ulog import reader
 
 HEADER = b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 1_000_000)
 SYNC = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
@@ -63,7 +63,7 @@ def log(tmp_path):
 
 def test_a_field_that_a_version_lacks_is_zero_and_one_counter_serves_both_sensors(log):
     values = (7, 5000, 11, 12, 0.5, 0, 0, 0, 0, -0.25, 2500, 2000)
-    part = ulog.read(
+    part = reader.read(
         log(definition(IMU), subscription("vehicle_imu", 3, 2), row("QQII6fHH", *values, msg_id=3)),
         salvage=False,
     ).increments["vehicle_imu.2"]
@@ -76,7 +76,7 @@ def test_a_field_that_a_version_lacks_is_zero_and_one_counter_serves_both_sensor
         subscription("vehicle_imu"),
         row("QQII6fHHB", *values, 9),
     )
-    part = ulog.read(path, salvage=False).increments["vehicle_imu.0"]
+    part = reader.read(path, salvage=False).increments["vehicle_imu.0"]
     assert part.accel_calibration_count.tolist() == part.gyro_calibration_count.tolist() == [9]
 
 
@@ -87,7 +87,7 @@ def test_rows_whose_accelerometer_is_invalid_have_no_specific_force(log):
         combined(10_000),
         combined(14_000, relative=0x7FFFFFFF),
     )
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     imu = recording.imu["sensor_combined"]
     assert imu.t_ns.tolist() == [8_000_000, 12_000_000]
     assert imu.specific_force[0].tolist() == [0.0, 0.0, -9.75]
@@ -111,7 +111,7 @@ def test_magnetometer_samples_go_to_the_nearest_row_or_nowhere(log):
         *(combined(t) for t in (10_000, 14_000, 18_000)),  # middles 8, 12 and 16 ms
         *(row("QQ3f", 1, t, x, 0.0, 0.0, msg_id=1) for t, x in samples),
     )
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [3e-4, 2e-4, np.nan], rtol=1e-15)
     assert (
@@ -125,7 +125,7 @@ def test_an_appended_part_goes_on_with_earlier_subscriptions(log):
     cut = combined(14_000)[:-7]
     offset = len(HEADER) + len(flags()) + sum(map(len, first)) + len(cut)
     path = log(flags(offset, incompatible=1), *first, cut, combined(18_000), combined(22_000))
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     assert recording.imu["sensor_combined"].t_ns.tolist() == [8_000_000, 16_000_000, 20_000_000]
     assert recording.report.lossless
 
@@ -139,13 +139,13 @@ def test_offsets_of_appended_parts_that_cannot_be_are_damage(offsets, log):
         combined(10_000),
     )
     with pytest.raises(FormatError, match="expected offsets of appended parts"):
-        ulog.read(path, salvage=False)
-    assert len(ulog.read(path, salvage=True).imu["sensor_combined"]) == 1
+        reader.read(path, salvage=False)
+    assert len(reader.read(path, salvage=True).imu["sensor_combined"]) == 1
 
 
 def test_a_flag_that_forbids_reading_is_obeyed(log):
     with pytest.raises(UnsupportedError, match="flags that forbid reading"):
-        ulog.read(log(flags(incompatible=2)), salvage=True)
+        reader.read(log(flags(incompatible=2)), salvage=True)
 
 
 def test_a_row_with_its_padding_is_read_like_one_without(log):
@@ -155,7 +155,7 @@ def test_a_row_with_its_padding_is_read_like_one_without(log):
         combined(10_000),
         record("D", combined(14_000)[3:] + bytes(4)),
     )
-    assert len(ulog.read(path, salvage=False).imu["sensor_combined"]) == 2
+    assert len(reader.read(path, salvage=False).imu["sensor_combined"]) == 2
 
 
 def test_records_of_a_newer_writer_are_passed_over_and_counted(log):
@@ -167,7 +167,7 @@ def test_records_of_a_newer_writer_are_passed_over_and_counted(log):
         combined(14_000),
         record("S", SYNC),
     )
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     assert len(recording.imu["sensor_combined"]) == 2
     assert recording.report.skipped == {"records of type 90": 1}
 
@@ -175,7 +175,7 @@ def test_records_of_a_newer_writer_are_passed_over_and_counted(log):
 def test_an_unknown_file_version_is_read_and_noted(log):
     path = log(definition(COMBINED), subscription("sensor_combined"), combined(10_000))
     path.write_bytes(path.read_bytes().replace(b"\x35\x01", b"\x35\x07", 1))
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     assert len(recording.imu["sensor_combined"]) == 1
     assert any("unknown file version" in note for note in recording.report.notes)
 
@@ -197,9 +197,9 @@ def test_a_bad_record_between_good_ones_is_named_and_salvage_skips_it_alone(bad,
     path = log(*before, bad, *after)
     offset = len(HEADER) + sum(map(len, before))
     with pytest.raises(FormatError, match=complaint) as caught:
-        ulog.read(path, salvage=False)
+        reader.read(path, salvage=False)
     assert caught.value.offset == offset
-    recording = ulog.read(path, salvage=True)
+    recording = reader.read(path, salvage=True)
     assert len(recording.imu["sensor_combined"]) == 6
     assert recording.report.lost_bytes == len(bad)
     assert f"byte {offset}: {complaint}" in recording.report.notes[0]
@@ -215,9 +215,9 @@ def test_a_second_subscription_is_an_error_and_salvage_reads_the_rows_of_both(lo
     ):
         path = log(*first, combined(10_000), *again)
         with pytest.raises(FormatError, match="expected a new subscription, got") as caught:
-            ulog.read(path, salvage=False)
+            reader.read(path, salvage=False)
         assert caught.value.offset == len(HEADER) + sum(map(len, first)) + len(combined(1))
-        recording = ulog.read(path, salvage=True)
+        recording = reader.read(path, salvage=True)
         rows = len(recording.imu["sensor_combined"]), sum(map(len, recording.increments.values()))
         assert rows == kept
         assert "expected a new subscription" in recording.report.damage[0]
@@ -236,8 +236,8 @@ def test_reading_goes_on_after_overwritten_bytes(log):
     data[begin : begin + 100] = b"\xff" * 100
     path.write_bytes(data)
     with pytest.raises(FormatError, match="byte"):
-        ulog.read(path, salvage=False)
-    recording = ulog.read(path, salvage=True)
+        reader.read(path, salvage=False)
+    recording = reader.read(path, salvage=True)
     t_ns = recording.imu["sensor_combined"].t_ns
     # 110 bytes stand in three rows: the first begins whole, with wrong values in its last 10 bytes
     assert t_ns.tolist() == [(8_000 + 4000 * k) * 1000 for k in range(40) if k not in (15, 16)]
@@ -261,8 +261,8 @@ def test_reading_goes_on_after_overwritten_bytes(log):
 def test_a_format_that_cannot_be_is_refused(text, complaint, log):
     path = log(definition(text), subscription("sensor_combined"), combined(10_000))
     with pytest.raises(FormatError, match=complaint):
-        ulog.read(path, salvage=False)
-    assert not ulog.read(path, salvage=True).imu
+        reader.read(path, salvage=False)
+    assert not reader.read(path, salvage=True).imu
 
 
 def test_a_topic_without_a_field_that_it_needs_names_the_field(log):
@@ -272,7 +272,7 @@ def test_a_topic_without_a_field_that_it_needs_names_the_field(log):
         row("Q", 1),
     )
     with pytest.raises(FormatError, match="expected a field") as caught:
-        ulog.read(path, salvage=True)
+        reader.read(path, salvage=True)
     assert caught.value.topic == "sensor_combined"
 
 
@@ -282,25 +282,25 @@ def test_fields_of_other_types_than_px4_writes_are_read_or_refused(log):
     )
     values = (7, 5000, 11, 12, 1e300, 0, 0, 0, 0, -0.25, 2500, 2000)
     start = definition(wide), subscription("vehicle_imu")
-    part = ulog.read(log(*start, row("QqII6dHH", *values)), salvage=False)
+    part = reader.read(log(*start, row("QqII6dHH", *values)), salvage=False)
     assert part.increments["vehicle_imu.0"].delta_angle.tolist() == [[np.inf, 0.0, 0.0]]
     with pytest.raises(FormatError, match="got others in row 0"):
-        ulog.read(log(*start, row("QqII6dHH", 7, -1, *values[2:])), salvage=False)
+        reader.read(log(*start, row("QqII6dHH", 7, -1, *values[2:])), salvage=False)
     path = log(
         definition(IMU.replace("uint32_t gyro", "float gyro")),
         subscription("vehicle_imu"),
         row("QQIf6fHH", 7, 8, 9, 10.0, *values[5:11], 2500, 2000),
     )
     with pytest.raises(FormatError, match="expected gyro_device_id as uint32, got float32"):
-        ulog.read(path, salvage=True)
+        reader.read(path, salvage=True)
 
 
 def test_damage_that_only_pyulog_sees_is_an_error(log, monkeypatch):
     path = log(definition(COMBINED), subscription("sensor_combined"), combined(10_000))
     monkeypatch.setattr(ULog, "file_corruption", property(lambda _: True))
     with pytest.raises(FormatError, match="expected 1 rows from pyulog, got 1"):
-        ulog.read(path, salvage=False)
-    recording = ulog.read(path, salvage=True)
+        reader.read(path, salvage=False)
+    recording = reader.read(path, salvage=True)
     assert len(recording.imu["sensor_combined"]) == 1
     assert "expected 1 rows from pyulog, got 1" in recording.report.damage[0]
 
@@ -313,8 +313,8 @@ def test_flags_that_are_too_short_are_damage(log):
         combined(10_000),
     )
     with pytest.raises(FormatError, match="byte 16: expected flags of 40 bytes"):
-        ulog.read(path, salvage=False)
-    assert len(ulog.read(path, salvage=True).imu["sensor_combined"]) == 1
+        reader.read(path, salvage=False)
+    assert len(reader.read(path, salvage=True).imu["sensor_combined"]) == 1
 
 
 def test_a_magnetometer_that_a_row_of_2016_has_not_heard_from_is_not_joined(log):
@@ -326,7 +326,7 @@ def test_a_magnetometer_that_a_row_of_2016_has_not_heard_from_is_not_joined(log)
             for k, age in enumerate((0x7FFFFFFF, -1000, -5000))
         ),
     )
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [np.nan, 1e-4, np.nan], rtol=1e-15)
     assert recording.report.notes == ("sensor_combined: the intervals cover 100.0% of the time",)
@@ -337,8 +337,8 @@ def test_a_stamp_beyond_64_bits_of_nanoseconds_is_damage(log):
         definition(COMBINED), subscription("sensor_combined"), combined(10_000), combined(2**60)
     )
     with pytest.raises(FormatError, match="got others in row 1"):
-        ulog.read(path, salvage=False)
-    recording = ulog.read(path, salvage=True)
+        reader.read(path, salvage=False)
+    recording = reader.read(path, salvage=True)
     assert recording.imu["sensor_combined"].t_ns.tolist() == [8_000_000]
     assert recording.report.lost_messages == 1
 
@@ -351,7 +351,7 @@ def test_values_that_no_healthy_sensor_gives_are_noted(log):
         combined(14_000, x=71.0),
         combined(14_000, x=float("nan")),
     )
-    notes = ulog.read(path, salvage=False).report.notes
+    notes = reader.read(path, salvage=False).report.notes
     assert notes == (
         "sensor_combined: a stamp that repeats or goes back in 1 rows, first in row 2",
         "sensor_combined: a value that is not finite in 1 rows, first in row 2",
@@ -364,9 +364,9 @@ def test_a_file_of_another_kind_is_no_ulog(tmp_path):
     path = tmp_path / "x.ulg"
     path.write_bytes(b"#ROSBAG V2.0\n")
     with pytest.raises(FormatError, match="expected a ULog"):
-        ulog.read(path, salvage=True)
+        reader.read(path, salvage=True)
 
 
 def test_a_ulog_is_known_by_its_magic():
-    assert ulog.sniff(HEADER, Path("x"))
-    assert not ulog.sniff(HEADER[:5], Path("x"))
+    assert reader.sniff(HEADER, Path("x"))
+    assert not reader.sniff(HEADER[:5], Path("x"))

@@ -9,7 +9,7 @@ import pytest
 
 import strapdown.formats as files
 from strapdown.errors import FormatError
-from strapdown.formats import ulog
+from strapdown.formats.ulog import reader
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorAccelFifo,
@@ -83,7 +83,7 @@ def test_fifo_packets_become_samples_at_their_measured_spacing(log):
         for k in range(4)
     ]
     accel = [fifo(SensorAccelFifo, 2_000_000, [[1, 2, 3]], scale=2.0)]
-    recording = ulog.read(log(*packets, *accel), salvage=False)
+    recording = reader.read(log(*packets, *accel), salvage=False)
     gyro = recording.imu["sensor_gyro_fifo.0"]
     assert gyro.t_ns.tolist() == [2_000_000_000 + 125_000 * k for k in range(-7, 25)]
     np.testing.assert_array_equal(gyro.angular_velocity[:, 0], 0.5 * np.arange(32))
@@ -100,7 +100,7 @@ def test_fifo_packets_become_samples_at_their_measured_spacing(log):
 
 
 def test_readings_of_one_driver_have_one_triad_and_the_clipped_axes(log):
-    recording = ulog.read(
+    recording = reader.read(
         log(
             SensorGyro(
                 timestamp=2_000_100,
@@ -131,7 +131,7 @@ def test_readings_of_one_driver_have_one_triad_and_the_clipped_axes(log):
 
 def test_the_true_attitude_of_a_simulator_has_the_stamps_of_publication(data_dir):
     path = data_dir / "px4" / "ulog" / "sample_logging_tagged_and_default_params.ulg"
-    recording = ulog.read(path, salvage=False)
+    recording = reader.read(path, salvage=False)
     true = recording.trajectories["vehicle_attitude_groundtruth"]
     rows = recording.log.rows("vehicle_attitude_groundtruth")
     assert not rows["timestamp_sample"].any()
@@ -152,7 +152,7 @@ def test_odometry_is_a_trajectory_with_what_is_known(log):
         )
 
     path = log(odometry(2_000_000, [1.0, 2.0, 3.0]), odometry(2_010_000, [np.nan] * 3))
-    track = ulog.read(path, salvage=False).trajectories["vehicle_odometry"]
+    track = reader.read(path, salvage=False).trajectories["vehicle_odometry"]
     assert (track.world, track.body) == ("NED", "FRD")
     np.testing.assert_array_equal(track.position_world, [[1.0, 2.0, 3.0], [np.nan] * 3])
     assert np.isnan(track.velocity_world).all()
@@ -160,7 +160,7 @@ def test_odometry_is_a_trajectory_with_what_is_known(log):
 
 def test_stamps_lead_to_1970_by_the_boot_time_the_epoch_or_a_gnss_receiver(log, data_dir):
     def offset(**options):
-        return ulog.read(log(combined(2_000_000), **options), salvage=False).clock_offset_ns
+        return reader.read(log(combined(2_000_000), **options), salvage=False).clock_offset_ns
 
     utc_us = 1_700_000_000_000_000
     boot = info("uint64_t", "boot_time_utc_us", "<Q", utc_us)
@@ -173,20 +173,20 @@ def test_stamps_lead_to_1970_by_the_boot_time_the_epoch_or_a_gnss_receiver(log, 
         ("sample_log_small", 1_618_986_658_600_345 - 20_471_648),
         ("sample_px4_events", 0),
     ):
-        got = ulog.read(folder / f"{name}.ulg", salvage=False).clock_offset_ns
+        got = reader.read(folder / f"{name}.ulg", salvage=False).clock_offset_ns
         assert got == (None if expected_us is None else expected_us * 1000)
 
 
 def test_coverage_and_gaps_of_the_public_logs_are_those_known(data_dir):
     folder = data_dir / "px4" / "ulog"
-    report = ulog.read(folder / "sample_log_small.ulg", salvage=False).report
+    report = reader.read(folder / "sample_log_small.ulg", salvage=False).report
     assert (
         "sensor_combined: 1 of 1297 steps are longer than their intervals, 156.4 ms are lost"
         in report.notes
     )
     assert 0.97 < report.coverage["sensor_combined"] < 0.98
     assert report.coverage["vehicle_imu.2"] < 0.02
-    report = ulog.read(
+    report = reader.read(
         folder / "sample_logging_tagged_and_default_params.ulg", salvage=False
     ).report
     assert (
@@ -194,7 +194,7 @@ def test_coverage_and_gaps_of_the_public_logs_are_those_known(data_dir):
         in report.notes
     )
     assert report.coverage["sensor_combined"] == pytest.approx(2028 / (2028 + 665))
-    report = ulog.read(folder / "sample_px4_events.ulg", salvage=False).report
+    report = reader.read(folder / "sample_px4_events.ulg", salvage=False).report
     assert report.coverage["sensor_combined"] == 1.0
 
 
@@ -210,13 +210,13 @@ def test_a_device_that_changes_is_noted_and_each_is_named(log):
         )
         for t_us, device in ((2_000_000, 0x380022), (2_005_000, 0x280022))
     ]
-    notes = ulog.read(log(*rows), salvage=False).report.notes
+    notes = reader.read(log(*rows), salvage=False).report.notes
     assert "vehicle_imu.0 gyro: the device changes, there are 2" in notes
     assert "device 0x280022 ICM20948 (SPI 4): vehicle_imu.0 gyro" in notes
 
 
 def test_an_interval_that_cannot_be_is_noted(log):
-    notes = ulog.read(log(combined(3_000_000), combined(3_004_000, dt=0)), salvage=False)
+    notes = reader.read(log(combined(3_000_000), combined(3_004_000, dt=0)), salvage=False)
     assert (
         "sensor_combined: an interval outside 0 to 1 s in 1 rows, first in row 1"
         in notes.report.notes
@@ -240,8 +240,8 @@ def test_blocks_join_to_what_is_read_at_once(log, block_bytes):
         ]
     sync = record("S", b"\x2f\x73\x13\x20\x25\x0c\xbb\x12")
     path = log(*messages, between=sync)
-    whole = ulog.read(path, salvage=False)
-    blocks = ulog.UlogBlocks(path, salvage=False, block_bytes=block_bytes)
+    whole = reader.read(path, salvage=False)
+    blocks = reader.UlogBlocks(path, salvage=False, block_bytes=block_bytes)
     parts = list(blocks)
     assert (len(parts) > 1) == (block_bytes < 2**24)
     for held in ("imu", "increments"):
@@ -267,7 +267,7 @@ def test_the_clock_is_known_from_the_first_block_on(log):
         "D", struct.pack("<HQQ", 5, 3_300_000, 1_700_000_000_000_000)
     )
     path.write_bytes(data[: first - 2] + record("F", GPS.encode()) + data[first - 2 :] + late)
-    blocks = list(ulog.UlogBlocks(path, salvage=False, block_bytes=1_000))
+    blocks = list(reader.UlogBlocks(path, salvage=False, block_bytes=1_000))
     assert len(blocks) > 10
     expected = (1_700_000_000_000_000 - 3_300_000) * 1000
     assert {block.clock_offset_ns for block in blocks} == {expected}
@@ -295,7 +295,7 @@ def test_damage_in_a_later_block_is_raised_or_counted(log):
 
 def test_a_recording_of_a_log_has_the_log_and_is_compared_without_it(log):
     path = log(VehicleAttitude(timestamp=2_000_000, q=[1, 0, 0, 0]))
-    first, second = ulog.read(path, salvage=False), ulog.read(path, salvage=True)
+    first, second = reader.read(path, salvage=False), reader.read(path, salvage=True)
     assert first.log.topics.keys() == {("vehicle_attitude", 0)}
     assert first.log is not second.log
     assert first == second

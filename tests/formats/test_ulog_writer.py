@@ -17,8 +17,8 @@ from pyulog import ULog
 
 import strapdown.formats as files
 from strapdown.errors import ShapeError, UnsupportedError, ValueRangeError
-from strapdown.formats import px4_log
-from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
+from strapdown.formats.px4 import log as px4_log
+from strapdown.formats.ulog.writer import LoggedRows, UlogWriter
 from strapdown.messages.px4 import (
     SensorAccelFifo,
     SensorCombined,

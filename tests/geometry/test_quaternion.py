@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from scipy.spatial.transform import Rotation, Slerp
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import formulas, quaternion
 from strapdown.geometry.quaternion import (

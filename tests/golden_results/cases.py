@@ -66,7 +66,7 @@ from strapdown.estimation import (
     NavigatorStart,
     StrapdownNavigator,
 )
-from strapdown.integration import (
+from strapdown.inertial import (
     ImuNoise,
     IncrementIntegrator,
     NavigationState,
@@ -80,9 +80,9 @@ from strapdown.integration import (
     on_gyro_clock,
     preintegrate,
 )
-from strapdown.integration.navigation import NavigationStart, Place, mechanise
-from strapdown.integration.self_test import CASES as VIBRATIONS
-from strapdown.integration.self_test import delay_s, drift
+from strapdown.inertial.navigation import NavigationStart, Place, mechanise
+from strapdown.inertial.self_test import CASES as VIBRATIONS
+from strapdown.inertial.self_test import delay_s, drift
 from strapdown.px4.increments import integrate_float32, px4_increments
 
 if TYPE_CHECKING:

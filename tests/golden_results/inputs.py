@@ -11,7 +11,7 @@ import numpy as np
 import strapdown
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
-from strapdown.timebase import ordered
+from strapdown.series.timebase import ordered
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 DATA = Path(os.environ.get("STRAPDOWN_DATA", Path(__file__).parents[3] / "shared" / "data"))

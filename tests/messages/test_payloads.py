@@ -9,7 +9,7 @@ import pytest
 
 from strapdown.messages._payloads import Payloads
 from strapdown.messages.cdr import encode_rows
-from strapdown.messages.conversion_ros import ros_from_series, ros_payloads_from_series
+from strapdown.messages.conversion.ros import ros_from_series, ros_payloads_from_series
 from strapdown.series import ImuSeries, SensorIdentity
 
 ROWS = 40

@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.integration import WindowRule, integrate
-from strapdown.integration.self_test import Case, Coning, drift, packet_means
+from strapdown.inertial import WindowRule, integrate
+from strapdown.inertial.self_test import Case, Coning, drift, packet_means
 from strapdown.px4 import self_test
 from strapdown.px4.increments import px4_increments
 from strapdown.samples import SampleKind

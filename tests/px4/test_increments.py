@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.px4 import float32 as kernels
 from strapdown.px4.increments import dt_max_s, integrate_float32, px4_increments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.messages.px4 import SensorAccel, SensorGyro
 from strapdown.px4 import channels as kernels
 from strapdown.px4 import scheduling

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyulog import ULog
 
-from strapdown.messages.conversion_px4_rates import sensor_combined_from_vehicle_imu
+from strapdown.messages.conversion.px4_rates import sensor_combined_from_vehicle_imu
 from strapdown.messages.px4 import VehicleImu
 from strapdown.px4.vibration import vibration_metrics
 from strapdown.series import Increments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strapdown._compile import compiling_first
+from strapdown._kernels.compilation import compiling_first
 
 
 @pytest.fixture(autouse=True)

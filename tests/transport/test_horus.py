@@ -21,9 +21,9 @@ import pytest
 from strapdown.errors import BackendMissingError, TransportError
 from strapdown.messages import Imu, Odometry, Pose2D, Pose3D, Quaternion, RosImu, Twist, Vector3
 from strapdown.transport import Topic
-from strapdown.transport import horus as backend
 from strapdown.transport.backends import Horus
 from strapdown.transport.link import Arrival, Channel
+from strapdown.transport.links.horus import link as backend
 from strapdown.transport.wire import wire_form
 
 pytestmark = pytest.mark.xdist_group("transport")

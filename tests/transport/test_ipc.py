@@ -16,7 +16,8 @@ import pytest
 
 from strapdown.errors import TransportError
 from strapdown.messages import Imu, Pose3D, RosImu
-from strapdown.transport import Ipc, Topic, ipc
+from strapdown.transport import Ipc, Topic
+from strapdown.transport.links import ipc
 
 pytestmark = pytest.mark.xdist_group("transport")
 
@@ -35,7 +36,7 @@ SEND_TO_SUBSCRIBER = OPEN_AND_SEND.replace("for", "topic.wait_for_subscriber(9)\
 ROOTED = """
 from pathlib import Path
 from strapdown.errors import TransportError
-from strapdown.transport.ipc import _node
+from strapdown.transport.links.ipc import _node
 _node.ROOT = Path(sys.argv[2])
 """
 

@@ -16,7 +16,7 @@ KILLS = 100
 ROOTED = """
 import random, signal, threading
 from pathlib import Path
-from strapdown.transport.ipc import _node
+from strapdown.transport.links.ipc import _node
 _node.ROOT = root = Path(sys.argv[1])
 random.seed(7)
 

@@ -17,7 +17,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import ValueRangeError
 from strapdown.series import ImuSeries
-from strapdown.transport.ros1.node import graph_name
+from strapdown.transport.links.ros1.node import graph_name
 
 pytestmark = pytest.mark.xdist_group("transport")
 
@@ -269,7 +269,7 @@ def test_the_type_of_a_topic_is_found(shared_graph, plain):
     plain.ask(["advertise", "/found/text", "String"])
     program = shared_graph.ours(
         "from strapdown.transport.backends import Ros1\n"
-        "from strapdown.transport.ros1 import find_type\n"
+        "from strapdown.transport.links.ros1 import find_type\n"
         "import json\n"
         "kinds = [find_type(Ros1(), f'/found/{x}', 1.0) for x in ('imu', 'pose', 'none')]\n"
         "try: find_type(Ros1(), '/found/text', 1.0)\n"
@@ -410,7 +410,7 @@ VICTIMS = """
 import json, os, signal, sys, time
 from strapdown.messages import Imu
 from strapdown.transport.topic import Topic
-import strapdown.transport.ros1.node as node
+import strapdown.transport.links.ros1.node as node
 node.load("sensor_msgs.msg"), node.load("rospy.impl.registration")
 def victim(ready, sends):
     topic = Topic(Imu, name="shot", backend="ros1")

@@ -30,8 +30,8 @@ from strapdown.errors import (
 from strapdown.messages import Imu, Odometry, Pose3D, RosImu, VehicleImu
 from strapdown.transport.backends import Ros2
 from strapdown.transport.link import Arrival, Channel
-from strapdown.transport.ros2 import domain_of, find_type
-from strapdown.transport.ros2.dds import LOOPBACK
+from strapdown.transport.links.ros2 import domain_of, find_type
+from strapdown.transport.links.ros2.dds import LOOPBACK
 from strapdown.transport.wire import wire_form
 
 pytestmark = pytest.mark.xdist_group("transport")
@@ -859,7 +859,7 @@ def test_the_domain_comes_from_the_environment_unless_it_is_given(monkeypatch):
 
 def test_without_cyclonedds_the_error_names_the_command_that_installs_it(join, monkeypatch):
     for name in list(sys.modules):
-        if name.startswith(("cyclonedds.", "strapdown.transport.ros2.dds_")):
+        if name.startswith(("cyclonedds.", "strapdown.transport.links.ros2.dds_")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cyclonedds", None)
     with pytest.raises(BackendMissingError, match=r"pip install 'strapdown\[ros2\]'"):

@@ -101,8 +101,8 @@ def name():
 def short_meetings(zenoh, monkeypatch):
     """Meet the others of the loopback quickly; by default it takes a second."""
     assert zenoh.Config
-    monkeypatch.setattr("strapdown.transport.ros2.zenoh._MEETING_S", 0.1)
-    settings = import_module("strapdown.transport.zenoh._session")._OURS
+    monkeypatch.setattr("strapdown.transport.links.ros2.zenoh._MEETING_S", 0.1)
+    settings = import_module("strapdown.transport.links.zenoh._session")._OURS
     monkeypatch.setitem(settings, "scouting/delay", 100)
 
 
@@ -220,7 +220,7 @@ def test_the_graph_shows_nodes_and_endpoints_while_they_live(node, backend, name
 
 
 def test_endpoints_of_ros_programs_are_counted_and_their_type_found(node, backend, name):
-    ros2 = import_module("strapdown.transport.ros2")
+    ros2 = import_module("strapdown.transport.links.ros2")
     mangled = "%" + name.replace("/", "%")
     prefix = f"@ros2_lv/{DOMAIN}/aac3178e146ba6f1fc6e6a4085e77f21/0"
     rest = f"%/%/talker/{mangled}/{TYPE}/TypeHashNotSupported/1:2:1,10:,:,:,,"
@@ -251,7 +251,7 @@ def test_another_type_on_a_name_is_refused_naming_both(node, backend, name):
     )
     with Topic(Imu, name=f"{name}/other", backend=backend) as before:
         before.recv()
-        ros2 = import_module("strapdown.transport.ros2")
+        ros2 = import_module("strapdown.transport.links.ros2")
         assert ros2.find_type(backend, name, 5.0) is Imu
         assert until(partial(is_refused, name, backend)), "as soon as its own session knows"
     token.undeclare()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.errors import FormatError
-from strapdown.transport.ros2.zenoh_names import Qos, Token, data_key, tokens_of_topic
+from strapdown.transport.links.ros2.zenoh_names import Qos, Token, data_key, tokens_of_topic
 
 STRING = "std_msgs::msg::dds_::String_"
 HASH = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"

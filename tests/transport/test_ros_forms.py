@@ -20,7 +20,7 @@ from strapdown.messages import (
     Wire,
     conversion,
 )
-from strapdown.transport.ros_forms import message_type_of, ros_form, type_carried
+from strapdown.transport.ros_messages import message_type_of, ros_form, type_carried
 from strapdown.transport.wire import wire_form
 
 ROS2 = get_typestore(Stores.ROS2_HUMBLE)

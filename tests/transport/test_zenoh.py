@@ -54,7 +54,7 @@ def zenoh(need_peer):
 def endpoint(zenoh, monkeypatch):
     assert zenoh.Config
     # Sessions here wait for others less long than the half second that they wait by default.
-    settings = import_module("strapdown.transport.zenoh._session")._OURS
+    settings = import_module("strapdown.transport.links.zenoh._session")._OURS
     monkeypatch.setitem(settings, "scouting/delay", 100)
     return f"tcp/127.0.0.1:{free_port()}"
 
@@ -252,7 +252,7 @@ def test_an_endpoint_that_is_taken_is_refused(endpoint, name):
 
 
 def test_an_endpoint_can_be_used_again_while_it_is_being_closed(endpoint, monkeypatch):
-    sessions = import_module("strapdown.transport.zenoh._session")
+    sessions = import_module("strapdown.transport.links.zenoh._session")
     closing, end = threading.Event(), sessions.within
 
     def end_slowly(seconds, action):
@@ -275,7 +275,7 @@ def test_who_is_interrupted_while_joining_leaves_nothing_behind(endpoint, name, 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    link = import_module("strapdown.transport.zenoh.link")
+    link = import_module("strapdown.transport.links.zenoh.link")
     monkeypatch.setattr(link.ZenohLink, "_later", interrupt)
     before = sockets_of(os.getpid())[0]
     with pytest.raises(KeyboardInterrupt):
@@ -384,7 +384,7 @@ def test_another_type_on_a_name_is_refused_naming_both(endpoint, name):
         there = Zenoh(connect=(endpoint,))
         with Topic(Pose3D, name=f"{name}/pose", backend=there) as other:
             assert other.recv() is None
-            zenoh_topics = import_module("strapdown.transport.zenoh")
+            zenoh_topics = import_module("strapdown.transport.links.zenoh")
             assert zenoh_topics.find_type(there, name, 5.0) is Imu
             with pytest.raises(TransportError, match=r"carries 'Imu' elsewhere, got Pose3D"):
                 receive(name, there, Pose3D)
@@ -393,7 +393,7 @@ def test_another_type_on_a_name_is_refused_naming_both(endpoint, name):
 def test_another_type_that_comes_while_a_topic_is_opened_is_refused(
     endpoint, name, plain, monkeypatch
 ):
-    link = import_module("strapdown.transport.zenoh.link")
+    link = import_module("strapdown.transport.links.zenoh.link")
     ask, tokens = link._types, []
 
     def ask_before_the_other_opens(session, topic):
@@ -423,7 +423,7 @@ def test_a_type_is_shown_without_what_a_terminal_would_obey(endpoint, name, plai
 
 
 def test_the_type_of_a_topic_can_be_found(endpoint, name):
-    zenoh_topics = import_module("strapdown.transport.zenoh")
+    zenoh_topics = import_module("strapdown.transport.links.zenoh")
     there = Zenoh(connect=(endpoint,))
     with Topic(Pose3D, name=name, backend=Zenoh(listen=(endpoint,))) as one:
         one.recv()
@@ -692,7 +692,7 @@ def test_a_hundred_killed_peers_leave_nothing_behind(endpoint, name, child):
         "from strapdown.transport import Topic\n"
         "from strapdown.transport.backends import Zenoh\n"
         "import zenoh\n"
-        "import strapdown.transport.zenoh.link\n"
+        "import strapdown.transport.links.zenoh.link\n"
         "backend = Zenoh(connect=(sys.argv[1],))\n"
         "for turn in range(100):\n"
         "    if os.fork() == 0:\n"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.transport.link import Arrival
-from strapdown.transport.zenoh import attachment
-from strapdown.transport.zenoh._source import Source, Sources
+from strapdown.transport.links.zenoh import attachment
+from strapdown.transport.links.zenoh._source import Source, Sources
 
 GID = bytes(range(16))
 

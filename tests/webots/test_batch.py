@@ -8,8 +8,8 @@ import pytest
 from strapdown.errors import DeviceError, ValueRangeError
 from strapdown.motion import MOTIONS
 from strapdown.webots import PROFILES, Robot, World
-from strapdown.webots.batch import measure
-from strapdown.webots.sensor_log import SensorLog
+from strapdown.webots.run.batch import measure
+from strapdown.webots.run.sensor_log import SensorLog
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 8 }

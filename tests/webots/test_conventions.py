@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from strapdown.errors import ValueRangeError
 from strapdown.webots import Robot
-from strapdown.webots.conventions import conventions
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.conventions import conventions
+from strapdown.webots.file.world_file import read_world
 
 
 def of(info, *, release="R2025a", keep_vectors=False):

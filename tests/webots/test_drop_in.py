@@ -12,9 +12,9 @@ import pytest
 from strapdown.errors import ValueRangeError
 from strapdown.webots import api
 from strapdown.webots.api import runtime
-from strapdown.webots.drop_in import controller_module
-from strapdown.webots.samples import find_world
-from strapdown.webots.world import World
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.run.controller_module import controller_module
+from strapdown.webots.world.world import World
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }

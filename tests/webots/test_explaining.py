@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from strapdown.webots.explaining import TURN, TURNS, explain
-from strapdown.webots.samples import find_world
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.run.explaining import TURN, TURNS, explain
 
 HALF = math.pi / 2.0
 LEVEL = """#VRML_SIM R2025a utf8

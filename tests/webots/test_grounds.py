@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from strapdown.errors import FormatError
-from strapdown.webots.shapes import shapes_of
-from strapdown.webots.world import World
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.scene.shapes import shapes_of
+from strapdown.webots.world.world import World
 
 REMOTE = 'EXTERNPROTO "https://example.org/{}.proto"\n'
 

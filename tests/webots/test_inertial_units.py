@@ -15,13 +15,13 @@ from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError
 from strapdown.geometry.euler import from_quaternion
-from strapdown.webots.conventions import AXES, Conventions
-from strapdown.webots.inertial_units import inertial_angles
-from strapdown.webots.measuring import make_measurement
-from strapdown.webots.node import Node
+from strapdown.webots.devices.inertial_units import inertial_angles
+from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream
+from strapdown.webots.file.conventions import AXES, Conventions
+from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene import BodyStates
-from strapdown.webots.streams import DeviceStream, MarsagliaStream
+from strapdown.webots.scene.protocol import BodyStates
 
 HALF = math.pi / 2
 NAN = math.nan

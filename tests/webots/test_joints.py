@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.webots.joints import read_joint, rotation_matrix, unit_vector
-from strapdown.webots.node import Node
+from strapdown.webots.file.node import Node
+from strapdown.webots.scene.joints import read_joint, rotation_matrix, unit_vector
 
 
 def axes(node):

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from strapdown.webots import formulas as kernels
+from strapdown.webots.devices import formulas as kernels
 
 TABLE = [(-2.0, 100.0, 0.1), (0.0, 50.0, 0.0), (4.0, -50.0, 0.2)]
 

@@ -10,11 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, hinge2
-from strapdown.webots.driven import Driver
-from strapdown.webots.kinematic import KinematicScene
-from strapdown.webots.scene import BodyStates
-from strapdown.webots.world import World
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.scene.driven import Driver
+from strapdown.webots.scene.kinematic import KinematicScene
+from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.world.world import World
 
 STEP_S = 0.032
 VECTORS = BodyStates._fields[1:]

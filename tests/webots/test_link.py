@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.errors import DeviceError, UnknownNameError
-from strapdown.webots import link
-from strapdown.webots.link import Connection, Link
 from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
+from strapdown.webots.run import process_port
+from strapdown.webots.run.process_port import Connection, Link
 
 GYRO = DeviceInfo(1, "Gyro", 45, "gyro", "", {"lookup_table": [0.0, 1.0, 2.0]})
 ROBOT = RobotInfo(
@@ -60,7 +60,7 @@ def served(connection, reply):
 
 def test_a_configuration_arrives_as_it_was_sent(ends):
     controller, world = ends
-    heard = served(world, lambda connection: link.reply(connection, ROBOT))
+    heard = served(world, lambda connection: process_port.reply(connection, ROBOT))
     info = controller.configure()
     assert heard == [("configure",)]
     assert info == ROBOT
@@ -70,7 +70,7 @@ def test_a_configuration_arrives_as_it_was_sent(ends):
 def test_a_step_brings_samples_and_changed_devices(ends):
     controller, world = ends
     answer = Answer(0, 0.032, [(1, 0.032, [math.nan, math.inf, -0.0])], [GYRO], "new")
-    heard = served(world, lambda connection: link.reply(connection, answer))
+    heard = served(world, lambda connection: process_port.reply(connection, answer))
     got = controller.exchange(32, [(1, "period", (32,))])
     assert heard == [("step", 32, [(1, "period", (32,))])]
     assert got.devices == [GYRO]
@@ -86,14 +86,14 @@ def test_a_step_brings_samples_and_changed_devices(ends):
 def test_no_number_changes_on_the_way(values):
     ours, theirs = socketpair()
     with ours, theirs:
-        link.reply(Connection(ours), values)
+        process_port.reply(Connection(ours), values)
         assert Connection(theirs).receive() == ("done", values)
 
 
 def test_a_message_may_be_larger_than_what_a_socket_holds(ends):
     controller, world = ends
     text = "x" * 1_000_000
-    served(world, lambda connection: link.reply(connection, text))
+    served(world, lambda connection: process_port.reply(connection, text))
     assert controller.supervise("export", 1) == text
 
 
@@ -136,7 +136,7 @@ def test_what_is_no_number_or_text_is_refused_where_it_was_sent(ends):
 )
 def test_an_error_of_the_world_is_raised_at_the_controller(ends, error, kind):
     controller, world = ends
-    served(world, lambda connection: link.fail(connection, error))
+    served(world, lambda connection: process_port.fail(connection, error))
     with pytest.raises(kind) as caught:
         controller.supervise("from_def", "CRATE")
     assert type(caught.value) is kind
@@ -145,7 +145,7 @@ def test_an_error_of_the_world_is_raised_at_the_controller(ends, error, kind):
 
 def test_a_supervisors_call_goes_there_and_back(ends):
     controller, world = ends
-    heard = served(world, lambda connection: link.reply(connection, ("SFVec3f", -1)))
+    heard = served(world, lambda connection: process_port.reply(connection, ("SFVec3f", -1)))
     assert tuple(controller.supervise("field", 7, "translation")) == ("SFVec3f", -1)
     assert heard == [("supervise", "field", (7, "translation"))]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from strapdown.errors import DeviceError
-from strapdown.webots import lockstep as module
-from strapdown.webots.lockstep import Lockstep
-from strapdown.webots.world import World
+from strapdown.webots.run import lockstep as module
+from strapdown.webots.run.lockstep import Lockstep
+from strapdown.webots.world.world import World
 
 SOURCE = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 10 }

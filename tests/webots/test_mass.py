@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from strapdown.webots.mass import body_mass, solid_mass
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.scene.mass import body_mass, solid_mass
 
 
 def solid(fields: str, release: str = "R2025a"):

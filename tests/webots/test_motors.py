@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from strapdown.webots.motors import MotorState, coupled_motors
-from strapdown.webots.node import Node
+from strapdown.webots.file.node import Node
+from strapdown.webots.scene.motors import MotorState, coupled_motors
 
 
 def motor(position=0.0, type_name="RotationalMotor", **fields):

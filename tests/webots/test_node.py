@@ -1,7 +1,7 @@
 import pytest
 
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.webots.node import Node
+from strapdown.webots.file.node import Node
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
 from strapdown.errors import UnknownNameError
-from strapdown.webots.node_types import NODE_TYPES, coerce, fields_of, is_a, is_known
+from strapdown.webots.file.node_types import NODE_TYPES, coerce, fields_of, is_a, is_known
 
 NUMBERS = (
     "Robot 34, Accelerometer 35, Altimeter 36, Brake 37, Camera 38, Compass 39, Connector 40,"

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from strapdown.errors import BackendMissingError, DeviceError, ValueRangeError
-from strapdown.webots.physics import PhysicsScene, needs_physics
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.scene.physics import PhysicsScene, needs_physics
 
 G = 9.81
 FLOOR = 'Solid { name "floor" boundingObject Plane { } }'

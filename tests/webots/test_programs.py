@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
-from strapdown.webots.programs import Program, environment, find_programs
-from strapdown.webots.runner import run_controllers
-from strapdown.webots.samples import find_world, sample_worlds
-from strapdown.webots.world import World
+from strapdown.webots.file.sample_worlds import find_world, sample_worlds
+from strapdown.webots.run.programs import Program, environment, find_programs
+from strapdown.webots.run.runner import run_controllers
+from strapdown.webots.world.world import World
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }

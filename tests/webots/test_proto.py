@@ -1,8 +1,8 @@
 import pytest
 
 from strapdown.errors import FormatError, UnsupportedError
-from strapdown.webots.proto import read_proto
-from strapdown.webots.world_file import devices_of, read_world
+from strapdown.webots.file.proto import read_proto
+from strapdown.webots.file.world_file import devices_of, read_world
 
 HEAD = "#VRML_SIM R2025a utf8\n"
 
@@ -182,7 +182,7 @@ def test_a_proto_in_itself_is_refused(project):
 
 
 def test_protos_that_would_fill_the_memory_are_refused(project, monkeypatch):
-    monkeypatch.setattr("strapdown.webots.proto.MAX_NODES", 2_000)
+    monkeypatch.setattr("strapdown.webots.file.proto.MAX_NODES", 2_000)
     bodies = {
         f"P{i}": f"PROTO P{i} [ ] {{ Group {{ children [ {f'P{i + 1} {{ }} ' * 20} ] }} }}"
         for i in range(8)

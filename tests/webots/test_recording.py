@@ -13,8 +13,8 @@ from strapdown.errors import DeviceError, UnknownNameError, UnsupportedError
 from strapdown.messages.conversion import imu_from_series, vehicle_imu_from_increments
 from strapdown.motion import MOTIONS
 from strapdown.webots import Robot, World
-from strapdown.webots.recording import record
-from strapdown.webots.sensor_log import SensorLog
+from strapdown.webots.run.recording import record
+from strapdown.webots.run.sensor_log import SensorLog
 
 ROBOT = """Robot {{
   name "{name}"
@@ -269,7 +269,7 @@ class TestFiles:
         assert np.ptp(one.specific_force[:, 2]) > 1.0
 
     def test_a_long_run_is_written_in_blocks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("strapdown.webots.recording._BLOCK", 32)
+        monkeypatch.setattr("strapdown.webots.run.recording._BLOCK", 32)
         a_world = world()
         with record(a_world, tmp_path / "run.mcap") as report:
             driven(a_world, steps=100)
@@ -277,7 +277,7 @@ class TestFiles:
         assert len(strapdown.open(tmp_path / "run.mcap").imu["gyro/values"]) == 100
 
     def test_every_block_of_a_file_has_the_same_one_of_two_gyros(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("strapdown.webots.recording._BLOCK", 8)
+        monkeypatch.setattr("strapdown.webots.run.recording._BLOCK", 8)
         twice = 'Gyro { name "twice" lookupTable [ -99 -198 0, 99 198 0 ] }'
         text = robot().replace("GPS { }", twice)
         a_world = world(text, motion=MOTIONS["multi_sine"])

@@ -3,8 +3,8 @@ from math import pi
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.webots.releases import is_older
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.releases import is_older
+from strapdown.webots.file.world_file import read_world
 
 ORDER = ["V7.0.2", "R2018a", "R2019b", "R2020a", "R2020b", "R2021a", "R2023b", "R2025a"]
 

@@ -11,9 +11,9 @@ from textwrap import dedent
 import pytest
 
 from strapdown.errors import DeviceError
-from strapdown.webots.programs import Program
-from strapdown.webots.runner import run_controllers
-from strapdown.webots.world import World
+from strapdown.webots.run.programs import Program
+from strapdown.webots.run.runner import run_controllers
+from strapdown.webots.world.world import World
 
 ROBOT = 'Robot {{ name "{}" supervisor TRUE children [ InertialUnit {{ }} Gyro {{ }} ] }}\n'
 HEAD = "#VRML_SIM R2025a utf8\nWorldInfo { basicTimeStep 32 }\n"

@@ -10,11 +10,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.motion import MOTIONS
-from strapdown.webots.programs import find_programs
-from strapdown.webots.runner import run_controllers
-from strapdown.webots.samples import find_world, sample_worlds
-from strapdown.webots.world import World
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.sample_worlds import find_world, sample_worlds
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.run.programs import find_programs
+from strapdown.webots.run.runner import run_controllers
+from strapdown.webots.world.world import World
 
 STANDARD = 9.81
 

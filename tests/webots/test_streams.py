@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.sensors.noise import DEVICE, NoiseKey, Process, normals, sensor_number
-from strapdown.webots.streams import DeviceStream, MarsagliaStream, chosen_seed
+from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream, chosen_seed
 
 MARSAGLIA = {
     0: (

@@ -15,8 +15,8 @@ from strapdown.errors import (
     UnsupportedError,
     ValueRangeError,
 )
-from strapdown.webots.world import World
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.world.world import World
 
 SCENE = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 10 }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strapdown.webots.world import World
+from strapdown.webots.world.world import World
 
 B = 32
 ERAS = ["R2025a", "R2021a", "R2020a"]

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strapdown.errors import FormatError
-from strapdown.webots.node import Node
-from strapdown.webots.vrml import parse, to_text
+from strapdown.webots.file.node import Node
+from strapdown.webots.file.vrml import parse, to_text
 
 WORLD = """#VRML_SIM R2025a utf8
 # a comment with "quotes" and { braces }
@@ -177,7 +177,7 @@ def test_deep_nesting_by_use_is_refused():
 
 
 def test_copies_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("strapdown.webots.reader.MAX_NODES", 2_000)
+    monkeypatch.setattr("strapdown.webots.file.reader.MAX_NODES", 2_000)
     lines = ["DEF A0 Group { }"]
     lines += [f"DEF A{i + 1} Group {{ children [ USE A{i} USE A{i} ] }}" for i in range(60)]
     with pytest.raises(FormatError, match="copies of nodes"):

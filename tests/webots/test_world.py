@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from strapdown.errors import DeviceError, UnknownNameError, ValueRangeError
-from strapdown.webots.kinematic import KinematicScene
-from strapdown.webots.node import Node
-from strapdown.webots.streams import MarsagliaStream
-from strapdown.webots.world import World
-from strapdown.webots.world_file import read_world
+from strapdown.webots.devices.random_streams import MarsagliaStream
+from strapdown.webots.file.node import Node
+from strapdown.webots.file.world_file import read_world
+from strapdown.webots.scene.kinematic import KinematicScene
+from strapdown.webots.world.world import World
 
 HEADER = "#VRML_SIM R2025a utf8\n"
 NOISY = "GPS { accuracy 1 }"
@@ -348,7 +348,7 @@ def test_a_command_of_no_number_is_ignored_with_a_warning(dynamics, capsys):
 
 @pytest.mark.parametrize("most", [1, 3, 4096])
 def test_commands_in_the_middle_of_a_horizon_change_only_what_follows(most, monkeypatch):
-    monkeypatch.setattr("strapdown.webots.timeline.MOST_AHEAD", most)
+    monkeypatch.setattr("strapdown.webots.world.timeline.MOST_AHEAD", most)
     port = World(text(ROTOR), dynamics="kinematic").port()
     port.exchange(0, [(1, "position", (math.inf,)), (2, "period", (32,))])
     positions = [0.0]

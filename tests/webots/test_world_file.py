@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import strapdown.webots
 from strapdown.errors import DeviceError, FormatError
-from strapdown.webots.vrml import parse
-from strapdown.webots.world_file import carrier_of, devices_of, has_physics, read_world
+from strapdown.webots.file.vrml import parse
+from strapdown.webots.file.world_file import carrier_of, devices_of, has_physics, read_world
 
 TABLE = "The input values of a lookup table must be sorted in increasing order."
 NEW_NORTH = (

@@ -13,7 +13,7 @@ import typer
 
 from strapdown._words import counted
 from strapdown.cli._outcome import EXIT_INTERRUPTED, EXIT_OK, is_watched
-from strapdown.webots.runner import ended_by_signals
+from strapdown.webots.run.runner import ended_by_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from strapdown._compile import announce_compiling
+from strapdown._kernels.compilation import announce_compiling
 from strapdown._words import printable, wording
 from strapdown.errors import StrapdownError
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from strapdown._columns import present
 from strapdown._words import printable
 from strapdown.messages import RosImu
+from strapdown.series.columns import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from strapdown._columns import Columns
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series.columns import Columns
 
 __all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows", "recorded_series"]
 

@@ -12,14 +12,14 @@ from strapdown import webots
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import StrapdownError
 from strapdown.motion import SplineMode
-from strapdown.webots.samples import sample_worlds
-from strapdown.webots.staging import Dynamics
+from strapdown.webots.file.sample_worlds import sample_worlds
+from strapdown.webots.world.staging import Dynamics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from strapdown.webots.recording import RecordingReport
-    from strapdown.webots.world import World
+    from strapdown.webots.run.recording import RecordingReport
+    from strapdown.webots.world.world import World
 
 __all__ = [
     "Duration",

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strapdown._words import counted, printable
-from strapdown.bridges.relay import Relay, RelayReport
+from strapdown.bridges.live.relay import Relay, RelayReport
 from strapdown.cli._live import exit_code, losses, positive, showing, stopped_by_signals
 from strapdown.cli._outcome import Outcome, is_watched, say
 from strapdown.messages import Imu, RosImu
 from strapdown.transport.address import await_type, open_topic, parse_address
 from strapdown.transport.backends import Ros1, Ros2
-from strapdown.transport.ros2 import domain_of
+from strapdown.transport.links.ros2 import domain_of
 
 if TYPE_CHECKING:
     from threading import Event

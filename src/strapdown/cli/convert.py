@@ -22,9 +22,9 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats.px4_log import scan_ulog
+from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
-from strapdown.formats.ulog_recording import UlogBlockWriter
+from strapdown.formats.ulog.from_recording import UlogBlockWriter
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from strapdown.estimation import ErrorStateFilter, ImuSample
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.formats._output import refuse
-from strapdown.integration import increments_from_rates
+from strapdown.inertial import increments_from_rates
 from strapdown.messages import Imu, VehicleImu, conversion
 from strapdown.sensors import ImuSpec, TriadSpec
 from strapdown.series import Trajectory

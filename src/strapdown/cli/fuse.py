@@ -212,7 +212,7 @@ def _live(
 ) -> Outcome:
     """Follow a sender until the time is over or a signal comes."""
     from strapdown.bridges.mavlink import MavlinkLink, fuse_link  # noqa: PLC0415 (an extra)
-    from strapdown.webots.runner import ended_by_signals  # noqa: PLC0415 (only live)
+    from strapdown.webots.run.runner import ended_by_signals  # noqa: PLC0415 (only live)
 
     stop, heard = Event(), Recording()
     until = math.inf if duration is None else time.monotonic() + duration

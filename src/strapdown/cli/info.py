@@ -10,16 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 import strapdown.formats as files
-from strapdown import timebase
 from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._rows import recorded_series
+from strapdown.series import timebase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strapdown.formats.px4_health import ImuHealth
+    from strapdown.formats.px4.health import ImuHealth
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
@@ -61,7 +61,7 @@ def info(file: Input) -> Outcome:
         view += [_table(topics), GAP]
     view += [line for topic in topics for line in _remarks(topic)]
     if recording.log is not None:
-        from strapdown.formats.px4_health import imu_health  # noqa: PLC0415 (only PX4 logs)
+        from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
 
         if imus := imu_health(recording.log):
             data["imus"] = [_health_data(imu) for imu in imus]

@@ -25,12 +25,12 @@ from strapdown.cli._outcome import Outcome
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats._output import check_ending
-from strapdown.formats.px4_integration import (
+from strapdown.formats.px4.integration import (
     MadeImu,
     vehicle_imu_from_recording,
     write_vehicle_imu,
 )
-from strapdown.formats.px4_verification import verify_log
+from strapdown.formats.px4.verification import verify_log
 from strapdown.formats.rates import SINCE_BOOT
 from strapdown.px4.drift import self_test
 from strapdown.px4.vehicle_imu import Mode, PipelineSettings

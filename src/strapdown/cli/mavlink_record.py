@@ -15,7 +15,7 @@ from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tl
 from strapdown.cli._common import Force, read_losses
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.errors import PeerLostError
-from strapdown.webots.runner import ended_by_signals
+from strapdown.webots.run.runner import ended_by_signals
 
 if TYPE_CHECKING:
     from strapdown.formats import Recording

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from strapdown._words import counted
-from strapdown.bridges.player import Player, PlayReport
+from strapdown.bridges.live.player import Player, PlayReport
 from strapdown.cli._common import Input
 from strapdown.cli._live import exit_code, positive, seconds, showing, stopped_by_signals
 from strapdown.cli._outcome import Outcome, say

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from strapdown.formats import Recording
-    from strapdown.formats.px4_health import Metric
+    from strapdown.formats.px4.health import Metric
 
 
 class Preset(StrEnum):
@@ -82,7 +82,7 @@ def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
 
 def _vibration(recording: Recording, topic: str | None) -> Figure:
     """Draw the metric of one IMU or of all, from their first sample on."""
-    from strapdown.formats.px4_health import vibration_of  # noqa: PLC0415 (only this preset)
+    from strapdown.formats.px4.health import vibration_of  # noqa: PLC0415 (only this preset)
 
     metrics, names = vibration_of(recording), [*recording.imu, *recording.increments]
     if metrics and topic is not None:

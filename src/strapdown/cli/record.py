@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strapdown._words import counted
-from strapdown.bridges.recorder import LiveOptions, Recorder
+from strapdown.bridges.live.recorder import LiveOptions, Recorder
 from strapdown.cli._common import Force
 from strapdown.cli._live import (
     exit_code,

@@ -22,10 +22,10 @@ from strapdown.cli._webots import (
     outcome,
     recording,
 )
+from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.runner import ended_by_signals
-from strapdown.webots.samples import find_world
-from strapdown.webots.staging import Dynamics
+from strapdown.webots.run.runner import ended_by_signals
+from strapdown.webots.world.staging import Dynamics
 
 
 def serve(
@@ -84,7 +84,7 @@ def serve(
 
     strapdown ros1 serve --world imu_robot --synchronize --record run.bag
     """
-    from strapdown.bridges.ros1_devices import Ros1Devices  # noqa: PLC0415 (loads all of a robot)
+    from strapdown.bridges.ros1 import Ros1Devices  # noqa: PLC0415 (loads all of a robot)
 
     path = find_world(world)
     simulated = webots.World(

@@ -17,14 +17,14 @@ from strapdown._words import printable
 from strapdown.cli._common import Force, working
 from strapdown.cli._live import exit_code, positive
 from strapdown.cli._outcome import EXIT_FAILED, Outcome, is_watched, say
-from strapdown.webots.runner import ended_by_signals
+from strapdown.webots.run.runner import ended_by_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import RenderableType
 
-    from strapdown.bridges.pipeline import Pipeline, PipelineReport
+    from strapdown.bridges.live.pipeline import Pipeline, PipelineReport
 
 WATCH_S = 1.0
 """How often the table is renewed on a terminal."""
@@ -60,7 +60,7 @@ def run(
 
     strapdown run attitude.toml --duration 10 --json
     """
-    from strapdown.bridges.pipeline import Pipeline  # noqa: PLC0415 (loads what any part may need)
+    from strapdown.bridges.live.pipeline import Pipeline  # noqa: PLC0415 (loads what any part may need)
 
     limit_s = positive(duration, "'--duration'")
     with working(f"preparing {pipeline}"):

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._webots import ProtoDirs
-from strapdown.webots.explaining import TURN, TURNS, Explanation
-from strapdown.webots.explaining import explain as explain_world
-from strapdown.webots.samples import find_world
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.run.explaining import TURN, TURNS, Explanation
+from strapdown.webots.run.explaining import explain as explain_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

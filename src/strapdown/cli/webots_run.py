@@ -26,16 +26,16 @@ from strapdown.cli._webots import (
     outcome,
     recording,
 )
+from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.programs import find_programs
-from strapdown.webots.runner import GRACE_S, run_controllers
-from strapdown.webots.samples import find_world
-from strapdown.webots.staging import Dynamics
+from strapdown.webots.run.programs import find_programs
+from strapdown.webots.run.runner import GRACE_S, run_controllers
+from strapdown.webots.world.staging import Dynamics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from strapdown.webots.runner import RunReport
+    from strapdown.webots.run.runner import RunReport
 
 
 def run(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strapdown import simulation, webots
-from strapdown.bridges.webots_server import Server
+from strapdown.bridges.webots.server import Server
 from strapdown.cli._common import Force
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
@@ -26,11 +26,11 @@ from strapdown.cli._webots import (
     recording,
 )
 from strapdown.errors import ValueRangeError
-from strapdown.webots.lockstep import Lockstep
+from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.profiles import PROFILES, find_profile
-from strapdown.webots.runner import ended_by_signals
-from strapdown.webots.samples import find_world
-from strapdown.webots.staging import Dynamics
+from strapdown.webots.run.lockstep import Lockstep
+from strapdown.webots.run.runner import ended_by_signals
+from strapdown.webots.world.staging import Dynamics
 
 LOOPBACK = "127.0.0.1"
 EXTERN = "<extern>"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._kernel import bind, inlined_kernel, kernel
-from strapdown._records import Record
+from strapdown._kernels.kernel import bind, inlined_kernel, kernel
+from strapdown._kernels.records import Record
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
     DetectorEvent,
@@ -22,7 +22,7 @@ from strapdown.detection.intake import (
 from strapdown.px4.health import ClippingReport
 
 if TYPE_CHECKING:
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown._typing import ByteArray, FloatArray
     from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample

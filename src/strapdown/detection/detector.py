@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 import numpy as np
 
-from strapdown._kernel import bind, kernel
-from strapdown._records import record_like, values_of
+from strapdown._kernels.kernel import bind, kernel
+from strapdown._kernels.records import record_like, values_of
 from strapdown.detection.events import Event, Events
 from strapdown.detection.intake import DetectorCounts, DetectorEvent, DetectorMemory
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import Field
 
-    from strapdown._records import Record, RecordArray
+    from strapdown._kernels.records import Record, RecordArray
     from strapdown.samples.sample import Numbers
     from strapdown.series import ImuSeries
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, overload
 import numpy as np
 
 from strapdown._checks import as_floats
-from strapdown._columns import as_stamps
 from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.series.columns import as_stamps
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

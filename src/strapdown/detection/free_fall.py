@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, inlined_kernel, kernel
-from strapdown._records import Vector, filled
+from strapdown._kernels.kernel import bind, inlined_kernel, kernel
+from strapdown._kernels.records import Vector, filled
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
     DetectorEvent,

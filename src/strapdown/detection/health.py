@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
-from strapdown._records import Record
+from strapdown._kernels.kernel import bind, kernel
+from strapdown._kernels.records import Record
 from strapdown.detection.clipping import AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (

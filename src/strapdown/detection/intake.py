@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from strapdown._kernel import kernel
-from strapdown._records import Record
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record
 from strapdown.samples.clock import DROPPED, START, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, Sample, usable
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, inlined_kernel, kernel
-from strapdown._records import Record
+from strapdown._kernels.kernel import bind, inlined_kernel, kernel
+from strapdown._kernels.records import Record
 from strapdown.detection.clipping import ACCEL_FLOOR, AXES, FAR, GYRO_FLOOR, SHARE, STEEP, AxesEvent
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.intake import (
@@ -19,7 +19,7 @@ from strapdown.detection.intake import (
 )
 
 if TYPE_CHECKING:
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernels.kernel import bind, kernel
 from strapdown.detection.detector import Detector, DetectorParams
 from strapdown.detection.events import Event
 from strapdown.detection.intake import (

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import compiled, quickest
-from strapdown._kernel import kernel
+from strapdown._kernels.compilation import compiled, quickest
+from strapdown._kernels.kernel import kernel
 from strapdown.errors import ValueRangeError
 from strapdown.px4 import float32 as px4_kernels
 from strapdown.px4.health import vibration_report
-from strapdown.timebase import ordered, report
+from strapdown.series.timebase import ordered, report
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

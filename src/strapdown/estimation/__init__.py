@@ -94,17 +94,17 @@ __all__ = [
 FILTERS: Mapping[str, Callable[[], OrientationFilter]] = LazyMapping(
     __name__,
     {
-        "complementary": "complementary.ComplementaryFilter",
-        "mahony": "mahony.MahonyFilter",
-        "madgwick": "madgwick.MadgwickFilter",
-        "vqf": "vqf.VqfFilter",
-        "eskf": "error_state.ErrorStateFilter",
+        "complementary": "complementary:ComplementaryFilter",
+        "mahony": "mahony:MahonyFilter",
+        "madgwick": "madgwick:MadgwickFilter",
+        "vqf": "vqf:VqfFilter",
+        "eskf": "error_state:ErrorStateFilter",
     },
 )
 """Every filter by name, with default parameters when called."""
 
 SMOOTHERS: Mapping[str, Callable[[], OrientationSmoother[Any]]] = LazyMapping(
-    __name__, {"vqf": "vqf.OfflineVqf", "eskf": "error_state.ErrorStateSmoother"}
+    __name__, {"vqf": "vqf:OfflineVqf", "eskf": "error_state:ErrorStateSmoother"}
 )
 """Every smoother by the name of the filter whose model it shares."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
 from strapdown.geometry.vectors import four, put_four
 
 if TYPE_CHECKING:
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Four, Three
 
 

@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._kernel import inlined_kernel, kernel
+from strapdown._kernels.kernel import inlined_kernel, kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import clamped, four, length, square, three
-from strapdown.integration.navigation.mechanisation import plus, scaled
+from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples import SampleKind
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.params import MAY_BE_ZERO

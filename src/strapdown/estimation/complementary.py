@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
-from strapdown._records import Vector, filled
+from strapdown._kernels.kernel import bind, kernel
+from strapdown._kernels.records import Vector, filled
 from strapdown.errors import ValueRangeError
 from strapdown.estimation.attitude import gain, opening_gain, turn_world
 from strapdown.estimation.classical import (

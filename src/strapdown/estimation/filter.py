@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
-from strapdown._kernel import bind, kernel
-from strapdown._records import Matrix, Record, Vector, filled, values_of, zeros
+from strapdown._kernels.kernel import bind, kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.estimation.result import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.vectors import put, square, three
-from strapdown.integration.navigation.mechanisation import plus, scaled
+from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples.clock import DROPPED, MERGED, START, STEP, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample, usable
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, kernel
+from strapdown._kernels.kernel import bind, kernel
 from strapdown.estimation.classical import (
     ClassicalMemory,
     ClassicalParams,

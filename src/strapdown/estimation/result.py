@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from strapdown._columns import (
+from strapdown.geometry.frames import WorldFrame
+from strapdown.samples.state import SavedState
+from strapdown.series import ImuSeries, Trajectory
+from strapdown.series.columns import (
     BODY_MAGNITUDES,
     BODY_VECTOR,
     FLAG,
@@ -14,9 +17,6 @@ from strapdown._columns import (
     WORLD_COVARIANCE,
     Columns,
 )
-from strapdown.geometry.frames import WorldFrame
-from strapdown.samples.state import SavedState
-from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

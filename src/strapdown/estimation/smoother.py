@@ -15,7 +15,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import IntArray
     from strapdown.estimation.result import FilterReport, OrientationResult
     from strapdown.estimation.self_calibration import SelfCalibration

@@ -8,7 +8,7 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import WorldFrame
-from strapdown.timebase import ordered, resample
+from strapdown.series.timebase import ordered, resample
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.evaluation._pairing import is_place, is_rotation
 from strapdown.geometry import WorldFrame
-from strapdown.timebase import ordered
+from strapdown.series.timebase import ordered
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from strapdown.formats.blocks import BlockWriter, block_writer
-    from strapdown.formats.mcap_writer import McapWriter
+    from strapdown.formats.mcap.writer import McapWriter
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import ReadReport, WriteReport
-    from strapdown.formats.ulog_writer import LoggedRows, UlogWriter
+    from strapdown.formats.ulog.writer import LoggedRows, UlogWriter
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 __all__ = [
@@ -77,27 +77,27 @@ class _Write(Protocol):
 _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
     __name__,
     {
-        "mcap": "mcap_reader",
-        "ulog": "ulog",
-        "npz": "npz",
-        "parquet": "parquet",
-        "bag": "rosbag",
-        "euroc": "euroc",
-        "tum": "tum",
-        "csv": "csv_file",
+        "mcap": "mcap.reader",
+        "ulog": "ulog.reader",
+        "npz": "arrays.npz",
+        "parquet": "arrays.parquet",
+        "bag": "bag.reader",
+        "euroc": "text.euroc",
+        "tum": "text.tum",
+        "csv": "text.csv_file",
     },
 )
 _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
     __name__,
     {
-        ".mcap": "mcap_writer.write",
-        ".bag": "bag_writer.write",
-        "": "ros2_bag_writer.write",
-        ".ulg": "ulog_recording.write",
-        ".csv": "_single.write_csv",
-        ".tum": "_single.write_tum",
-        ".npz": "npz.write",
-        ".parquet": "parquet.write",
+        ".mcap": "mcap.writer:write",
+        ".bag": "bag.ros1_writer:write",
+        "": "bag.ros2_writer:write",
+        ".ulg": "ulog.from_recording:write",
+        ".csv": "_single:write_csv",
+        ".tum": "_single:write_tum",
+        ".npz": "arrays.npz:write",
+        ".parquet": "arrays.parquet:write",
     },
 )
 _HEAD: Final = 2**16
@@ -147,7 +147,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     path = Path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
-        from strapdown.formats import csv_file  # noqa: PLC0415 (only this reader takes columns)
+        from strapdown.formats.text import csv_file  # noqa: PLC0415 (only this reader takes columns)
 
         return csv_file.read(path, salvage=salvage, columns=columns)
     return _READERS[_format_of(path)].read(path, salvage=salvage)
@@ -189,7 +189,7 @@ def open_blocks(
     path = Path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if (name := _format_of(path)) == "ulog":
-        from strapdown.formats.ulog import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
+        from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
 
         yield UlogBlocks(path, salvage=salvage)
     else:
@@ -292,11 +292,11 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "BlockWriter": "blocks",
-        "LoggedRows": "ulog_writer",
-        "McapWriter": "mcap_writer",
+        "LoggedRows": "ulog.writer",
+        "McapWriter": "mcap.writer",
         "ReadReport": "reports",
         "Recording": "recording",
-        "UlogWriter": "ulog_writer",
+        "UlogWriter": "ulog.writer",
         "WriteReport": "reports",
         "block_writer": "blocks",
     },

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats import csv_file, tum
 from strapdown.formats._output import replacing
 from strapdown.formats._tables import HOLDS, topics
 from strapdown.formats.reports import WriteReport
+from strapdown.formats.text import csv_file, tum
 from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:

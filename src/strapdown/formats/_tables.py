@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from strapdown._columns import present
 from strapdown.errors import StrapdownError
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+from strapdown.series.columns import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

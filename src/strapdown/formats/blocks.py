@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from strapdown.errors import UnknownNameError
-from strapdown.formats._npz_recording import npz_writer
 from strapdown.formats._single import csv_writer, tum_writer
-from strapdown.formats.bag_writer import bag_writer
-from strapdown.formats.mcap_writer import mcap_writer
-from strapdown.formats.parquet import parquet_writer
-from strapdown.formats.ros2_bag_writer import ros2_bag_writer
-from strapdown.formats.ulog_recording import ulog_writer
+from strapdown.formats.arrays.npz_recording import npz_writer
+from strapdown.formats.arrays.parquet import parquet_writer
+from strapdown.formats.bag.ros1_writer import bag_writer
+from strapdown.formats.bag.ros2_writer import ros2_bag_writer
+from strapdown.formats.mcap.writer import mcap_writer
+from strapdown.formats.ulog.from_recording import ulog_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import strapdown.formats as files
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats import mcap_reader
-from strapdown.formats._mcap_parts import in_turn, parts_of
-from strapdown.formats._mcap_records import Opcode
-from strapdown.formats._mcap_scan import MESSAGE_HEAD, McapScan
 from strapdown.formats._tables import topics as topics_of
-from strapdown.formats.mcap_messages import McapForm, form_of_channel
+from strapdown.formats.mcap import reader
+from strapdown.formats.mcap.messages import McapForm, form_of_channel
+from strapdown.formats.mcap.records import Opcode
+from strapdown.formats.mcap.ros_topics import in_turn, parts_of
+from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class MessageFile:
         self._is_mcap = False
         if not self.path.is_dir():
             with self.path.open("rb") as file:
-                self._is_mcap = mcap_reader.sniff(file.read(16), self.path)
+                self._is_mcap = reader.sniff(file.read(16), self.path)
         self._start_ns: int | None = None
         self.end_ns: int | None = None
         """Time of the last message, as far as the file says so in advance [ns]."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
-from strapdown.formats._log_beside import LogBeside, latest
-from strapdown.formats._ulog_notes import uncalibrated
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
+from strapdown.formats.ulog.carried import LogBeside, latest
+from strapdown.formats.ulog.notes import uncalibrated
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import (
     fifo_delays_ns,
@@ -24,7 +24,7 @@ from strapdown.messages.conversion import (
     series_from_increments,
     white_noise_covariance,
 )
-from strapdown.messages.conversion_px4 import Stamp
+from strapdown.messages.conversion.px4 import Stamp
 from strapdown.messages.px4 import VehicleAttitude
 from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_S, NS_PER_US

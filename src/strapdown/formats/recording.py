@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown.formats.px4_log import Px4Log
+    from strapdown.formats.px4.log import Px4Log
 
     Held = TypeVar("Held")
 
@@ -95,7 +95,7 @@ class Recording:
         name = _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
         if name in self.imu:
             return self.imu[name]
-        from strapdown.messages.conversion_px4 import series_from_increments  # noqa: PLC0415 (few need it)
+        from strapdown.messages.conversion.px4 import series_from_increments  # noqa: PLC0415 (few need it)
 
         rates = series_from_increments(self.increments[name])
         return rates.replace(world=WorldFrame.NED) if rates.body == BodyFrame.FRD else rates

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 import strapdown.formats as files
 from strapdown._words import counted
 from strapdown.errors import FormatError
-from strapdown.formats import mcap_reader
-from strapdown.formats._bag_copy import BagCopy
 from strapdown.formats._output import replacing
+from strapdown.formats.bag.copying import BagCopy
+from strapdown.formats.mcap import reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from strapdown.formats._mcap_copy import McapCopy
+    from strapdown.formats.mcap.copying import McapCopy
 
 __all__ = ["RecoveryReport", "recover"]
 
@@ -111,7 +111,7 @@ def recover(
         with source.open("rb") as file:
             head = file.read(16)
     ending = target.suffix.lower()
-    if ending == ".mcap" and mcap_reader.sniff(head, source):
+    if ending == ".mcap" and reader.sniff(head, source):
         return _recover_mcap(source, target, force=force)
     if ending == ".bag" and head.startswith(b"#ROSBAG V2.0"):
         return _recover_bag(source, target, force=force)
@@ -142,7 +142,7 @@ def _recover_series(source: Path, target: Path, *, force: bool) -> RecoveryRepor
 
 
 def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
-    from strapdown.formats._mcap_copy import McapCopy  # noqa: PLC0415 (it needs mcap)
+    from strapdown.formats.mcap.copying import McapCopy  # noqa: PLC0415 (it needs mcap)
 
     with replacing(target, force=force) as partial, partial.open("wb") as stream:
         scan = McapCopy(source, stream)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeVar
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Matrix, Vector
+    from strapdown._kernels.records import Matrix, Vector
     from strapdown._typing import Four, Three
 
 

@@ -104,7 +104,7 @@ __getattr__, __dir__ = lazy_names(
         "Wire": "cdr",
         "cdr": "cdr",
         "conversion": "conversion",
-        "losses": "conversion_losses",
+        "losses": "conversion.loss",
         "ros_types": "ros_types",
     },
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.motion import formulas
 from strapdown.motion.kinematics import Kinematics, columns
 

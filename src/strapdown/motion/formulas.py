@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     quaternion_multiply,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
-from strapdown import timebase
 from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import BodyFrame
 from strapdown.motion.formulas import lever_acceleration
 from strapdown.motion.kinematics import ascending, instants
+from strapdown.series import timebase
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

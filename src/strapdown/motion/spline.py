@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown import timebase
 from strapdown._checks import as_finite, as_member
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
 from strapdown.geometry import BodyFrame, WorldFrame, quaternion
@@ -31,6 +30,7 @@ from strapdown.motion._fitting import (
 )
 from strapdown.motion._laws import Law
 from strapdown.motion.kinematics import Kinematics, instants
+from strapdown.series import timebase
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown import timebase
 from strapdown._words import counted
 from strapdown.errors import FormatError
 from strapdown.plots._axes import BLUE, GREY, ORANGE, PURPLE, STYLES, label, panels
 from strapdown.px4.health import MEAN_CRITICAL, MEAN_WARNING, clipping_report
+from strapdown.series import timebase
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import ByteArray, FloatArray, IntArray
     from strapdown.formats import Recording
-    from strapdown.formats.px4_health import Metric
+    from strapdown.formats.px4.health import Metric
     from strapdown.series import ImuSeries
 
 __all__ = ["plot_clipping", "plot_spectrum", "plot_timing", "plot_vibration"]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown import timebase
 from strapdown.errors import ShapeError
 from strapdown.evaluation import orientation_error
 from strapdown.geometry import quaternion
 from strapdown.plots._axes import BLUE, GREEN, GREY, ORANGE, PURPLE, label, panels, thinned
+from strapdown.series import timebase
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown import timebase
 from strapdown.errors import FormatError
 from strapdown.evaluation import orientation_error
 from strapdown.geometry import BodyFrame, EulerConvention, WorldFrame, euler
 from strapdown.plots._axes import GREY, draw, label, panels
+from strapdown.series import timebase
 from strapdown.units import MICROTESLA, RAD_PER_DEG
 
 if TYPE_CHECKING:

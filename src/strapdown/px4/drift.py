@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from strapdown._checks import as_member
-from strapdown.integration import WindowRule, integrate
-from strapdown.integration.self_test import CASES, Case, Coning, delay_s, drift
+from strapdown.inertial import WindowRule, integrate
+from strapdown.inertial.self_test import CASES, Case, Coning, delay_s, drift
 from strapdown.px4.increments import px4_increments
 from strapdown.px4.vehicle_imu.settings import Mode
 from strapdown.samples import SampleKind

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy import float32 as F32  # noqa: N812 (the type of every number here)
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

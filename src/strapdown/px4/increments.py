@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import ShapeError
-from strapdown.integration.increments import require_positive
+from strapdown.inertial.increments import require_positive
 from strapdown.px4 import float32 as kernels
 from strapdown.px4._rounding import nearest_us
 from strapdown.series import Increments

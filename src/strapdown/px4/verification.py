@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.messages._by_column import as_records
-from strapdown.messages.conversion_px4_rates import sensor_combined_from_vehicle_imu
+from strapdown.messages.conversion.px4_rates import sensor_combined_from_vehicle_imu
 from strapdown.messages.px4 import SensorCombined, SensorGyro
 from strapdown.px4.calibration_history import calibration_history
 from strapdown.px4.replay import replay_windows

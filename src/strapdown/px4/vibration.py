@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.px4 import float32 as kernels
 
 if TYPE_CHECKING:

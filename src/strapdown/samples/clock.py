@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Record
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record
 
 # What a sample is by its stamp.
 DROPPED: Final = 0  # it repeats or goes back: nothing to do

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode
+from strapdown._kernels.compilation import MachineCode
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from strapdown._object_code import LinkedCode, PreparedCall
-    from strapdown._records import Record, RecordArray
+    from strapdown._kernels.object_code import LinkedCode, PreparedCall
+    from strapdown._kernels.records import Record, RecordArray
     from strapdown.samples.sample import SampleColumns
 
 __all__ = ["BLOCK", "Execution", "Program"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from strapdown._records import record_like
+from strapdown._kernels.records import record_like
 from strapdown.errors import ValueRangeError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
     from typing import Any
 
-    from strapdown._records import Record
+    from strapdown._kernels.records import Record
 
 __all__ = ["MAY_BE_INFINITE", "MAY_BE_NEGATIVE", "MAY_BE_ZERO", "CheckedParams"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.errors import ShapeError, ValueRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import Three
     from strapdown.series import ImuSeries
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.sensors.noise.generator import fill_normals, scratch
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from strapdown._compile import compiled as compile_kernel
+from strapdown._kernels.compilation import compiled as compile_kernel
 from strapdown.sensors import _coefficients as coefficients
 from strapdown.sensors import measuring as kernels
 from strapdown.sensors._nodes import SlowError, samples_between

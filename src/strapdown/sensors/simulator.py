@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown._compile import compiled_is_quicker
+from strapdown._kernels.compilation import compiled_is_quicker
 from strapdown.errors import DeviceError, ShapeError, UnknownNameError, ValueRangeError
 from strapdown.samples import SampleKind
 from strapdown.sensors import _spec_checks as must

@@ -71,7 +71,7 @@ class Ipc(Backend):
     """Among the processes of one user on one host, through shared memory."""
 
     name = "ipc"
-    module = "strapdown.transport.ipc"
+    module = "strapdown.transport.links.ipc"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Zenoh(Backend):
     listen: tuple[str, ...] = ()
     config: str = ""
     name = "zenoh"
-    module = "strapdown.transport.zenoh"
+    module = "strapdown.transport.links.zenoh"
     CONNECT: ClassVar[str] = "STRAPDOWN_ZENOH_CONNECT"
     LISTEN: ClassVar[str] = "STRAPDOWN_ZENOH_LISTEN"
 
@@ -113,7 +113,7 @@ class Horus(Backend):
     """Programs on this host that use horus itself."""
 
     name = "horus"
-    module = "strapdown.transport.horus"
+    module = "strapdown.transport.links.horus.link"
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Ros1(Backend):
 
     frame_id: str = ""
     name = "ros1"
-    module = "strapdown.transport.ros1"
+    module = "strapdown.transport.links.ros1"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Ros2(Backend):
     qos: str = "default"
     connect: str = ""
     name = "ros2"
-    module = "strapdown.transport.ros2"
+    module = "strapdown.transport.links.ros2"
 
 
 BACKENDS: Final[Mapping[str, type[Backend]]] = {

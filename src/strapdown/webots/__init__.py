@@ -66,28 +66,28 @@ if TYPE_CHECKING:
         TouchSensor,
         VacuumGripper,
     )
-    from strapdown.webots.batch import measure
-    from strapdown.webots.drop_in import controller_module
-    from strapdown.webots.modelled import fit_sensor
+    from strapdown.webots.devices.part_models import fit_sensor
+    from strapdown.webots.file.world_file import WorldFile, read_world
     from strapdown.webots.profiles import DIFFERENCES, PROFILES, Profile, find_profile
-    from strapdown.webots.recording import record
-    from strapdown.webots.sensor_log import SensorLog
-    from strapdown.webots.world import World
-    from strapdown.webots.world_file import WorldFile, read_world
+    from strapdown.webots.run.batch import measure
+    from strapdown.webots.run.controller_module import controller_module
+    from strapdown.webots.run.recording import record
+    from strapdown.webots.run.sensor_log import SensorLog
+    from strapdown.webots.world.world import World
 
 _HOME = {
     "DIFFERENCES": "profiles",
     "PROFILES": "profiles",
     "Profile": "profiles",
-    "SensorLog": "sensor_log",
-    "World": "world",
-    "WorldFile": "world_file",
-    "controller_module": "drop_in",
+    "SensorLog": "run.sensor_log",
+    "World": "world.world",
+    "WorldFile": "file.world_file",
+    "controller_module": "run.controller_module",
     "find_profile": "profiles",
-    "fit_sensor": "modelled",
-    "measure": "batch",
-    "read_world": "world_file",
-    "record": "recording",
+    "fit_sensor": "devices.part_models",
+    "measure": "run.batch",
+    "read_world": "file.world_file",
+    "record": "run.recording",
 }
 """Where a name lives that is not part of the controller interface."""
 

@@ -31,7 +31,7 @@ class DeviceInfo(NamedTuple):
     name: str
     model: str
     parameters: Mapping[str, Any]
-    """By the kind: see :mod:`strapdown.webots.device_info`."""
+    """By the kind: see :mod:`strapdown.webots.devices.device_info`."""
 
 
 class RobotInfo(NamedTuple):
@@ -91,7 +91,7 @@ class Port(Protocol):
         ...
 
     def supervise(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401 (as the method says)
-        """Call a supervisor's method; see :mod:`strapdown.webots.supervision`."""
+        """Call a supervisor's method; see :mod:`strapdown.webots.world.supervision`."""
         ...
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import ValueRangeError
 from strapdown.sensors.noise import (
     ACCEL,

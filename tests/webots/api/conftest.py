@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from strapdown.webots.api import Robot, Supervisor, runtime
-from strapdown.webots.node_types import NODE_TYPES
+from strapdown.webots.file.node_types import NODE_TYPES
 from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
 
 if TYPE_CHECKING:

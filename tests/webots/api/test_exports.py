@@ -25,7 +25,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 def test_a_controller_loads_no_more_than_the_interface():
     code = (
         "import sys, strapdown.webots.api\n"
-        "print({'numpy', 'strapdown.webots.world'} & set(sys.modules))"
+        "print({'numpy', 'strapdown.webots.world.world'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"

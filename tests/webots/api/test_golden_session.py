@@ -11,8 +11,8 @@ from contextlib import redirect_stderr
 import pytest
 
 from strapdown.webots.api import Accelerometer, Gyro, InertialUnit, Robot
-from strapdown.webots.devices import Neutral
-from strapdown.webots.world import World
+from strapdown.webots.devices.device import Neutral
+from strapdown.webots.world.world import World
 
 PLACEHOLDER = re.compile(
     r"<uninitialised memory; .*?: (NaN x\d)>|<from uninitialised .*?: (NaN x\d)>"

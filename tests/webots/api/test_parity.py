@@ -361,7 +361,7 @@ def test_every_public_name_is_typed_and_documented():
 
 
 def test_node_types_have_the_numbers_of_the_interface():
-    from strapdown.webots.node_types import NODE_TYPES  # noqa: PLC0415 (of this test alone)
+    from strapdown.webots.file.node_types import NODE_TYPES  # noqa: PLC0415 (of this test alone)
 
     def constant(kind):
         words = re.sub(r"(?<=[a-z])(?=[A-Z0-9])|(?<=\d)(?=[A-Z])|(?<=PBR)", "_", kind)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from strapdown.webots.api import ContactPoint, Field, Node, Proto, Supervisor
-from strapdown.webots.world_file import read_world
+from strapdown.webots.file.world_file import read_world
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 info [ "one" "two" ] }

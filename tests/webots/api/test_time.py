@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from strapdown.webots.api import Accelerometer, Robot, runtime
-from strapdown.webots.world import World
+from strapdown.webots.world.world import World
 
 NEVER = [math.nan] * 3
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.bridges.fusion import LOOK_S
+from strapdown.bridges.live.fusion import LOOK_S
 from strapdown.bridges.mavlink.attitude import attitude_records_from_trajectory
 from strapdown.bridges.mavlink.conversion import series_from_records
 from strapdown.bridges.mavlink.messages import Kind, records_from_messages

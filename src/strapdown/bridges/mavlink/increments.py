@@ -24,7 +24,7 @@ from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._by_column import as_records, stamps_from_unsigned
-from strapdown.messages.conversion_px4 import increments_from_mean_rates
+from strapdown.messages.conversion.px4 import increments_from_mean_rates
 from strapdown.messages.px4 import VehicleImu
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_US

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import bind, inlined_kernel, kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import bind, inlined_kernel, kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.detection.detector import Detector
 from strapdown.detection.falls.history import (
     CELL_NS,

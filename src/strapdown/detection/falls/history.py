@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.geometry.vectors import clear, square
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._records import Record
+    from strapdown._kernels.records import Record
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.detection.events import Event
     from strapdown.samples.sample import Numbers

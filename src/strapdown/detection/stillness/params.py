@@ -15,7 +15,7 @@ from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strapdown._records import Record
+    from strapdown._kernels.records import Record
 
 __all__ = ["StillnessKind", "StillnessParams"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import four, put, three
 from strapdown.samples.clock import DROPPED, GAP_FLOOR_S, START, gap_after, tick
@@ -13,7 +13,7 @@ from strapdown.samples.clock import DROPPED, GAP_FLOOR_S, START, gap_after, tick
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown.detection.voting.memory import BodyMemory, Imu, ImuMemory, Sensor
     from strapdown.samples.clock import Clock, Counts
     from strapdown.samples.sample import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.detection.voting.alignment import align, differentiate, into_body, to_origin
 from strapdown.detection.voting.judgement import count_voters, follow, judge, median
 from strapdown.detection.voting.memory import (

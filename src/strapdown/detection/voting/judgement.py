@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.detection.voting.memory import FAILED, MEASURES, VOTES
 from strapdown.geometry.vectors import clear, put, square, three
 from strapdown.samples.sample import usable

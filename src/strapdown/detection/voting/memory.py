@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.detection.voting.result import SensorState
 from strapdown.samples.clock import Clock
 

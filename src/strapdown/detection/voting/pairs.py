@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.detection.voting.memory import FAILED, STUCK_REPEATS, VOTES
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import clear, distance2, put, square, three
@@ -21,7 +21,7 @@ from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown.detection.intake import Settings
     from strapdown.detection.voting.memory import BodyMemory, Sensor, SensorMemory, Step
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown._checks import as_finite
-from strapdown._records import values_of
+from strapdown._kernels.records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
 from strapdown.detection.voting.cycle import CHANGES, run
@@ -23,13 +23,13 @@ from strapdown.samples.clock import Counts
 from strapdown.samples.execution import BLOCK, Execution, Program
 from strapdown.samples.sample import Sample, SampleColumns, as_three, numbers_of
 from strapdown.series import ImuSeries
-from strapdown.timebase import ordered, resample
+from strapdown.series.timebase import ordered, resample
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown.samples import ImuSample
 
 __all__ = ["Voter"]

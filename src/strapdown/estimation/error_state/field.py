@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain, turn_world
 from strapdown.estimation.error_state.model import ACCEL_ERROR, OWN_ERRORS, PHI, XI
 from strapdown.estimation.error_state.update import consider, joseph, project, set_variance
@@ -27,7 +27,7 @@ from strapdown.geometry.vectors import (
     square,
     three,
 )
-from strapdown.integration.navigation.mechanisation import cross, plus
+from strapdown.inertial.navigation.mechanisation import cross, plus
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.field import (
     AGE,
@@ -55,7 +55,7 @@ from strapdown.estimation.filter import FilterParams, RecursiveFilter
 from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
-from strapdown.integration.navigation.mechanisation import plus
+from strapdown.inertial.navigation.mechanisation import plus
 from strapdown.samples import SampleKind
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.params import MAY_BE_ZERO

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_to_matrix
 from strapdown.geometry.vectors import add_to, clear, four, matrix_times, put_four, square, three
-from strapdown.integration.navigation.mechanisation import scaled
+from strapdown.inertial.navigation.mechanisation import scaled
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ MATRIX_ERROR: Final = 12  # of the gyro matrix, row by row [-]
 OWN_ERRORS: Final = 21  # the estimator's own
 
 
-# strapdown.integration.preintegration does not serve here: it is exact for readings that are
+# strapdown.inertial.preintegration does not serve here: it is exact for readings that are
 # constant between samples, but takes 1.2 us a sample and knows no derivative by M. Over 20 samples
 # in 0.1 s at 5 rad/s the attitude half way leaves 3e-5 m/s, and 4e-4 of the derivative by the bias,
 # far below the noise assumed of the accelerometer, 1.6e-2 m/s; and a sample takes 0.08 us.

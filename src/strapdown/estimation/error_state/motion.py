@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
-from strapdown.integration.coning_sculling import add
-from strapdown.integration.navigation.mechanisation import cross, plus, scaled
+from strapdown.inertial.coning_sculling import add
+from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
 from strapdown.samples.clock import STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 

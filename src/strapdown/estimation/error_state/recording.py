@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode, compiled
-from strapdown._kernel import kernel
+from strapdown._kernels.compilation import MachineCode, compiled
+from strapdown._kernels.kernel import kernel
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
@@ -23,7 +23,7 @@ from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, 
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.estimation.result import FilterReport, OrientationResult
     from strapdown.series import ImuSeries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode
+from strapdown._kernels.compilation import MachineCode
 from strapdown.estimation.error_state.hard_iron import hard_iron
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
@@ -44,7 +44,7 @@ from strapdown.geometry import quaternion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import IntArray
     from strapdown.estimation.result import OrientationResult
     from strapdown.series import ImuSeries

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, vector, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,

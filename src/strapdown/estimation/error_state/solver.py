@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode
+from strapdown._kernels.compilation import MachineCode
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
     BIAS_ERROR,
@@ -45,7 +45,7 @@ from strapdown.geometry import quaternion
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import FloatArray
     from strapdown.estimation.error_state.recording import Recording
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 
 if TYPE_CHECKING:
-    from strapdown._records import Matrix, Vector
+    from strapdown._kernels.records import Matrix, Vector
 
 
 @kernel

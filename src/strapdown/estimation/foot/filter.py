@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessParams
 from strapdown.detection.stillness.statistic import StillnessEvent, StillnessMemory
@@ -29,7 +29,7 @@ from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three
-from strapdown.integration.navigation.mechanisation import Earth, cross
+from strapdown.inertial.navigation.mechanisation import Earth, cross
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._records import values_of
+from strapdown._kernels.records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
 from strapdown.detection.stillness.statistic import SHOE
@@ -29,15 +29,15 @@ from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.result import columns_of
 from strapdown.estimation.result import FilterReport, FilterState
-from strapdown.integration.navigation import Place
-from strapdown.integration.navigation.mechanisation import Earth
+from strapdown.inertial.navigation import Place
+from strapdown.inertial.navigation.mechanisation import Earth
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import SampleColumns, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.foot.filter import MOST, write
 from strapdown.estimation.navigation.errors import POSITION, SIZE, inject, mirror, transpose
 from strapdown.geometry.vectors import clear, copy, copy_rows

@@ -13,7 +13,7 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation.navigation.errors import SIZE, heading_slopes
 from strapdown.geometry import quaternion
 from strapdown.geometry.vectors import three
-from strapdown.integration.navigation.mechanisation import Earth, gravity_at
+from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
 
 if TYPE_CHECKING:
     from typing import Self

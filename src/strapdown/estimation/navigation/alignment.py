@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.estimation.navigation.errors import (
     ACCEL_BIAS,
     GYRO_BIAS,
@@ -23,7 +23,7 @@ from strapdown.geometry.formulas import (
     quaternion_to_matrix,
 )
 from strapdown.geometry.vectors import add_to, clear, four, length, put_four, square, three
-from strapdown.integration.navigation.mechanisation import ZERO, Earth, gravity_at, scaled
+from strapdown.inertial.navigation.mechanisation import ZERO, Earth, gravity_at, scaled
 
 if TYPE_CHECKING:
     from strapdown._typing import Three

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._kernel import bind
-from strapdown._records import values_of
+from strapdown._kernels.kernel import bind
+from strapdown._kernels.records import values_of
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
@@ -26,7 +26,7 @@ from strapdown.estimation.navigation.step import (
     step_increment,
 )
 from strapdown.geometry.frames import BodyFrame
-from strapdown.integration.navigation.mechanisation import Earth
+from strapdown.inertial.navigation.mechanisation import Earth
 from strapdown.samples.execution import BLOCK, Execution, Program
 from strapdown.samples.sample import Sample
 from strapdown.units import NS_PER_S
@@ -34,8 +34,8 @@ from strapdown.units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from strapdown._records import RecordArray
-    from strapdown.integration.navigation import Place
+    from strapdown._kernels.records import RecordArray
+    from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
 __all__ = ["COUNTS", "MEMORY", "Core", "IncrementRows", "SampleRows"]

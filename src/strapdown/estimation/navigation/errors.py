@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.update import project
 from strapdown.geometry.formulas import quaternion_exp

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown._records import values_of
+from strapdown._kernels.records import values_of
 from strapdown.errors import ValueRangeError
 from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
@@ -20,7 +20,7 @@ from strapdown.estimation.navigation.memory import NavigatorMemory
 from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
 from strapdown.estimation.result import FilterReport, FilterState
-from strapdown.integration.navigation import Place
+from strapdown.inertial.navigation import Place
 from strapdown.samples.sample import numbers_of
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
@@ -28,7 +28,7 @@ from strapdown.units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import ArrayLike, IntArray
     from strapdown.samples import ImuSample
     from strapdown.samples.sample import Numbers

@@ -12,7 +12,7 @@ from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.navigation.errors import mirror, publish
 from strapdown.estimation.navigation.memory import NavigatorMemory
-from strapdown.integration.navigation import NavigationStart
+from strapdown.inertial.navigation import NavigationStart
 from strapdown.samples.params import MAY_BE_NEGATIVE, MAY_BE_ZERO
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class NavigatorStart(NavigationStart):
     Parameters
     ----------
     q_world_from_body, velocity_world, position_world
-        As in :class:`~strapdown.integration.navigation.NavigationStart`; ENU from FLU.
+        As in :class:`~strapdown.inertial.navigation.NavigationStart`; ENU from FLU.
     gyro_bias, accel_bias : (3,), optional
         [rad/s], [m/s^2, body].
     covariance : (15, 15), optional

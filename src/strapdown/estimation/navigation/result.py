@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._columns import (
+from strapdown.estimation.navigation.memory import NavigatorRow
+from strapdown.estimation.result import FilterReport, OrientationResult
+from strapdown.geometry import frames, quaternion
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.messages.conversion.horus import odometry_from_trajectory, pose_from_trajectory
+from strapdown.messages.pose import Odometry
+from strapdown.series import Trajectory
+from strapdown.series.columns import (
     BODY_MAGNITUDES,
     BODY_VECTOR,
     QUATERNION,
@@ -15,20 +22,13 @@ from strapdown._columns import (
     Column,
     Columns,
 )
-from strapdown.estimation.navigation.memory import NavigatorRow
-from strapdown.estimation.result import FilterReport, OrientationResult
-from strapdown.geometry import frames, quaternion
-from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.messages.conversion_horus import odometry_from_trajectory, pose_from_trajectory
-from strapdown.messages.pose import Odometry
-from strapdown.series import Trajectory
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from numpy.typing import NDArray
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import FloatArray
     from strapdown.estimation.navigation.aiding import AidingResult
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from strapdown._kernel import kernel
-from strapdown._records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
@@ -34,7 +34,7 @@ from strapdown.geometry.formulas import (
     quaternion_to_matrix,
 )
 from strapdown.geometry.vectors import clear, four, put, put_four, three
-from strapdown.integration.coning_sculling import (
+from strapdown.inertial.coning_sculling import (
     MEAN,
     POINT,
     add,
@@ -43,7 +43,7 @@ from strapdown.integration.coning_sculling import (
     is_uneven,
     quadrature_weights,
 )
-from strapdown.integration.navigation.mechanisation import (
+from strapdown.inertial.navigation.mechanisation import (
     HOLE,
     ZERO,
     Before,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
@@ -33,11 +33,11 @@ from strapdown.estimation.vqf.tilt_and_bias import (
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, four, matrix_times, put, put_four, square, three
-from strapdown.integration.navigation.mechanisation import cross, plus, scaled
+from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
 from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 
 if TYPE_CHECKING:
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
     from strapdown.samples.sample import Sample
 

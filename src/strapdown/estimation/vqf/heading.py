@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import angle, quick_gain, small_turn, unit, wrapped
 from strapdown.estimation.vqf.tilt_and_bias import UNKNOWN

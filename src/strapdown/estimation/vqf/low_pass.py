@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.geometry.vectors import clear
 from strapdown.samples.clock import GAP_INTERVALS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strapdown._records import Record, Vector, filled, vector
+from strapdown._kernels.records import Record, Vector, filled, vector
 from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import FilterMemory
 from strapdown.estimation.vqf.low_pass import LowPass, LowPassOfNine, LowPassOfTwo, Pace

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import MachineCode
-from strapdown._kernel import kernel
-from strapdown._records import Record, Vector, filled
+from strapdown._kernels.compilation import MachineCode
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.filter import FilterRow, as_columns, report_of
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.smoother import OrientationSmoother, Smoothed
@@ -33,7 +33,7 @@ from strapdown.samples.sample import MAX_RATE, Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strapdown._records import RecordArray
+    from strapdown._kernels.records import RecordArray
     from strapdown._typing import IntArray
     from strapdown.series import ImuSeries
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.geometry.vectors import dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
 
 Six: TypeAlias = tuple[float, float, float, float, float, float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
 from strapdown.estimation.vqf.symmetric import (
@@ -32,7 +32,7 @@ from strapdown.geometry.vectors import (
 )
 
 if TYPE_CHECKING:
-    from strapdown._records import Vector
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import VqfMemory, VqfParams
 

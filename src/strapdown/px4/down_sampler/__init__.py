@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.errors import ValueRangeError
 from strapdown.messages._by_column import as_records
 from strapdown.messages.px4 import VehicleImu

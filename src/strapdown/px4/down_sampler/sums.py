@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy import float32 as F32  # noqa: N812 (the type of every fraction here)
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 from strapdown.px4.float32 import (
     HALF_F,
     MEGA_F,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._compile import compiled
+from strapdown._kernels.compilation import compiled
 from strapdown.geometry.frames import BodyFrame
-from strapdown.messages.conversion_px4 import (
+from strapdown.messages.conversion.px4 import (
     increments_from_vehicle_imu,
     vehicle_imu_from_increments,
 )
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import IntArray
-    from strapdown.integration import Integration
+    from strapdown.inertial import Integration
     from strapdown.px4.vehicle_imu.samples import Samples
     from strapdown.px4.vehicle_imu.savage import Readings
     from strapdown.series import ImuSeries, Increments

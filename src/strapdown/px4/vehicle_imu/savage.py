@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.geometry.frames import BodyFrame
-from strapdown.integration import integrate_pair
-from strapdown.integration.clocks import SAME_CLOCK
+from strapdown.inertial import integrate_pair
+from strapdown.inertial.clocks import SAME_CLOCK
 from strapdown.px4.calibration import correct
 from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray, IntArray
-    from strapdown.integration import Integration
+    from strapdown.inertial import Integration
     from strapdown.px4.calibration import SensorCalibration
     from strapdown.px4.vehicle_imu.settings import PipelineSettings
     from strapdown.series import Increments

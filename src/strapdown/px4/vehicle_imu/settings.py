@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from strapdown._checks import as_member
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.integration.increments import as_integrable
+from strapdown.inertial.increments import as_integrable
 from strapdown.px4.calibration import SensorCalibration
 from strapdown.px4.channels import Rules
 from strapdown.px4.increments import dt_max_s
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from strapdown.integration import IntegrationReport
+    from strapdown.inertial import IntegrationReport
     from strapdown.samples import SampleKind
     from strapdown.series import Increments
 

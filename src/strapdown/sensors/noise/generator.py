@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from strapdown._kernel import kernel
+from strapdown._kernels.kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence

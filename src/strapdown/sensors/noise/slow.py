@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from strapdown._compile import compiled as compile_kernel
+from strapdown._kernels.compilation import compiled as compile_kernel
 from strapdown.errors import ShapeError
 from strapdown.sensors.noise import generator as kernels
 from strapdown.sensors.noise.flicker import flicker_terms

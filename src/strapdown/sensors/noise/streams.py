@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from strapdown._compile import compiled as compile_kernel
+from strapdown._kernels.compilation import compiled as compile_kernel
 from strapdown.errors import ValueRangeError
 from strapdown.sensors.noise import generator as kernels
 from strapdown.sensors.noise.philox import philox4x32, philox_words

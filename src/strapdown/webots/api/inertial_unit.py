@@ -111,6 +111,6 @@ _AnglesOnly.__name__ = _AnglesOnly.__qualname__ = InertialUnit.__name__
 def _angles(
     angles: Angles, coordinate_system: str
 ) -> Callable[[float, float, float, float], tuple[float, float, float]]:
-    from strapdown.webots.inertial_units import client_angles  # noqa: PLC0415 (loads NumPy)
+    from strapdown.webots.devices.inertial_units import client_angles  # noqa: PLC0415 (loads NumPy)
 
     return client_angles(angles, coordinate_system)

@@ -8,7 +8,7 @@ from strapdown.webots.api.field import Field, FieldKey
 from strapdown.webots.api.owner import session_of
 from strapdown.webots.api.proto import Proto
 from strapdown.webots.api.session import real
-from strapdown.webots.node_types import NODE_TYPES
+from strapdown.webots.file.node_types import NODE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

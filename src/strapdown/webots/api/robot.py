@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown.webots.api.device import Device
+    from strapdown.webots.file.world_file import WorldFile
     from strapdown.webots.port import DeviceInfo, Port
-    from strapdown.webots.world import World
-    from strapdown.webots.world_file import WorldFile
+    from strapdown.webots.world.world import World
 
 __all__ = ["Robot"]
 
@@ -50,7 +50,7 @@ class Robot(OldGetters):
     Parameters
     ----------
     world : path, text, WorldFile or World, optional
-        Where the robot lives; the options of a :class:`~strapdown.webots.world.World` are given
+        Where the robot lives; the options of a :class:`~strapdown.webots.World` are given
         to it, not here.
     profile : str
         How devices behave; see :mod:`strapdown.webots.profiles`.
@@ -65,14 +65,14 @@ class Robot(OldGetters):
     port : Port, optional
         The door of the robot, instead of a world.
     **options
-        Others of :class:`strapdown.webots.world.World`, which raises what it raises itself.
+        Others of :class:`~strapdown.webots.World`, which raises what it raises itself.
 
     Raises
     ------
     RuntimeError
         There is neither a world nor a runner.
     TypeError
-        Options came with a :class:`~strapdown.webots.world.World`.
+        Options came with a :class:`~strapdown.webots.World`.
     """
 
     EVENT_QUIT: ClassVar[int] = -1
@@ -387,7 +387,7 @@ def _port(
                 "'strapdown webots run CONTROLLER.py --world WORLD.wbt', or pass Robot(world)"
             )
         return runtime.port
-    from strapdown.webots.world import World  # noqa: PLC0415 (a controller's process has none)
+    from strapdown.webots.world.world import World  # noqa: PLC0415 (a controller's process has none)
 
     if not isinstance(world, World):
         return World(world, **options).port(robot)

@@ -1,0 +1,1 @@
+"""Kernels: one source that runs as plain Python and as machine code."""

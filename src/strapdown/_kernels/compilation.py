@@ -1,0 +1,298 @@
+"""Which execution a kernel has: plain Python, or machine code as soon as that costs no waiting.
+
+:func:`compiled` gives a kernel as machine code. :class:`MachineCode` and :func:`quickest` know
+whether that code is there already: a caller goes on in plain Python as long as it is not worth
+the wait.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, cached_property
+from hashlib import blake2s
+from threading import RLock
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from strapdown._kernels.kernel import bind, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FunctionType
+
+    from strapdown._kernels.object_code import LinkedCode, ObjectCode
+    from strapdown._kernels.records import Record, RecordArray
+
+    Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+__all__ = [
+    "MachineCode",
+    "announce_compiling",
+    "compiled",
+    "compiled_is_quicker",
+    "compiling_first",
+    "quickest",
+    "worth_compiling",
+    "worth_loading",
+]
+
+_log: Final = logging.getLogger("strapdown")
+_compiler: Final = RLock()  # Numba compiles one function at a time
+_listeners: Final[list[Callable[[str], object]]] = []
+_entered: Final[set[FunctionType]] = set()
+_eager: Final = ContextVar("eager", default=False)
+
+PLAIN_ROWS: Final = 500  # a recording this short is done before machine code is loaded
+COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
+
+
+def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
+    """Return a kernel as machine code, together with every kernel that it calls.
+
+    The machine code is kept on disk, so one process pays for it once per installation; what was
+    compiled from another source, of this kernel or of one that it calls, is not used again.
+    Arithmetic stays IEEE double in the written order (no fast-math), and the call releases the
+    interpreter lock.
+
+    Parameters
+    ----------
+    function : kernel
+    **parts : kernel
+        As in :func:`bind`.
+    """
+    if parts:
+        function = _bound(function, tuple(parts.items()))
+    return cast("Kernel", _by_types(cast("FunctionType", function)))
+
+
+@cache
+def _bound(function: Kernel, parts: tuple[tuple[str, Callable[..., Any]], ...]) -> Kernel:
+    return bind(function, **dict(parts))
+
+
+class _ByTypes:
+    """A kernel as machine code, made for each combination of types when it first comes."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self._name = function.__name__.rpartition(".")[2]
+        self._code: dict[tuple[Any, ...], LinkedCode] = {}
+
+    def __call__(self, *arguments: object) -> Any:
+        kinds = _kinds(arguments)
+        code = self._code.get(kinds)
+        if code is None:
+            with _compiler:
+                code = self._found(kinds) or self._made(kinds, arguments)
+        return code(*arguments)
+
+    def if_made(self, *arguments: object) -> Any:
+        """Run by machine code that is there, else in plain Python."""
+        kinds = _kinds(arguments)
+        code = self._code.get(kinds)
+        if code is None:
+            with _compiler:
+                code = self._found(kinds)
+        return _in_plain_python(self._function)(*arguments) if code is None else code(*arguments)
+
+    def _found(self, kinds: tuple[Any, ...]) -> LinkedCode | None:
+        if kinds not in self._code and (code := _found(_file(self._function, kinds))):
+            self._keep(kinds, code)  # another thread may have done it meanwhile
+        return self._code.get(kinds)
+
+    def _made(self, kinds: tuple[Any, ...], arguments: Sequence[object]) -> LinkedCode:
+        file = _file(self._function, kinds)
+        return self._keep(kinds, _made(self._function, arguments, file, self._name))
+
+    def _keep(self, kinds: tuple[Any, ...], code: ObjectCode) -> LinkedCode:
+        from strapdown._kernels.object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
+
+        linked = self._code[kinds] = LinkedCode(self._name, code)
+        return linked
+
+
+@cache
+def _by_types(function: FunctionType) -> _ByTypes:
+    return _ByTypes(function)
+
+
+def _kinds(arguments: Sequence[object]) -> tuple[Any, ...]:
+    """Return what machine code depends on of the arguments."""
+    return tuple([_kind(argument) for argument in arguments])
+
+
+def _kind(value: object) -> Any:
+    from numpy import ndarray  # noqa: PLC0415 (this module serves code that needs no arrays)
+
+    if isinstance(value, ndarray):
+        flags = value.flags
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return value.dtype, value.ndim, order, flags.writeable
+    if isinstance(value, tuple):
+        return type(value), *_kinds(value)
+    return type(value)
+
+
+class MachineCode:
+    """A kernel over arrays of records as machine code, which may be there or not.
+
+    Parameters
+    ----------
+    function : kernel
+        Takes one array of records an argument.
+    records : type of Record
+        What each argument holds.
+    name : str
+        What it is for, as a person reads it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *records: type[Record], name: str = ""
+    ) -> None:
+        self.name = name or function.__name__
+        self._function = cast("FunctionType", function)
+        self._records = records
+        self._loaded: LinkedCode | None = None
+
+    @property
+    def loaded(self) -> LinkedCode | None:
+        """The machine code, where this process has it."""
+        return self._loaded
+
+    def load(self) -> LinkedCode | None:
+        """Return the machine code if it has been compiled before, by any process."""
+        with _compiler:
+            if self._loaded is None:
+                self._loaded = self._linked(_found(self._file))
+            return self._loaded
+
+    def compile(self) -> LinkedCode:
+        """Return the machine code; compile it if it is not there."""
+        with _compiler:
+            if self.load() is None:
+                from numpy import empty  # noqa: PLC0415 (this module serves code without arrays)
+
+                arrays = [empty(1, record.dtype()) for record in self._records]
+                code = _made(self._function, arrays, self._file, self.name)
+                self._loaded = self._linked(code)
+            return cast("LinkedCode", self._loaded)
+
+    def plain(self, *arrays: RecordArray) -> None:
+        """Run the kernel as plain Python; the arrays change as they do by machine code."""
+        pairs = list(zip(self._records, arrays, strict=True))
+        lists = [record.unpack(array) for record, array in pairs]
+        self._function(*lists)
+        for (record, array), changed in zip(pairs, lists, strict=True):
+            array[:] = record.pack(changed)
+
+    def code_for(self, rows: int, *, compiled: bool | None = None) -> LinkedCode | None:
+        """Return the machine code for so many rows; None where plain Python is done sooner.
+
+        ``compiled`` asks for one of them: True for machine code, False for plain Python.
+        """
+        if compiled is False:
+            return None
+        if compiled or worth_compiling(rows):
+            return self.compile()
+        return self.load() if worth_loading(rows) else self.loaded
+
+    @cached_property
+    def _file(self) -> str:
+        return _file(self._function, [record.dtype() for record in self._records])
+
+    def _linked(self, code: ObjectCode | None) -> LinkedCode | None:
+        from strapdown._kernels.object_code import LinkedCode  # noqa: PLC0415 (imports LLVM)
+
+        layouts = [record.dtype() for record in self._records]
+        return None if code is None else LinkedCode(self.name, code, layouts)
+
+
+def _file(function: FunctionType, kinds: object) -> str:
+    """Return the name for machine code of a kernel for arguments of certain kinds."""
+    source = blake2s(f"{digest(function)} {kinds!r}".encode(), digest_size=8).hexdigest()
+    return f"{function.__name__}.{source}"
+
+
+def _found(file: str) -> ObjectCode | None:
+    """Return machine code that was made before."""
+    from strapdown._kernels.object_code import find  # noqa: PLC0415 (imports LLVM)
+
+    return find(file)
+
+
+def _made(function: FunctionType, arguments: Sequence[object], file: str, name: str) -> ObjectCode:
+    """Compile for arguments like these, and keep the machine code for later processes."""
+    from strapdown._kernels.object_code import save  # noqa: PLC0415 (imports LLVM)
+    from strapdown._kernels.translation import translated  # noqa: PLC0415 (imports Numba)
+
+    with _announced(name):
+        code = translated(function, arguments)
+    save(file, code)
+    return code
+
+
+def worth_loading(rows: int) -> bool:
+    """Whether machine code that is on disk saves time with so many rows."""
+    return rows > PLAIN_ROWS or _eager.get()
+
+
+def worth_compiling(rows: int) -> bool:
+    """Whether machine code saves time with so many rows even if it has to be made."""
+    return rows > COLD_ROWS or _eager.get()
+
+
+@contextmanager
+def compiling_first() -> Iterator[None]:
+    """Let everything inside the block run by machine code, however short it is."""
+    before = _eager.set(True)
+    try:
+        yield
+    finally:
+        _eager.reset(before)
+
+
+@contextmanager
+def announce_compiling(announce: Callable[[str], object]) -> Iterator[None]:
+    """Call ``announce(name)`` before every compilation inside the block."""
+    _listeners.append(announce)
+    try:
+        yield
+    finally:
+        _listeners.remove(announce)
+
+
+@contextmanager
+def _announced(name: str) -> Iterator[None]:
+    begun = perf_counter()
+    for announce in _listeners:
+        announce(name)
+    yield
+    _log.info("compiled %s in %.1f s", name, perf_counter() - begun)
+
+
+def compiled_is_quicker(function: Kernel, rows: int) -> bool:
+    """Whether machine code is done first with so many rows.
+
+    Few are done first in plain Python, unless this process has the machine code already.
+    """
+    if worth_compiling(rows):
+        _entered.add(cast("FunctionType", function))
+    return function in _entered
+
+
+def quickest(function: Kernel, rows: int) -> Kernel:
+    """Return a kernel over arrays in the execution that is done first with so many rows."""
+    if worth_compiling(rows):
+        return compiled(function)
+    if worth_loading(rows):
+        return cast("Kernel", _by_types(cast("FunctionType", function)).if_made)
+    return _in_plain_python(function)
+
+
+def _in_plain_python(function: Kernel) -> Kernel:
+    """Return a kernel that takes arrays as machine code does: without a word on infinities."""
+    from numpy import errstate  # noqa: PLC0415 (this module serves code that needs no arrays)
+
+    return errstate(all="ignore")(function)

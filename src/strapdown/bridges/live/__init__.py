@@ -1,0 +1,1 @@
+"""Live data: recorder, player, relay, fusion and pipelines."""

@@ -1,0 +1,27 @@
+"""Live pipelines: device, recording or topic, sensor model, filter, topics, recorder, as one.
+
+A pipeline is a TOML file with one table ``[KIND.NAME]`` a part:
+
+==========  =========================================  ==================  ===================
+kind        keys                                       takes               gives
+==========  =========================================  ==================  ===================
+``device``  ``motion`` or ``world``, ``robot``,                            ``Imu``
+            ``profile``; ``sensor``, ``rate``,
+            ``seed``, ``duration``, ``speed``,
+            ``start_ns``
+``log``     ``file``, ``topic``, ``speed``                                 ``Imu``
+``topic``   ``address``                                                    ``Imu``, or the type
+                                                                           in the address
+``topic``   ``address``, ``from``                      any                 (publishes)
+``sensor``  ``from``, ``sensor``, ``rate``, ``seed``   ``Imu``             ``Imu``
+``filter``  ``from``, ``filter``, its parameters       ``Imu``             ``Pose3D``
+``record``  ``from`` (one or more), ``file``,          any                 (writes)
+            ``split_bytes``, ``split_s``,
+            ``min_free_bytes``
+==========  =========================================  ==================  ===================
+"""
+
+from strapdown.bridges.live.pipeline.part import PartReport, State
+from strapdown.bridges.live.pipeline.pipeline import Pipeline, PipelineReport
+
+__all__ = ["PartReport", "Pipeline", "PipelineReport", "State"]

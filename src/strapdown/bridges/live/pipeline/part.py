@@ -1,0 +1,258 @@
+"""What all parts of a pipeline share: their inputs, their output, counts, and how they end."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from statistics import median
+from threading import Event, Lock
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from strapdown._words import counted, wording
+from strapdown.bridges.live.fusion import incoming
+from strapdown.errors import TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import ExitStack
+
+    from strapdown.bridges.live.pipeline.tables import Table
+    from strapdown.transport import Topic
+
+__all__ = ["Part", "PartReport", "State"]
+
+_DELAYS: Final = 1000
+"""Of so many blocks of messages the latency is the median."""
+
+
+class State(StrEnum):
+    """Where a part stands."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDED = "ended"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """How a part is doing, or did.
+
+    Parameters
+    ----------
+    name, kind : str
+        From the header of its table.
+    state : State
+    received, sent : int
+        Messages it took from other parts or from outside, and messages it passed on, published or
+        recorded.
+    lost : int
+        Messages that were sent to it and that it did not get.
+    running_s : float
+        How long it has been running [s].
+    latency_s, longest_s : float
+        From the receipt of a message to the sending of what it became: the median of the last
+        1000 times, and the longest [s]; NaN where it has none.
+    losses : tuple of str
+        What was lost, dropped or left out, one line each.
+    notes : tuple of str
+        What a user should know, one line each.
+    error : str
+        Why it failed.
+    """
+
+    name: str
+    kind: str
+    state: State
+    received: int = 0
+    sent: int = 0
+    lost: int = 0
+    running_s: float = 0.0
+    latency_s: float = math.nan
+    longest_s: float = math.nan
+    losses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def messages(self) -> int:
+        """Messages that went through it."""
+        return max(self.received, self.sent)
+
+    @property
+    def rate_hz(self) -> float:
+        """Messages a second, since it runs [Hz]."""
+        return self.messages / self.running_s if self.running_s > 0.0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON holds it."""
+        return asdict(self) | {"rate_hz": self.rate_hz}
+
+
+class Part(ABC):
+    """A part of a pipeline, made from its table; it runs in a thread of its own.
+
+    Parameters
+    ----------
+    table : Table
+        What the file says about it.
+
+    Attributes
+    ----------
+    parts : list of Part
+        Those it takes messages from.
+    inlets : dict of str to Topic
+        From them, by name.
+    outlet : Topic
+        Where its messages go.
+    stop : Event
+        Ends it: a source at once, others with what they were sent before.
+    rate_hz : float or None
+        Messages a second, where that is known beforehand.
+    notes : list of str
+        What a user should know.
+    """
+
+    TAKES: ClassVar[type[Any] | None] = None
+    """Type of the messages it takes; None is any."""
+    SOURCES: ClassVar[range] = range(1, 2)
+    """How many parts it may take them from."""
+    gives: type[Any] | None = None
+    """Type of the messages it gives to others."""
+    speed: float = 1.0
+    """How many times faster than the wall clock its messages come."""
+    seed: int | None = None
+    """Of its noise, where that is known."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.name, self.kind = table, table.name, table.kind
+        self.stop = Event()
+        self.parts: list[Part] = []
+        self.inlets: dict[str, Topic[Any]] = {}
+        self.outlet: Topic[Any] | None = None
+        self.rate_hz: float | None = None
+        self.error: BaseException | None = None
+        self.notes: list[str] = []
+        self.state = State.STARTING
+        self._received = self._sent = 0
+        self._began_s = self._ended_s = 0.0
+        self._delays: deque[float] = deque(maxlen=_DELAYS)
+        self._longest_s = 0.0
+        self._counting = Lock()
+        self._before = 0
+        self._lost: int | None = None
+
+    # -- what a kind of part does ----------------------------------------------------------------
+
+    def join(self, parts: Sequence[Part]) -> None:
+        """Learn which parts it takes messages from; they have joined theirs before."""
+        self.parts = list(parts)
+
+    def before(self) -> dict[str, Part]:
+        """Return the parts by name whose messages lead to it."""
+        found: dict[str, Part] = {}
+        for part in self.parts:
+            found |= {**part.before(), part.name: part}
+        return found
+
+    def open(self, stack: ExitStack) -> None:  # noqa: B027 (not every part needs it)
+        """Get ready for the first message; what is to be closed goes on the stack."""
+
+    @abstractmethod
+    def work(self) -> None:
+        """Work until told to stop, or nothing is left."""
+
+    def outside(self) -> Sequence[Topic[Any]]:
+        """Return the topics outside of the pipeline that it receives from."""
+        return ()
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many messages it received, and how many it sent."""
+        return self._received, self._sent
+
+    def losses(self) -> list[str]:
+        """Return one line for each kind of loss."""
+        lost = self.lost()
+        return [f"{counted(lost, 'message')} lost before they were received"] if lost else []
+
+    # -- while it runs ---------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Pass over what came from outside while other parts got ready."""
+        with suppress(TransportError):  # it has failed, and is closed
+            for topic in self.outside():
+                topic.recv_all()
+            self._before = self.lost()
+
+    def begin(self) -> None:
+        """Run from now on."""
+        self._began_s = monotonic()
+        self.state = State.RUNNING
+
+    def settle(self) -> None:
+        """Count for the last time what was lost before it came, while the topics are open."""
+        lost = self.lost()
+        with self._counting:
+            self._lost = lost
+
+    def end(self, error: BaseException | None) -> None:
+        """Have ended, well or by an error."""
+        self._ended_s = monotonic()
+        self.error = error
+        self.state = State.ENDED if error is None else State.FAILED
+
+    def give(self, message: object) -> None:
+        """Send a message to the parts behind."""
+        if self.outlet is not None:
+            self.outlet.send(message)
+
+    def follow(self, source: Topic[Any], take: Callable[[Any], object]) -> None:
+        """Hand every message of a topic on until told to stop."""
+        for messages in incoming(source, stop=self.stop):
+            began_s = perf_counter()
+            for message in messages:
+                take(message)
+            self.passed(len(messages), perf_counter() - began_s)
+
+    def passed(self, messages: int, seconds: float) -> None:
+        """Count messages that came and went on, and how long that took."""
+        self._received += messages
+        self._sent += messages
+        self._delays.append(seconds)
+        self._longest_s = max(seconds, self._longest_s)
+
+    def made(self, messages: int) -> None:
+        """Count messages that began here."""
+        self._sent += messages
+
+    def lost(self) -> int:
+        """Count messages that were sent to it and did not come."""
+        with self._counting:
+            if self._lost is None:
+                stats = [topic.stats() for topic in (*self.inlets.values(), *self.outside())]
+                lost = (s.lost_overwritten + s.lost_transport + s.malformed for s in stats)
+                return sum(lost) - self._before
+            return self._lost
+
+    def report(self) -> PartReport:
+        """Say how it is doing."""
+        now_s = self._ended_s or monotonic()
+        delays = list(self._delays)
+        return PartReport(
+            self.name,
+            self.kind,
+            self.state,
+            *self.counts(),
+            self.lost(),
+            now_s - self._began_s if self._began_s else 0.0,
+            median(delays) if delays else math.nan,
+            self._longest_s if delays else math.nan,
+            tuple(f"{self.name}: {line}" for line in self.losses()),
+            tuple(f"{self.name}: {note}" for note in self.notes),
+            "" if self.error is None else wording(self.error),
+        )

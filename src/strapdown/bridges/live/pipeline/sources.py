@@ -1,0 +1,252 @@
+"""Parts that messages come from: a simulated device, a recording, a live topic."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import strapdown.formats as files
+from strapdown.bridges.live.pipeline.part import Part
+from strapdown.messages import Imu, conversion
+from strapdown.simulation import find_motion, find_sensor
+from strapdown.simulation.run import Run
+from strapdown.transport.address import open_topic, parse_address
+from strapdown.units import NS_PER_S
+from strapdown.webots.devices.part_models import fit_sensor
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.run.sensor_log import INERTIAL, SensorLog
+from strapdown.webots.world.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import ExitStack
+    from threading import Event
+
+    from strapdown.bridges.live.pipeline.tables import Table
+    from strapdown.series import ImuSeries
+    from strapdown.simulation import Ride
+    from strapdown.transport import Topic
+
+__all__ = ["LogSource", "MotionSource", "TopicSource", "WorldSource", "device_source"]
+
+_ENDLESS_S: Final = 1e6
+"""Length of a run on a motion without end [s]: eleven days."""
+_AHEAD_S: Final = 0.25
+"""Samples that are prepared at once [s]."""
+_ROWS: Final = 4096
+"""The same of a recording."""
+
+
+class Pace:
+    """Lets stamps pass at their time.
+
+    Parameters
+    ----------
+    speed : float
+        How many times faster than the wall clock; infinite: at once.
+    stop : Event
+        Ends a wait.
+    """
+
+    def __init__(self, speed: float, stop: Event) -> None:
+        self._per_ns, self._stop = 1.0 / (speed * NS_PER_S), stop
+        self._first_ns: int | None = None
+        self._began_s = 0.0
+
+    def wait(self, t_ns: int) -> bool:
+        """Sleep until the time of a stamp has come; False where the end came first."""
+        if self._first_ns is None:
+            self._first_ns, self._began_s = t_ns, time.monotonic()
+        due_s = self._began_s + (t_ns - self._first_ns) * self._per_ns
+        early_s = due_s - time.monotonic()
+        return not (self._stop.wait(early_s) if early_s > 0.0 else self._stop.is_set())
+
+
+class PacedSource(Part):
+    """What gives samples that have stamps, at their time."""
+
+    SOURCES = range(1)
+    gives = Imu
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.speed = table.positive("speed") or 1.0
+
+    @abstractmethod
+    def blocks(self) -> Iterator[ImuSeries]:
+        """Yield the samples."""
+
+    def work(self) -> None:
+        """Give each sample at its time."""
+        pace = Pace(self.speed, self.stop)
+        for series in self.blocks():
+            for record in conversion.imu_from_series(series):
+                if not pace.wait(int(record["timestamp_ns"])):
+                    return
+                self.give(Imu.from_record(record))
+                self.made(1)
+
+
+def device_source(table: Table) -> PacedSource:
+    """Return the simulated device that a table describes: in a world, or on a motion."""
+    return WorldSource(table) if table.get("world", str) else MotionSource(table)
+
+
+class DeviceSource(PacedSource):
+    """A simulated device, stamped by the wall clock unless told otherwise."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.rate_hz = table.positive("rate")
+        self.seed = table.get("seed", int)
+        self.sensor = table.get("sensor", str)
+        self.duration_s = table.positive("duration")
+        self._start_ns = table.get("start_ns", int)
+
+    def start_ns(self) -> int:
+        """Return the stamp of the first instant."""
+        return time.time_ns() if self._start_ns is None else self._start_ns
+
+    def ride(self, motion: str) -> Ride:
+        """Return a motion that goes on for as long as the device, or as it can."""
+        found = find_motion(self.table.place_or_name(motion), duration_s=self.duration_s)
+        if self.duration_s is None and math.isinf(found.source.end_s):
+            return replace(found, duration_s=_ENDLESS_S)
+        return found
+
+
+class MotionSource(DeviceSource):
+    """A sensor on a motion."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        motion = table.need("motion", str, "or world")
+        with table.about("motion", "duration"):
+            ride = self.ride(motion)
+        with table.about("sensor", "rate"):
+            sensor = table.place_or_name(self.sensor or "ideal")
+            spec = find_sensor(sensor, rate_hz=self.rate_hz, sampling="point")
+        with table.about("duration", "seed"):
+            self.seed = self.seed or 0
+            self._run = Run(ride, spec, (self.name,), self.seed, 0, {})
+        self.rate_hz = float(spec.rate_hz)
+        self.notes += ride.notes
+
+    def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
+        """Have the sensor compiled."""
+        (simulator,) = self._run.simulators
+        conversion.imu_from_series(simulator.run(1).series())
+        simulator.reset(noise="restart")
+
+    def blocks(self) -> Iterator[ImuSeries]:
+        """Yield what the sensor measures."""
+        rows = max(1, round(_AHEAD_S * (self.rate_hz or 1.0)))
+        start_ns = self.start_ns()
+        for (samples,), _truth in self._run.blocks(rows):
+            series = samples.series()
+            yield series.replace(t_ns=series.t_ns + start_ns)
+
+
+class WorldSource(DeviceSource):
+    """The gyro, the accelerometer and the InertialUnit of a robot in a Webots world."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        path = table.place_or_name(table.need("world", str))
+        motion = table.get("motion", str)
+        with table.about("motion", "duration"):
+            moved = None if motion is None else self.ride(motion)
+        robot = table.get("robot", str)
+        with table.about("world", "robot", "profile", "seed"):
+            self._world = world = World(
+                find_world(path),
+                profile=table.get("profile", str, "R2025a"),
+                seed=self.seed,
+                motion={robot: moved} if robot and moved else moved,
+                duration_s=self.duration_s,
+            )
+            self.seed = world.seed
+            self._robot = world.port(robot).robot
+        missing = {"Gyro", "Accelerometer"} - {each.kind for each in self._robot.devices}
+        if missing:
+            line = f"expected a robot with gyro and accelerometer, got one without {min(missing)}"
+            raise table.error(line, "robot", "world")
+        with table.about("sensor"):
+            if self.sensor:
+                part = table.place_or_name(self.sensor)
+                fit_sensor(world, part, robot=self._robot.name)
+        most_hz = 1e3 / world.basic_time_step
+        self._steps = max(1, round(most_hz / (self.rate_hz or most_hz)))
+        if self.rate_hz and not math.isclose(self.rate_hz * self._steps, most_hz, rel_tol=1e-9):
+            line = f"expected a rate that divides that of the world, {most_hz:g} Hz"
+            raise table.error(f"{line}, got {self.rate_hz:g} Hz", "rate")
+        self.rate_hz = most_hz / self._steps
+
+    def blocks(self) -> Iterator[ImuSeries]:
+        """Yield what the devices measure, step by step."""
+        world, start_ns = self._world, self.start_ns()
+        for device in self._robot.devices:
+            if device.kind in INERTIAL:
+                world.enable(device, round(self._steps * world.basic_time_step))
+        with SensorLog(world) as log:
+            while not world.ended:
+                world.advance_to(world.step_count + self._steps)
+                if len(log):
+                    series = log.imu_series(self._robot.name)
+                    log.clear()
+                    yield series.replace(t_ns=series.t_ns + start_ns)
+
+
+class LogSource(PacedSource):
+    """The IMU of a recording."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        path = table.place(table.need("file", str))
+        topic = table.get("topic", str)
+        with table.about("file"):
+            recording = files.open(path, on_error="salvage")
+        with table.about("topic", "file"):
+            self._series = recording.imu_series(topic)
+        if len(self._series) > 1:
+            span_ns = int(self._series.t_ns[-1] - self._series.t_ns[0])
+            self.rate_hz = (len(self._series) - 1) * NS_PER_S / span_ns if span_ns > 0 else None
+        self._report = recording.report
+
+    def blocks(self) -> Iterator[ImuSeries]:
+        """Yield all samples."""
+        for start in range(0, len(self._series), _ROWS):
+            yield self._series[start : start + _ROWS]
+
+    def losses(self) -> list[str]:
+        """Return what the file does not hold any more."""
+        return [*super().losses(), *self._report.losses()]
+
+
+class TopicSource(Part):
+    """A live topic."""
+
+    SOURCES = range(1)
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        with table.about("address"):
+            self._address = parse_address(table.need("address", str))
+        self.gives = self._address.msg_type or Imu
+        self._topic: Topic[Any] | None = None
+
+    def open(self, stack: ExitStack) -> None:
+        """Join the topic."""
+        self._topic = stack.enter_context(open_topic(self._address, self.gives, history=0))
+
+    def work(self) -> None:
+        """Pass on what comes."""
+        for topic in self.outside():
+            self.follow(topic, self.give)
+
+    def outside(self) -> Sequence[Topic[Any]]:
+        """Return the topic."""
+        return [] if self._topic is None else [self._topic]

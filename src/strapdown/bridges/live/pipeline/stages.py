@@ -1,0 +1,135 @@
+"""Parts that make other messages of those they take: a sensor model, a filter."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from strapdown.bridges.live.fusion import BLOCK, fuse_topic, poses
+from strapdown.bridges.live.pipeline.part import Part
+from strapdown.errors import UnknownNameError
+from strapdown.estimation import FILTERS
+from strapdown.messages import CovarianceStatus, Imu, Pose3D
+from strapdown.samples import SampleKind
+from strapdown.sensors import Flag, ImuSimulator
+from strapdown.simulation import find_sensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import ExitStack
+
+    from strapdown.bridges.live.pipeline.tables import Table
+    from strapdown.estimation.filter import FilterParams, RecursiveFilter
+
+__all__ = ["FilterStage", "SensorStage"]
+
+_REST: Final = (0.0, 0.0, 0.0)
+
+
+class SensorStage(Part):
+    """A sensor model: each message is taken for what a perfect sensor would read.
+
+    Between two messages the reading stands still; noise and filters of the part run at their own
+    rate all the same.
+    """
+
+    TAKES = Imu
+    gives = Imu
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        with table.about("sensor"):
+            spec = find_sensor(table.place_or_name(table.need("sensor", str)))
+        self._spec = replace(spec, sampling=SampleKind.POINT, mag=None)
+        self.seed = table.get("seed", int, 0)
+        self.rate_hz = table.positive("rate")
+
+    def join(self, parts: Sequence[Part]) -> None:
+        """Take the rate of the part before, unless the table says it."""
+        super().join(parts)
+        self.rate_hz = self.rate_hz or parts[0].rate_hz
+        if self.rate_hz is None:
+            line = f"expected a rate, messages a second, for that of {parts[0].name!r} is not known"
+            raise self.table.error(line)
+        with self.table.about("rate", "sensor", "seed"):
+            spec = replace(self._spec, rate_hz=self.rate_hz)
+            self._imu = ImuSimulator(spec, seed=self.seed, name=self.name)
+        gyro, accel = self._imu.variance[:3], self._imu.variance[3:]
+        self._noise = {
+            "angular_velocity": np.diag(gyro).ravel(),
+            "linear_acceleration": np.diag(accel).ravel(),
+        }
+
+    def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
+        """Have the model compiled."""
+        self._imu.feed(_REST, _REST)
+        self._imu.reset(noise="restart")
+
+    def work(self) -> None:
+        """Answer every message."""
+        for source in self.inlets.values():
+            self.follow(source, self._take)
+
+    def _take(self, message: Imu) -> None:
+        perfect = message.angular_velocity.tolist(), message.linear_acceleration.tolist()
+        sample = self._imu.feed(*perfect)
+        while sample is None:
+            sample = self._imu.feed(*perfect)
+        if sample.flags & Flag.DROPPED:
+            return
+        message.angular_velocity = cast("list[float]", sample.angular_velocity)
+        message.linear_acceleration = cast("list[float]", sample.specific_force)
+        for name, noise in self._noise.items():
+            if getattr(message, f"{name}_status") is not CovarianceStatus.ABSENT:
+                covariance = getattr(message, f"{name}_covariance")
+                covariance += noise
+        self.give(message)
+
+
+class FilterStage(Part):
+    """An orientation filter."""
+
+    TAKES = Imu
+    gives = Pose3D
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        name = table.get("filter", str, "eskf")
+        with table.about("filter"):
+            if name not in FILTERS:
+                raise UnknownNameError("filter", name, FILTERS)
+        kind = cast("type[RecursiveFilter[Any]]", FILTERS[name])
+        params: FilterParams = kind().params
+        for field in fields(params):
+            usual = getattr(params, field.name)
+            value = table.get(field.name, str if isinstance(usual, str) else type(usual))
+            if value is not None:
+                with table.about(field.name):
+                    params = replace(params, **{field.name: value})
+        self._filter = kind(params)
+
+    def join(self, parts: Sequence[Part]) -> None:
+        """Give as many poses as samples come."""
+        super().join(parts)
+        self.rate_hz = parts[0].rate_hz
+
+    def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
+        """Have the filter compiled."""
+        at_rest = Imu(0.0, 0.0, 9.81, *_REST)
+        for messages in ([at_rest], [at_rest] * BLOCK):
+            for _ in poses(self._filter, messages):
+                pass
+        self._filter.reset()
+
+    def work(self) -> None:
+        """Answer every message by a pose."""
+        if self.outlet is None:
+            return
+        for source in self.inlets.values():
+            fuse_topic(source, self.outlet, self._filter, stop=self.stop, answered=self.passed)
+
+    def losses(self) -> list[str]:
+        """Return what the filter left out."""
+        return [*super().losses(), *self._filter.report.losses()]

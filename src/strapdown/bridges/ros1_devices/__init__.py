@@ -1,9 +1,0 @@
-"""Devices of simulated robots as topics and services of ROS 1."""
-
-from __future__ import annotations
-
-from strapdown.bridges.ros1_devices.robot import RosRobot
-from strapdown.bridges.ros1_devices.server import Ros1Devices
-from strapdown.bridges.ros1_devices.services import service_class
-
-__all__ = ["Ros1Devices", "RosRobot", "service_class"]

@@ -1,0 +1,1 @@
+"""A server of the controller protocol of Webots R2025a."""

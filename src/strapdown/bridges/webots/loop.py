@@ -1,0 +1,350 @@
+"""One thread that serves the controllers of a world: connections, requests, answers, timers.
+
+A controller that sends nonsense loses its connection and disturbs nobody.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from strapdown.bridges.webots.connection import Connection
+from strapdown.bridges.webots.names import CONNECTED, hello_may_grow, reply_to_hello
+from strapdown.bridges.webots.requests import read_request
+from strapdown.bridges.webots.wire import Session, frame, no_event
+from strapdown.errors import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from strapdown.bridges.webots.requests import Incoming
+    from strapdown.webots.port import Answer, Port, Request
+
+    OpenPort: TypeAlias = Callable[[str], Port]
+
+__all__ = ["LINGER_S", "Loop", "Scheduler"]
+
+QUIET_S: Final = 0.02
+"""A handshake has no end mark: it is over when nothing more came for so long [s]."""
+PATIENCE_S: Final = 10.0
+"""How long controllers may go on after the end of the simulation before the loop ends [s]."""
+LINGER_S: Final = 1.0
+"""How long to wait for controllers that were told to leave [s]."""
+LOOK_S: Final = 0.005
+"""How often to look whether a step's time on the wall clock has come [s]."""
+LONE_S: Final = 0.02
+"""How long one controller may have the loop for itself [s]."""
+MIN_HELLO: Final = 3
+
+
+class Scheduler(Protocol):
+    """Moves a world on when every robot that takes part waits for it."""
+
+    def submit(self, port: Any, ms: int, requests: Sequence[Request]) -> object:  # noqa: ANN401 (of its own kind)
+        """Take a robot's requests, and let it wait for ``ms`` of simulated time."""
+        ...
+
+    def drop(self, port: Any) -> object:  # noqa: ANN401 (of its own kind)
+        """Close a port, and let the others go on without it until it submits again."""
+        ...
+
+    def ready(self) -> Sequence[tuple[Port, Answer]]:
+        """Move the world on if all wait, and return the answers that are due."""
+        ...
+
+
+class Loop:
+    """Answers controllers until the simulation is over.
+
+    Parameters
+    ----------
+    realtime : bool
+        The scheduler lets simulated time not run ahead of the wall clock.
+    log : callable
+        Gets every line that is worth reading.
+
+    Attributes
+    ----------
+    robots : dict of str to Connection or None
+        Who has which of the robots that are served.
+    """
+
+    def __init__(self, *, realtime: bool, log: Callable[[str], object]) -> None:
+        self.robots: dict[str, Connection | None] = {}
+        self._realtime = realtime
+        self._log = log
+        self._alarm, self._waker = socket.socketpair()
+        self._poll = select.poll()
+        self._poll.register(self._waker, select.POLLIN)
+        self._doors: dict[int, tuple[socket.socket, str]] = {}
+        self._connections: dict[int, Connection] = {}
+        self._waiting: dict[Port, Connection] = {}
+        self._timers: dict[Connection, float] = {}
+        self._lone: list[tuple[int, int]] = []
+        self._lone_until = 0.0
+        self._stopping = False
+        self._ended_at: float | None = None
+
+    def open(self, robot: str, listeners: Iterable[socket.socket]) -> None:
+        """Let controllers come to a robot by listening sockets."""
+        self.robots[robot] = None
+        for listener in listeners:
+            self._open(listener, robot)
+
+    def run(self, tcp: socket.socket | None, port: OpenPort, scheduler: Scheduler | None) -> None:
+        """Serve until the simulation has ended, or :meth:`stop` is called.
+
+        Parameters
+        ----------
+        tcp : socket or None
+            Where controllers come that name their robot later.
+        port : callable
+            Gives the port of a robot.
+        scheduler : Scheduler or None
+            Moves the world on when all wait; None: every robot moves it by its own steps.
+        """
+        self._port, self._scheduler = port, scheduler
+        if tcp is not None:
+            self._open(tcp, "")
+        while not self._is_over():
+            self._turn()
+
+    def stop(self) -> None:
+        """Let :meth:`run` return; from any thread or signal handler."""
+        self._stopping = True
+        with suppress(OSError):
+            self._alarm.send(b".")
+
+    def close(self) -> None:
+        """Tell all controllers to quit, and give them a moment."""
+        until = monotonic() + LINGER_S
+        told = [each for each in self._connections.values() if each.session is not None]
+        for connection in told:
+            with suppress(OSError):
+                connection.quit(LINGER_S)
+        for connection in told:
+            with suppress(OSError):
+                while connection.drain(max(until - monotonic(), 0.01)):
+                    pass
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+        self._alarm.close()
+        self._waker.close()
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        """Wait until something happens, and do what follows from it."""
+        for number, event in self._events():
+            connection = self._connections.get(number)
+            if connection is not None:
+                self._attend(connection, event)
+            elif number in self._doors:
+                self._admit(*self._doors[number])
+        if self._timers:
+            self._ring()
+        if self._scheduler is not None and self._waiting:
+            self._move_on(self._scheduler)
+
+    def _events(self) -> list[tuple[int, int]]:
+        """Return what happened, and to whom.
+
+        One controller alone is read from without asking who else there is, which saves a tenth of
+        its step; whoever comes waits a moment more.
+        """
+        if self._lone and monotonic() < self._lone_until:
+            return self._lone
+        events = self._poll.poll(self._patience_ms())
+        if len(events) > 1:  # who leaves makes room for who comes
+            events.sort(key=lambda event: event[0] in self._doors)
+        is_lone = len(self._connections) == 1 and not (self._timers or self._realtime)
+        if is_lone and events == [(next(iter(self._connections)), select.POLLIN)]:
+            self._lone, self._lone_until = events, monotonic() + LONE_S
+        return events
+
+    def _move_on(self, scheduler: Scheduler) -> None:
+        """End steps, until somebody is waited for."""
+        while self._waiting and (answers := scheduler.ready()):
+            for port, answer in answers:
+                connection = self._waiting.pop(port)
+                connection.waits = False
+                self._answer(connection, answer)
+                self._proceed(connection)
+
+    def _is_over(self) -> bool:
+        if self._stopping or self._ended_at is None:
+            return self._stopping
+        return not self._connections or monotonic() > self._ended_at + PATIENCE_S
+
+    def _patience_ms(self) -> float | None:
+        """Return how long to wait at most [ms]; None: until something happens."""
+        if not self._timers and self._ended_at is None and not self._realtime:
+            return None
+        times = list(self._timers.values())
+        if self._ended_at is not None:
+            times.append(self._ended_at + PATIENCE_S)
+        if self._realtime and self._waiting:
+            times.append(monotonic() + LOOK_S)
+        return max(min(times) - monotonic(), 0.0) * 1000.0 if times else None
+
+    def _ring(self) -> None:
+        """Do what was put off until now."""
+        now = monotonic()
+        for connection, time in list(self._timers.items()):
+            if time <= now:
+                del self._timers[connection]
+                if connection.robot:
+                    self._send(connection, no_event(tcp=connection.tcp))
+                else:
+                    self._greet(connection)
+
+    # -- connections -------------------------------------------------------------------------------
+
+    def _open(self, listener: socket.socket, robot: str) -> None:
+        """Let controllers come by a listening socket; those of TCP name their robot later."""
+        listener.setblocking(False)  # noqa: FBT003 (the library's form)
+        self._doors[listener.fileno()] = (listener, robot)
+        self._poll.register(listener, select.POLLIN)
+
+    def _admit(self, listener: socket.socket, robot: str) -> None:
+        """Take a new connection, unless its robot has one."""
+        try:
+            peer, _ = listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        if self.robots.get(robot) is not None:
+            peer.close()
+            self._log(f"robot {robot!r}: refused a second controller")
+            return
+        connection = Connection(peer, robot)
+        self._connections[connection.fileno()] = connection
+        self._poll.register(connection, select.POLLIN)
+        if robot:
+            self.robots[robot] = connection
+
+    def _greet(self, connection: Connection) -> None:
+        """Answer a handshake with one word, and nothing more before the first request."""
+        hello = bytes(connection.received)
+        taken = {robot: holder is not None for robot, holder in self.robots.items()}
+        word, robot = reply_to_hello(hello, taken)
+        self._send(connection, word)
+        if word != CONNECTED:
+            self._end(connection, f"{word.decode()} after {hello[:80]!r}")
+            return
+        connection.robot = robot
+        connection.received = b""
+        self.robots[robot] = connection
+
+    def _end(self, connection: Connection, why: str) -> None:
+        """Close a connection and free its robot."""
+        self._poll.unregister(connection)
+        del self._connections[connection.fileno()]
+        self._timers.pop(connection, None)
+        self._lone = []
+        connection.close()
+        if connection.robot:
+            self.robots[connection.robot] = None
+        if connection.port is not None:
+            self._waiting.pop(connection.port, None)
+            if self._scheduler is None:
+                connection.port.close()
+            else:
+                self._scheduler.drop(connection.port)
+        self._log(f"{connection}: {why}")
+
+    # -- requests and answers ----------------------------------------------------------------------
+
+    def _attend(self, connection: Connection, event: int) -> None:
+        """Do what became possible on a connection."""
+        if event & select.POLLOUT:
+            connection.send()
+            if not connection.unsent:
+                self._poll.modify(connection, select.POLLIN)
+        is_open = event == select.POLLOUT or connection.receive()
+        while is_open and event & select.POLLHUP:
+            is_open = connection.receive()
+        if connection.robot:
+            self._proceed(connection)
+        else:
+            self._listen(connection)
+        if not is_open and connection.fileno() in self._connections:
+            self._end(connection, "connection lost")
+
+    def _listen(self, connection: Connection) -> None:
+        """Wait for the end of a handshake."""
+        if not hello_may_grow(connection.received):
+            self._end(connection, f"no controller begins with {bytes(connection.received[:16])!r}")
+        elif len(connection.received) >= MIN_HELLO:
+            self._timers[connection] = monotonic() + QUIET_S
+
+    def _proceed(self, connection: Connection) -> None:
+        """Do what the received requests say, each after the answer to the one before."""
+        try:
+            while connection.received and (request := connection.request()) is not None:
+                if not request:
+                    self._end(connection, "left")
+                    return
+                self._handle(connection, request)
+        except FormatError as error:
+            self._end(connection, f"connection closed: {error}")
+
+    def _handle(self, connection: Connection, request: bytes) -> None:
+        """Do what one request says."""
+        port, session = connection.port, connection.session
+        if port is None or session is None:
+            self._begin(connection, request)
+            return
+        incoming = read_request(request, session.kinds)
+        if incoming.console or incoming.unknown:
+            self._tell(connection, incoming)
+        if incoming.ms and self._scheduler is not None:
+            connection.waits = True
+            self._waiting[port] = connection
+            self._scheduler.submit(port, incoming.ms, incoming.requests)
+            return
+        answer = port.exchange(incoming.ms, incoming.requests)
+        if incoming.leaving:
+            self._send(connection, frame(tcp=connection.tcp))
+            return
+        self._answer(connection, answer, urdf=incoming.urdf)
+        if incoming.wait_ms is not None:
+            self._timers[connection] = monotonic() + 1e-3 * max(incoming.wait_ms, 0)
+
+    def _begin(self, connection: Connection, request: bytes) -> None:
+        """Answer the first request: it asks what there is, whatever it says."""
+        port = self._port(connection.robot)
+        info = port.configure()
+        session = Session(info, tcp=connection.tcp, realtime=self._realtime)
+        read_request(request, session.kinds)
+        connection.port, connection.session = port, session
+        self._log(f"{connection}: connected by {'tcp' if connection.tcp else 'ipc'}")
+        if info.supervisor:
+            self._log(f"{connection}: functions of a supervisor are not served")
+        self._send(connection, session.configure())
+
+    def _answer(self, connection: Connection, answer: Answer, *, urdf: bool = False) -> None:
+        """Tell a controller what its port answered."""
+        if answer.delay < 0:
+            self._ended_at = monotonic()
+        if connection.session is not None:
+            self._send(connection, connection.session.answer(answer, urdf=urdf))
+
+    def _send(self, connection: Connection, data: bytes) -> None:
+        """Send, now or as soon as it is possible."""
+        connection.send(data)
+        if connection.unsent:
+            self._poll.modify(connection, select.POLLIN | select.POLLOUT)
+
+    def _tell(self, connection: Connection, incoming: Incoming) -> None:
+        """Log a controller's output, and once what it said in vain."""
+        for text in incoming.console:
+            for line in text.splitlines():
+                self._log(f"[{connection.robot}] {line}")
+        for what in incoming.unknown:
+            if what not in connection.told:
+                connection.told.add(what)
+                self._log(f"{connection}: skipped {what}")

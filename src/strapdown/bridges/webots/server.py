@@ -1,0 +1,183 @@
+"""A server for unchanged controllers that are linked with the library of Webots R2025a.
+
+Controllers come through UNIX sockets in the folder of an instance, or through TCP after a
+handshake. Each gets a robot of the world, and gives it back when its program ends or its
+connection breaks.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from strapdown.bridges.webots.instance import Instance
+from strapdown.bridges.webots.loop import LINGER_S, Loop
+from strapdown.bridges.webots.names import MAX_HELLO, PROCESSING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
+
+    from strapdown.bridges.webots.loop import OpenPort, Scheduler
+
+__all__ = ["Server"]
+
+LOOK_S: Final = 0.005
+"""How often to look whether the world is loaded [s]."""
+
+
+class Server:
+    """Lets controllers drive the robots of a world; a context manager.
+
+    Parameters
+    ----------
+    address : (str, int), optional
+        Where to listen for TCP; port 0 takes any free one. By default only UNIX sockets.
+    number : int, optional
+        Of the instance; by default the TCP port, else the number of this process.
+    realtime : bool
+        The scheduler lets simulated time not run ahead of the wall clock.
+    log : callable, optional
+        Gets every line that is worth reading; by default they go to stderr.
+
+    Attributes
+    ----------
+    address : (str, int) or None
+        Where TCP clients come.
+
+    Raises
+    ------
+    TransportError
+        The number is in use.
+    OSError
+        The TCP port cannot be had.
+
+    Examples
+    --------
+    >>> with Server() as server:  # doctest: +SKIP
+    ...     with server.loading():
+    ...         world = World("robot.wbt", profile="R2025a")
+    ...     server.serve(["robot"], world.port, Lockstep(world, ["robot"]))
+    """
+
+    def __init__(
+        self,
+        *,
+        address: tuple[str, int] | None = None,
+        number: int | None = None,
+        realtime: bool = False,
+        log: Callable[[str], object] | None = None,
+    ) -> None:
+        self._tcp = None if address is None else socket.create_server(address)
+        self.address: tuple[str, int] | None = self._tcp.getsockname()[:2] if self._tcp else None
+        if number is None:
+            number = self.address[1] if self.address else os.getpid()
+        try:
+            self._instance = Instance(number)
+        except BaseException:
+            if self._tcp is not None:
+                self._tcp.close()
+            raise
+        self._loop = Loop(realtime=realtime, log=log or _to_stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    @property
+    def instance_path(self) -> str:
+        """What a controller that a simulator starts finds in WEBOTS_INSTANCE_PATH."""
+        return f"{self._instance.path}/"
+
+    def urls(self, robot: str) -> tuple[str, ...]:
+        """Return what a controller of this robot may have as its WEBOTS_CONTROLLER_URL.
+
+        The name stands there as it is: the controller library percent-encodes it by itself.
+        """
+        urls = [f"ipc://{self._instance.number}/{robot}"]
+        if self.address is not None:
+            urls.append(f"tcp://{self.address[0]}:{self.address[1]}/{robot}")
+        return tuple(urls)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Tell controllers to come again while the block prepares the world."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._put_off, args=(over,), daemon=True)
+        self._instance.set_loading(loading=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._instance.set_loading(loading=False)
+
+    def open(self, robots: Sequence[str]) -> None:
+        """Let controllers connect to robots; :meth:`serve` will answer them.
+
+        Raises
+        ------
+        TransportError
+            The sockets of a robot cannot be opened.
+        """
+        for robot in robots:
+            if robot not in self._loop.robots:
+                self._loop.open(robot, self._instance.listen(robot))
+
+    def serve(
+        self, robots: Sequence[str], port: OpenPort, scheduler: Scheduler | None = None
+    ) -> None:
+        """Serve controllers until the simulation has ended, or :meth:`stop` is called.
+
+        Parameters
+        ----------
+        robots : sequence of str
+            Names of the robots that controllers may have.
+        port : callable
+            Gives the port of a robot.
+        scheduler : Scheduler, optional
+            Moves the world on when all wait. By default every robot moves it by its own steps,
+            which is right for one alone.
+
+        Raises
+        ------
+        TransportError
+            The sockets of a robot cannot be opened.
+        StrapdownError
+            The world cannot go on.
+        """
+        self.open(robots)
+        self._loop.run(self._tcp, port, scheduler)
+
+    def stop(self) -> None:
+        """Let :meth:`serve` return; from any thread or signal handler."""
+        self._loop.stop()
+
+    def close(self) -> None:
+        """Tell all controllers to quit, give them a moment, and remove the instance's folder."""
+        self._loop.close()
+        if self._tcp is not None:
+            self._tcp.close()
+        self._instance.close()
+
+    def _put_off(self, over: threading.Event) -> None:
+        """Tell whoever comes by TCP that the world is not there yet."""
+        while self._tcp is not None and not over.is_set():
+            came, _, _ = select.select([self._tcp], [], [], LOOK_S)
+            if came:
+                with suppress(OSError), self._tcp.accept()[0] as peer:
+                    peer.settimeout(LINGER_S)
+                    peer.recv(MAX_HELLO)
+                    peer.sendall(PROCESSING)
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

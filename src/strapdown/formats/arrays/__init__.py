@@ -1,0 +1,1 @@
+"""Columns of numbers in binary files: npz and Parquet."""

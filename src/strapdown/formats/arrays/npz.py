@@ -1,0 +1,214 @@
+"""Arrays in ``.npz``: our own layout, and those in which two public benchmarks are handed around.
+
+* Ours holds a whole recording: see :mod:`strapdown.formats.arrays.npz_recording`.
+* BROAD: ``gyr`` [rad/s], ``acc`` [m/s^2], ``mag`` [uT], ``ref`` (w x y z), ``pos`` [m], ``mov``
+  and the rate ``fs`` [Hz]; all rows belong together.
+* TUM-VI: ``t_ns``, ``gyr`` [rad/s], ``acc`` [m/s^2], and the reference ``gt_t_ns``, ``gt``
+  (x y z [m], then w x y z).
+
+In the last two the axes of the body are those of the sensor, called FLU here; both worlds have z
+up, and are called ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the
+reference ``trajectories["reference"]``.
+
+References
+----------
+D. Laidig et al., BROAD, Data 6(7):72, 2021. D. Schubert et al., The TUM VI Benchmark, IROS 2018.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from strapdown.errors import FormatError, TruncatedError, UnsupportedError
+from strapdown.formats._guard import foreign_reader
+from strapdown.formats.arrays.npz_recording import DESCRIPTION, npz_writer, read_recording
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport, WriteReport
+from strapdown.geometry import quaternion
+from strapdown.series import ImuSeries, Trajectory
+from strapdown.units import MICROTESLA, NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray
+
+__all__ = ["read", "sniff", "write"]
+
+
+class _Kind(NamedTuple):
+    """What an array must be: its type, the array whose rows it shares, the shape of a row."""
+
+    kind: str
+    rows: str | None = None
+    tail: tuple[int, ...] = ()
+
+
+_ZIP: Final = b"PK\x03\x04"
+_LARGEST_ARRAY: Final = 256 * 2**20
+_TYPES: Final = {"f": np.float64, "i": np.int64, "u": np.uint8, "b": np.bool_}
+_SMALLEST_RATE, _LARGEST_RATE = 1e-2, 1e6
+_HEADERS: Final = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_BROAD: Final = {
+    "gyr": _Kind("f", "gyr", (3,)),
+    "acc": _Kind("f", "gyr", (3,)),
+    "mag": _Kind("f", "gyr", (3,)),
+    "ref": _Kind("f", "gyr", (4,)),
+    "pos": _Kind("f", "gyr", (3,)),
+    "mov": _Kind("b", "gyr"),
+    "fs": _Kind("f"),
+}
+_TUMVI: Final = {
+    "gyr": _Kind("f", "gyr", (3,)),
+    "acc": _Kind("f", "gyr", (3,)),
+    "t_ns": _Kind("i", "gyr"),
+    "gt": _Kind("f", "gt", (7,)),
+    "gt_t_ns": _Kind("i", "gt"),
+}
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether a file is a zip archive whose first member is an array, or our description."""
+    return head.startswith(_ZIP) and (b".npy" in head[:300] or DESCRIPTION.encode() in head[:300])
+
+
+def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive is whole or not)
+    """Read a recording of ours, or a BROAD or TUM-VI file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Has no effect: arrays are compressed as a whole.
+
+    Returns
+    -------
+    Recording
+        Ours as it was; of the others ``imu["imu"]`` and ``trajectories["reference"]``.
+
+    Raises
+    ------
+    TruncatedError
+        The directory at the end of the archive is missing.
+    FormatError
+        The archive or an array is damaged, or an array has another shape or type.
+    UnsupportedError
+        The arrays are those of another layout.
+    """
+    with foreign_reader(path, "npz archive"), _opened(path) as archive:
+        if DESCRIPTION in archive.namelist():
+            return read_recording(path, archive, lambda name: _array(path, archive, name))
+        arrays = _load(path, archive)
+        imu, reference = _broad(path, arrays) if "fs" in arrays else _tumvi(arrays)
+    report = ReadReport(
+        "npz",
+        messages=len(imu) + len(reference),
+        notes=("the axes of the sensor are called FLU, those of the reference ENU",),
+    )
+    return Recording(path, report, {"imu": imu}, {"reference": reference})
+
+
+def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
+    """Write a recording: every column of every topic.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    with npz_writer(path, force=force) as writer:
+        writer.write(recording)
+    return WriteReport("npz", writer.messages)
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    if not zipfile.is_zipfile(path):
+        raise TruncatedError("expected a zip directory at the end of the file", path=path)
+    return zipfile.ZipFile(path)
+
+
+def _load(path: Path, archive: zipfile.ZipFile) -> dict[str, AnyArray]:
+    """Return the arrays of the layout that the archive has."""
+    names = {name.removesuffix(".npy") for name in archive.namelist()}
+    layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
+    if layout is None:
+        raise UnsupportedError(
+            f"expected the arrays {', '.join(_BROAD)} (BROAD) or {', '.join(_TUMVI)} (TUM-VI), "
+            f"got {', '.join(sorted(names))[:200]!r}",
+            path=path,
+        )
+    arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+    for name, kind in layout.items():
+        rows = () if kind.rows is None else arrays[kind.rows].shape[:1]
+        if arrays[name].shape != (*rows, *kind.tail):
+            raise FormatError(
+                f"expected array {name} of shape {(*rows, *kind.tail)}, got {arrays[name].shape}",
+                path=path,
+            )
+    return arrays
+
+
+def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
+    """Read one array of a kind; nothing is allocated by a size that the file only claims."""
+    member = archive.getinfo(f"{name}.npy")
+    stored = member.compress_type == zipfile.ZIP_STORED and member.file_size < path.stat().st_size
+    if member.file_size > _LARGEST_ARRAY and not stored:
+        raise UnsupportedError(
+            f"expected array {name} of {_LARGEST_ARRAY} bytes at most, got {member.file_size}",
+            path=path,
+        )
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise UnsupportedError(f"expected array {name} stored or deflated", path=path)
+    with archive.open(member) as stream:
+        shape, by_column, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+        data = stream.read()
+    if (
+        dtype.kind not in kind
+        or dtype.itemsize > 8
+        or math.prod(shape) * dtype.itemsize != len(data)
+    ):
+        raise FormatError(
+            f"expected array {name} of type {kind!r}, got {dtype} {shape} in {len(data)} bytes",
+            path=path,
+        )
+    array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        return array.astype(_TYPES[dtype.kind])
+
+
+def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    fs = float(arrays["fs"])
+    if not _SMALLEST_RATE <= fs <= _LARGEST_RATE:
+        raise FormatError(
+            f"expected a rate fs of {_SMALLEST_RATE:g} to {_LARGEST_RATE:g} Hz, got {fs}", path=path
+        )
+    period_ns = NS_PER_S / Fraction(fs).limit_denominator(1000)  # 285.714... is 2000/7 Hz
+    t_ns = np.rint(np.arange(len(arrays["gyr"])) * float(period_ns)).astype(np.int64)
+    imu = ImuSeries(t_ns, arrays["gyr"], arrays["acc"], magnetic_field=arrays["mag"] * MICROTESLA)
+    return imu, Trajectory(
+        t_ns,
+        quaternion.from_wxyz(arrays["ref"]),
+        position_world=arrays["pos"],
+        moving=arrays["mov"],
+        name="reference",
+    )
+
+
+def _tumvi(arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    gt = arrays["gt"]
+    return ImuSeries(arrays["t_ns"], arrays["gyr"], arrays["acc"]), Trajectory(
+        arrays["gt_t_ns"],
+        quaternion.from_wxyz(gt[:, 3:]),
+        position_world=gt[:, :3],
+        name="reference",
+    )

@@ -1,0 +1,167 @@
+"""A whole recording as arrays in ``.npz``: our own layout.
+
+Each column of a topic is an array ``topic/column``, such as ``imu/data/angular_velocity``, and
+``strapdown.json`` says what each topic is. A column whose rows are all equal is stored as one
+row. ``numpy.load`` reads all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown.errors import FormatError, ShapeError
+from strapdown.formats._output import replacing
+from strapdown.formats._tables import heading, rebuild, recording_of, topics
+from strapdown.series.columns import present
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from strapdown._typing import AnyArray
+    from strapdown.formats.recording import Recording
+
+__all__ = ["DESCRIPTION", "NpzWriter", "npz_writer", "read_recording"]
+
+DESCRIPTION: Final = "strapdown.json"
+_COPY: Final = 2**20
+
+
+class NpzWriter:
+    """Takes a recording block by block; columns wait in files beside the archive."""
+
+    def __init__(self, folder: Path) -> None:
+        self.messages = 0
+        self.lost: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
+        self._folder = folder
+        self._said: dict[str, dict[str, Any]] = {}
+        self._columns: dict[str, _ColumnFile] = {}
+
+    def write(self, block: Recording) -> None:
+        """Append rows to each topic; a topic keeps its columns and frames from block to block.
+
+        Raises
+        ------
+        ShapeError
+            A block has other columns or frames than those before it.
+        """
+        for holds, topic, series in topics(block):
+            said = heading(holds, series)
+            if self._said.setdefault(topic, said) != said:
+                raise ShapeError(
+                    f"expected {topic} with the columns and frames of the blocks before, got "
+                    f"{said}; write it to another topic"
+                )
+            for name, _, array in present(series):
+                member = f"{topic}/{name}"
+                if member not in self._columns:
+                    path = self._folder / str(len(self._columns))
+                    self._columns[member] = _ColumnFile(path, array, whole=name == "t_ns")
+                self._columns[member].append(array)
+            self.messages += len(series)
+
+    def pack(self, path: Path) -> None:
+        """Make the archive of all columns."""
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(DESCRIPTION, json.dumps({"version": 1, "topics": self._said}))
+            for member, column in self._columns.items():
+                with archive.open(f"{member}.npy", "w", force_zip64=True) as stream:
+                    column.copy_to(stream)
+
+
+class _ColumnFile:
+    """Rows of one column on disk; unless ``whole``, one row while all are equal."""
+
+    def __init__(self, path: Path, like: AnyArray, *, whole: bool) -> None:
+        self._path = path
+        self._dtype, self._tail = like.dtype, like.shape[1:]
+        self._first: AnyArray = like[:1].copy()
+        self._rows = 0
+        self._constant = not whole
+        path.touch()
+
+    def append(self, rows: AnyArray) -> None:
+        if not self._rows:
+            self._first = rows[:1].copy()
+        if self._constant and not _all_equal(rows, self._first):
+            self._constant = False
+            with self._path.open("wb") as file:
+                for start in range(0, self._rows, _COPY):
+                    count = min(_COPY, self._rows - start)
+                    file.write(np.repeat(self._first, count, axis=0).tobytes())
+        if not self._constant:
+            with self._path.open("ab") as file:
+                file.write(np.ascontiguousarray(rows).tobytes())
+        self._rows += len(rows)
+
+    def copy_to(self, stream: Any) -> None:  # noqa: ANN401 (what zipfile opens)
+        rows = min(self._rows, 1) if self._constant else self._rows
+        header = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (rows, *self._tail),
+        }
+        np.lib.format.write_array_header_1_0(stream, header)
+        if self._constant:
+            stream.write(self._first[:rows].tobytes())
+            return
+        with self._path.open("rb") as file:
+            while data := file.read(_COPY):
+                stream.write(data)
+
+
+def _all_equal(rows: AnyArray, first: AnyArray) -> bool:
+    same = rows == first
+    if rows.dtype.kind == "f":
+        same |= np.isnan(rows) & np.isnan(first)
+    return bool(same.all())
+
+
+@contextmanager
+def npz_writer(path: Path, *, force: bool = False) -> Iterator[NpzWriter]:
+    """Open an archive that takes a recording block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    with replacing(path, force=force) as partial, TemporaryDirectory(dir=path.parent) as folder:
+        writer = NpzWriter(Path(folder))
+        yield writer
+        writer.pack(partial)
+
+
+def read_recording(
+    path: Path, archive: zipfile.ZipFile, load: Callable[[str], AnyArray]
+) -> Recording:
+    """Read what :class:`NpzWriter` wrote.
+
+    Raises
+    ------
+    FormatError
+        The description is damaged, or an array does not fit it.
+    """
+    try:
+        described = json.loads(archive.read(DESCRIPTION))["topics"]
+        found = {}
+        for topic, said in described.items():
+            arrays = {name: load(f"{topic}/{name}") for name in said["columns"]}
+            rows = len(arrays["t_ns"])
+            arrays = {name: _spread(array, rows) for name, array in arrays.items()}
+            found[topic] = (said["holds"], rebuild(said, arrays))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"expected arrays as {DESCRIPTION} says: {error}", path=path) from error
+    return recording_of(path, "npz", found)
+
+
+def _spread(array: AnyArray, rows: int) -> AnyArray:
+    """Return one row as all rows."""
+    return np.broadcast_to(array, (rows, *array.shape[1:])) if len(array) == 1 else array

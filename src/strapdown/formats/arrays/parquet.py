@@ -1,0 +1,239 @@
+"""Parquet: a whole recording as one table, for the tools of data analysis.
+
+Each row belongs to the topic that its column ``topic`` names, and columns that the topic does
+not have are null there. Vectors lie in columns ``angular_velocity_x`` and so on, covariances in
+``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The file's metadata
+entry ``strapdown`` says what each topic is. Needs the extra ``parquet``.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown.errors import BackendMissingError, FormatError, ShapeError
+from strapdown.formats._guard import foreign_reader
+from strapdown.formats._output import replacing
+from strapdown.formats._tables import HOLDS, heading, rebuild, recording_of, topics
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import WriteReport
+from strapdown.series.columns import present
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from strapdown._typing import AnyArray, IntArray
+    from strapdown.formats._tables import Series
+
+__all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
+
+_MAGIC: Final = b"PAR1"
+_KEY: Final = b"strapdown"
+_ENDS: Final[dict[tuple[int, ...], tuple[str, ...]]] = {
+    (): ("",),
+    (3,): ("_x", "_y", "_z"),
+    (4,): ("_x", "_y", "_z", "_w"),
+    (3, 3): tuple("_" + "".join(pair) for pair in product("xyz", repeat=2)),
+}
+"""Endings of the columns that one entry of a row shape becomes."""
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether a file begins as Parquet does."""
+    return head.startswith(_MAGIC)
+
+
+def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups have checksums)
+    """Read a recording that :func:`write` or :func:`parquet_writer` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Has no effect: a table is whole or not.
+
+    Raises
+    ------
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    FormatError
+        The file is damaged, or the table is not ours.
+    """
+    _, tables = _library()
+    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+        metadata = file.schema_arrow.metadata or {}
+        if _KEY not in metadata:
+            raise FormatError(
+                f"expected the metadata entry {_KEY.decode()!r}, got a table of another kind; "
+                "convert it to CSV, and read that with a column map",
+                path=path,
+            )
+        try:
+            described = json.loads(metadata[_KEY])["topics"]
+            columns = _Columns(file.read())
+            found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"expected a table as its metadata says: {error}"
+            raise FormatError(reason, path=path) from error
+    return recording_of(path, "parquet", found)
+
+
+def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
+    """Write a recording: every column of every topic.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    """
+    with parquet_writer(path, force=force) as writer:
+        writer.write(recording)
+    return WriteReport("parquet", writer.messages)
+
+
+class ParquetWriter:
+    """Takes a recording block by block; each topic of a block becomes a row group."""
+
+    def __init__(self, path: Path) -> None:
+        self.messages = 0
+        self.lost: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
+        self._path = path
+        self._file: Any = None
+        self._said: dict[str, dict[str, Any]] = {}
+
+    def write(self, block: Recording) -> None:
+        """Append rows to each topic; the first block declares all topics and columns.
+
+        Raises
+        ------
+        ShapeError
+            A block has other topics, columns or frames than the first.
+        """
+        arrow, tables = _library()
+        parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
+        if self._file is None:
+            self._said = {topic: said for topic, said, _ in parts}
+            schema = _schema([series for _, _, series in parts], self._said)
+            self._file = tables.ParquetWriter(
+                self._path,
+                schema,
+                compression="zstd",
+                use_dictionary=["topic"],  # numbers of a sensor hardly repeat
+            )
+        for topic, said, series in parts:
+            if self._said.get(topic) != said:
+                raise ShapeError(
+                    f"expected {topic} with the columns and frames of the first block, got {said}; "
+                    "write it to another file"
+                )
+            columns = {"topic": arrow.array([topic]).take(np.zeros(len(series), np.int64))}
+            for name, _, array in present(series):
+                columns |= {key: arrow.array(values) for key, values in _flat(name, array)}
+            rows = [
+                columns.get(field.name, arrow.nulls(len(series), field.type))
+                for field in self._file.schema
+            ]
+            self._file.write_table(arrow.Table.from_arrays(rows, schema=self._file.schema))
+            self.messages += len(series)
+
+    def close(self) -> None:
+        """Write the footer."""
+        if self._file is None:
+            self.write(Recording())
+        self._file.close()
+
+
+@contextmanager
+def parquet_writer(path: Path, *, force: bool = False) -> Iterator[ParquetWriter]:
+    """Open a file that takes a recording block by block.
+
+    Raises
+    ------
+    FileExistsError
+        The file exists, and not ``force``.
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    """
+    _library()
+    with replacing(path, force=force) as partial:
+        writer = ParquetWriter(partial)
+        yield writer
+        writer.close()
+
+
+def _library() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 (an optional package)
+        import pyarrow.parquet as tables  # noqa: PLC0415 (as above)
+    except ImportError:
+        raise BackendMissingError("Parquet", extra="parquet") from None
+    return pa, tables
+
+
+def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # noqa: ANN401 (foreign)
+    arrow, _ = _library()
+    fields: dict[str, Any] = {"topic": arrow.string()}
+    for each in series:
+        for name, _, array in present(each):
+            for key, values in _flat(name, array[:0]):
+                fields[key] = arrow.from_numpy_dtype(values.dtype)
+    text = json.dumps({"version": 1, "topics": said})
+    return arrow.schema(list(fields.items()), metadata={_KEY: text.encode()})
+
+
+def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
+    """Yield the columns that an array of rows becomes."""
+    flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
+    for column, end in enumerate(_ENDS[array.shape[1:]]):
+        yield name + end, np.ascontiguousarray(flat[:, column])
+
+
+class _Columns:
+    """The columns of a table as arrays, each converted once; what is null reads as zero."""
+
+    def __init__(self, table: Any) -> None:  # noqa: ANN401 (foreign)
+        self._table = table
+        self._arrays: dict[str, AnyArray] = {}
+        topic = table.column("topic").combine_chunks().dictionary_encode()
+        self._codes = topic.indices.to_numpy()
+        self._topics = topic.dictionary.to_pylist()
+
+    def rows_of(self, topic: str) -> IntArray:
+        if topic not in self._topics:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self._codes == self._topics.index(topic))
+
+    def __getitem__(self, name: str) -> AnyArray:
+        if name not in self._arrays:
+            column = self._table.column(name).combine_chunks()
+            zero = False if column.type == _library()[0].bool_() else 0
+            self._arrays[name] = column.fill_null(zero).to_numpy(zero_copy_only=False)
+        return self._arrays[name]
+
+
+def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Series]:
+    """Return group and series of one topic."""
+    mine = columns.rows_of(topic)
+    declared = {
+        each.name: each.metadata["column"]
+        for each in HOLDS[said["holds"]].__dataclass_fields__.values()
+        if "column" in each.metadata
+    }
+    arrays = {}
+    for name in said["columns"]:
+        column = declared[name]
+        parts = [
+            columns[name + end][mine].astype(column.dtype, copy=False) for end in _ENDS[column.tail]
+        ]
+        arrays[name] = np.stack(parts, axis=-1).reshape(len(mine), *column.tail)
+    return said["holds"], rebuild(said, arrays)

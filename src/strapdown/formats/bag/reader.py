@@ -1,0 +1,324 @@
+"""ROS 1 bags and ROS 2 bags, through rosbags; the messages through our own codec.
+
+* ``.bag`` of ROS 1, version 2.0, packed by bz2, lz4 or not at all;
+* the folder of rosbag2 with ``metadata.yaml``, and a ``.db3`` without its folder;
+* such a folder with MCAP files goes to :mod:`strapdown.formats.mcap.reader`.
+
+Types and joins are those of :mod:`strapdown.formats._topics`. Bags have no checksums: what
+damage makes of a number is read as it stands, and the notes name what is not plausible.
+
+In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
+whole messages before damage, and then on from the next chunk (ROS 1), or from the next page
+that SQLite can read (ROS 2). So is the bag of a recorder that was killed, which has no index.
+
+References
+----------
+ROS bag format 2.0, http://wiki.ros.org/Bags/Format/2.0; rosbag2 storage plug-ins.
+"""
+
+from __future__ import annotations
+
+import bz2
+import re
+from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from urllib.parse import quote
+
+from strapdown.errors import FormatError, TruncatedError
+from strapdown.formats._guard import foreign_reader
+from strapdown.formats._plausible import doubts
+from strapdown.formats._topics import Topics, can_read
+from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
+from strapdown.formats.bag.records import unpack
+from strapdown.formats.bag.scan import BagScan
+from strapdown.formats.mcap import reader as mcap_reader
+from strapdown.formats.mcap.records import MAX_CHUNK, MAX_RATIO
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
+from strapdown.messages.cdr import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rosbags.interfaces import Connection
+
+__all__ = ["read", "sniff"]
+
+_BAG: Final = b"#ROSBAG V"
+_ROWS: Final = 16384
+"""Messages that are decoded at once."""
+
+_Key: TypeAlias = tuple[str, str, str]
+"""Topic, type and encoding."""
+
+
+def sniff(head: bytes, path: Path) -> bool:
+    """Tell whether this is a bag: a file by its first bytes, a folder by what lies in it."""
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file()
+    return head.startswith((_BAG, MAGIC))
+
+
+def read(path: Path, *, salvage: bool) -> Recording:
+    """Read a bag.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
+    salvage : bool
+        Count damage and read what it leaves, instead of raising.
+
+    Returns
+    -------
+    Recording
+        By topic.
+
+    Raises
+    ------
+    TruncatedError
+        The file ends early, or a ROS 1 bag has no index.
+    ChecksumError
+        A chunk of a ROS 1 bag cannot be unpacked.
+    UnsupportedError
+        A chunk is packed in a way, or to a size, that is not read.
+    FormatError
+        Anything else is broken. For ROS 1 bags all four carry the offset. In salvage, only
+        where nothing can be read.
+    """
+    if path.is_dir() and (files := sorted(path.glob("*.mcap"), key=_numbered)):
+        return mcap_reader.read_parts(path, files, salvage=salvage)
+    name = "rosbag1" if _is_ros1(path) else "rosbag2"
+    topics = Topics(path, salvage=salvage)
+    lost_messages = lost_bytes = 0
+    try:
+        _collect(path, topics)
+    except FormatError as error:
+        if not salvage:
+            _explain(path, error)
+        topics = Topics(path, salvage=True)
+        rescue = _rescue_ros1 if name == "rosbag1" else _rescue_ros2
+        lost_messages, lost_bytes = rescue(path, topics, error)
+    content = topics.content()
+    for group in content:
+        for topic, series in group.items():
+            topics.notes += doubts(topic, series)
+    report = ReadReport(
+        name,
+        messages=topics.messages,
+        lost_messages=lost_messages + topics.lost,
+        lost_bytes=lost_bytes,
+        skipped=topics.skipped,
+        notes=tuple(topics.notes),
+        damage=tuple(topics.damage),
+        coverage=topics.coverage,
+    )
+    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
+
+
+def _is_ros1(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_BAG)) == _BAG
+
+
+def _numbered(path: Path) -> list[str | int]:
+    """Sort key that puts part 10 behind part 9."""
+    return [int(text) if text.isdigit() else text for text in re.split(r"(\d+)", path.name)]
+
+
+# Bags that are whole
+
+
+class _Bag(NamedTuple):
+    """An open bag."""
+
+    path: Path
+    reader: Any  # Reader of rosbag1 or rosbag2, or the storage of one database
+
+    def encoding(self, connection: Connection) -> str:
+        """Return how the messages of a connection are serialised."""
+        return str(getattr(connection.ext, "serialization_format", Wire.ROS1))
+
+    def messages(self, chosen: list[Connection]) -> Iterator[tuple[_Key, bytes]]:
+        """Yield the messages of some connections in the order of their times."""
+        with foreign_reader(self.path, "ROS bag"):
+            for connection, _, data in self.reader.messages(connections=chosen):
+                key = connection.topic, connection.msgtype, self.encoding(connection)
+                yield key, data if isinstance(data, bytes) else b""
+
+
+@contextmanager
+def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
+    """Open a bag; a ROS 2 bag for its rows, if it is damaged."""
+    with foreign_reader(path, "ROS bag"):
+        bag = _Bag(path, _reader(path, rows=rows))
+        bag.reader.open()
+        if _is_ros1(path):
+            chunks = bag.reader.chunks.items()
+            bag.reader.chunks = {at: _with_limit(chunk) for at, chunk in chunks}
+    try:
+        yield bag
+    finally:
+        with suppress(FormatError), foreign_reader(path, "ROS bag"):
+            bag.reader.close()
+
+
+def _reader(path: Path, *, rows: bool) -> Any:  # noqa: ANN401 (three classes of rosbags, one of ours)
+    """Return what reads a bag; rosbags chooses by ending, we by content."""
+    if _is_ros1(path):
+        from rosbags.rosbag1 import Reader  # noqa: PLC0415 (only bags need it)
+
+        return Reader(path)
+    if path.is_dir():
+        from rosbags.rosbag2.reader import DirectoryReader  # noqa: PLC0415 (as above)
+
+        reader: Any = DirectoryReader(path)
+        if rows:
+            reader.STORAGE_PLUGINS = {"sqlite3": Rows}
+        return reader
+    from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader  # noqa: PLC0415 (as above)
+
+    return Rows(path) if rows else Sqlite3Reader(Path(quote(str(path))))  # it makes a URI of it
+
+
+def _with_limit(chunk: Any) -> Any:  # noqa: ANN401 (a named tuple of rosbags)
+    """Let a chunk of a ROS 1 bag unpack to no more than an MCAP chunk may."""
+    from lz4.frame import decompress  # noqa: PLC0415 (as above)
+
+    packing = {bz2.decompress: "bz2", decompress: "lz4"}.get(chunk.decompressor)
+    if packing is None:
+        return chunk
+
+    def limited(packed: bytes) -> bytes:
+        data, behind = unpack(packed, packing, most=min(MAX_CHUNK, MAX_RATIO * len(packed)))
+        if behind is None:
+            raise EOFError(f"a chunk unpacks to {len(data)} bytes and goes on")
+        return data
+
+    return chunk._replace(decompressor=limited)
+
+
+def _collect(path: Path, topics: Topics) -> None:
+    """Decode all messages of a bag that is whole."""
+    with _opened(path) as bag:
+        if short := _shortage(bag):
+            raise short
+        chosen, expected = [], 0
+        with foreign_reader(path, "ROS bag"):
+            for connection in bag.reader.connections:
+                count = max(int(connection.msgcount), 0)
+                if can_read(connection.msgtype, bag.encoding(connection)):
+                    chosen.append(connection)
+                    expected += count
+                elif count:
+                    topics.skip(connection.topic, count)
+        reached = _decode(topics, bag.messages(chosen) if chosen else ())
+    if reached < expected:
+        raise FormatError(f"expected {expected} messages, got {reached}", path=path)
+
+
+def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> int:
+    """Decode messages, many at once; return how many there were."""
+    waiting: dict[_Key, list[bytes]] = {}
+    count = 0
+    for count, (key, data) in enumerate(messages, 1):
+        waiting.setdefault(key, []).append(data)
+        if count % _ROWS == 0:
+            _add(topics, waiting)
+    _add(topics, waiting)
+    return count
+
+
+def _add(topics: Topics, waiting: dict[_Key, list[bytes]]) -> None:
+    for key, payloads in waiting.items():
+        topics.add(*key, payloads)
+    waiting.clear()
+
+
+# Bags that are damaged
+
+
+def _explain(path: Path, error: FormatError) -> NoReturn:
+    """Raise what is wrong and where, and what salvage would give."""
+    if error.topic is not None:
+        raise error
+    if _is_ros1(path):
+        scan = BagScan(path, salvage=False, wanted=_is_wanted)
+        for _ in scan.messages():
+            pass
+        gives = f"{scan.whole} messages"
+    else:
+        with _opened(path, rows=True) as bag:  # the metadata make sense
+            error = _shortage(bag) or error
+        gives = "the rows that SQLite can reach"
+    what = f'{error.message}; on_error="salvage" gives {gives}'
+    raise type(error)(what, path=path, offset=error.offset) from error
+
+
+def _shortage(bag: _Bag) -> TruncatedError | None:
+    """Tell whether a database is cut; inside its last page SQLite would read zeros."""
+    files = [part.path for part in bag.reader.storages] if bag.path.is_dir() else [bag.path]
+    for file in files:
+        if short := shortfall(file):
+            what = f"{file.name}: {short}"
+            return TruncatedError(what, path=bag.path, offset=file.stat().st_size)
+    return None
+
+
+def _is_wanted(kind: str) -> bool:
+    return can_read(kind, Wire.ROS1)
+
+
+def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
+    """Decode what a pass over the file finds; return how many messages and bytes are lost."""
+    scan = BagScan(path, salvage=True, wanted=_is_wanted)
+    _decode(topics, (((*connection, Wire.ROS1), data) for connection, data in scan.messages()))
+    for topic, count in scan.skipped.items():
+        topics.skip(topic, count)
+    topics.damage += scan.damage or [error.message]
+    return scan.lost_messages, scan.lost_bytes
+
+
+def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
+    """Decode the rows that SQLite can reach; return how many are lost, and no bytes."""
+    expected: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    damage = []
+    with _opened(path, rows=True) as bag:
+        for connection in bag.reader.connections:
+            expected[connection.topic] += int(connection.msgcount)
+        parts = _parts(bag)
+        packed = path.is_dir() and bag.reader.metadata.compression_mode == "message"
+        for rows in parts:
+            messages = rows.messages(can_read)
+            _decode(topics, ((key, _unpacked(data) if packed else data) for key, data in messages))
+            damage += rows.damage
+            for topic, count in rows.found.items():
+                found[topic.name] += count
+                if not can_read(topic.kind, topic.encoding):
+                    topics.skip(topic.name, count)
+    if not any(rows.topics for rows in parts):
+        raise error
+    topics.damage += damage or [error.message]
+    between = sum(rows.lost for rows in parts)
+    return max((expected - found).total(), between), 0
+
+
+def _parts(bag: _Bag) -> list[Rows]:
+    """Return the databases of a ROS 2 bag that was opened for its rows."""
+    return list(getattr(bag.reader, "storages", [bag.reader]))
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return a message that was packed alone; nothing where it is broken or too large."""
+    import zstandard  # noqa: PLC0415 (only packed files need it)
+
+    with suppress(zstandard.ZstdError):
+        size = zstandard.frame_content_size(data)
+        if 0 <= size <= min(MAX_CHUNK, MAX_RATIO * len(data)):
+            return zstandard.ZstdDecompressor().decompress(data)
+    return b""

@@ -1,0 +1,1 @@
+"""MCAP: reading, writing, live recording and salvage."""

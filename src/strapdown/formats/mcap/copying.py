@@ -1,0 +1,170 @@
+"""The whole records of an MCAP file, into a new one: chunks as they are, definitions in front."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+from mcap.records import AttachmentIndex, Channel, Chunk, Schema
+
+from strapdown._version import __version__
+from strapdown.errors import ChecksumError, FormatError
+from strapdown.formats.mcap.bulk import PLACE, Here, McapFile
+from strapdown.formats.mcap.records import RECORD, Fields, Opcode
+from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from strapdown._typing import IntArray
+
+__all__ = ["McapCopy"]
+
+_LOG_TIME = np.arange(6, 14)
+"""Bytes of a message that hold its log time."""
+
+
+class McapCopy(McapScan):
+    """A pass over a file, in salvage, that writes what it finds.
+
+    Parameters
+    ----------
+    source : Path
+        The damaged file.
+    stream : BinaryIO
+        The new one.
+    """
+
+    passed_over_kinds = frozenset(McapScan.passed_over_kinds) - {Opcode.ATTACHMENT}
+
+    def __init__(self, source: Path, stream: BinaryIO) -> None:
+        super().__init__(source, salvage=True, wanted=lambda _schema, _encoding: False)
+        self._target = stream
+        self._made: McapFile | None = None
+        self._definitions: dict[tuple[int, int], Schema | Channel] = {}
+        self._written: set[tuple[int, int]] = set()
+        self._data = b""
+        self._found = np.empty(0, PLACE)
+
+    def finish(self, account: tuple[str, Mapping[str, str]]) -> None:
+        """Write an account of the copy, as a metadata record, and the summary."""
+        self._file.add_metadata(*account)
+        self._file.finish()
+
+    @property
+    def _file(self) -> McapFile:
+        """The new file, with every definition that is known."""
+        if self._made is None:
+            self._made = self._begin("")
+        for key in sorted(self._definitions.keys() - self._written):  # schemas come first
+            self._made.define(self._definitions[key])
+            self._written.add(key)
+        return self._made
+
+    def _begin(self, profile: str) -> McapFile:
+        library = f"strapdown/{__version__}"
+        return McapFile(self._target, Here(), profile=profile, library=library)
+
+    def _take(self, opcode: int, head: bytes, content: bytes, end: int) -> None:
+        super()._take(opcode, head, content, end)
+        if opcode == Opcode.HEADER and self._made is None:
+            self._made = self._begin(Fields(content).text())
+        elif opcode == Opcode.MESSAGE:
+            places = self._found.copy()
+            places["entry"][:, 1] = 0
+            self._copy_messages(head + content, places)
+        elif opcode == Opcode.METADATA:
+            self._file.add_metadata(*self.metadata[-1])
+        elif opcode == Opcode.ATTACHMENT:
+            self._file.add_attachment(head + content, _attachment(content))
+
+    def _take_chunk(self, head: bytes, content: bytes, end: int) -> None:
+        super()._take_chunk(head, content, end)
+        places = self._found
+        if not len(places):
+            return
+        if np.isin(places["channel"], list(self.channels)).all():
+            fields = Fields(content)
+            start, stop, size, crc = (fields.number(width) for width in (8, 8, 8, 4))
+            like = Chunk(fields.text(), fields.take(fields.number(8)), stop, start, crc, size)
+            self._file.add_chunk(head + content, places, like)
+        else:
+            self._copy_messages(self._data, places)
+
+    def _take_messages(self, data: bytes, records: Iterable[tuple[int, int, int]]) -> None:
+        """Note where messages are, instead of taking them: all, or nothing."""
+        starts = []
+        message = int(Opcode.MESSAGE)
+        for opcode, start, stop in records:
+            if opcode == message:
+                if stop - start < MESSAGE_HEAD:
+                    raise FormatError(f"expected a message, got {stop - start} bytes")
+                starts.append(start)
+            elif opcode in {Opcode.SCHEMA, Opcode.CHANNEL}:
+                self._define(opcode, Fields(data[start:stop]))
+        places = _places_of(data, np.array(starts, np.int64))
+        counted: Counter[int] = Counter()
+        for number, count in enumerate(np.bincount(places["channel"]).tolist()):
+            counted[self._same.get(number, -1)] += count
+        self._deliver({}, +counted)
+        self._data, self._found = data, places
+
+    def _copy_messages(self, data: bytes, places: NDArray[np.void]) -> None:
+        """Copy messages one by one, those of known channels."""
+        for number, (log_ns, at) in places.tolist():
+            if number in self.channels:
+                _, length = RECORD.unpack_from(data, at)
+                self._file.add_record(number, log_ns, data[at : at + RECORD.size + length])
+
+    def _define(self, opcode: int, fields: Fields) -> None:
+        whole = Fields(fields.content)
+        super()._define(opcode, fields)
+        number = whole.number(2)
+        made: Schema | Channel
+        if opcode == Opcode.SCHEMA:
+            name, encoding = whole.text(), whole.text()
+            data = whole.take(whole.number(4))
+            made = Schema(id=number, data=data, encoding=encoding, name=name)
+        else:
+            made = Channel(
+                id=number,
+                schema_id=whole.number(2),
+                topic=whole.text(),
+                message_encoding=whole.text(),
+                metadata=whole.entries(),
+            )
+        self._definitions.setdefault((opcode, number), made)
+
+
+def _attachment(content: bytes) -> AttachmentIndex:
+    """Return what the index says of an attachment; raise where it is damaged."""
+    fields = Fields(content)
+    times = fields.number(8), fields.number(8)
+    name, kind, size = fields.text(), fields.text(), fields.number(8)
+    fields.take(size)
+    expected, actual = fields.number(4), zlib.crc32(content[:-4])
+    if expected not in {0, actual}:
+        raise ChecksumError(f"expected an attachment with {expected:08x}, got {actual:08x}")
+    return AttachmentIndex(
+        offset=0,
+        length=0,
+        log_time=times[0],
+        create_time=times[1],
+        data_size=size,
+        name=name,
+        media_type=kind,
+    )
+
+
+def _places_of(data: bytes, starts: IntArray) -> NDArray[np.void]:
+    """Return the places of messages whose content starts there."""
+    raw, places = np.frombuffer(data, np.uint8), np.empty(len(starts), PLACE)
+    places["channel"] = raw[starts] | raw[starts + 1].astype(np.uint16) << 8
+    places["entry"][:, 0] = raw[starts[:, None] + _LOG_TIME].view("<u8")[:, 0]
+    places["entry"][:, 1] = starts - RECORD.size
+    return places

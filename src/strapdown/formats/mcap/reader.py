@@ -1,0 +1,97 @@
+"""MCAP files: ROS messages, PX4 increments and horus messages, to series.
+
+Types and joins are those of :mod:`strapdown.formats._topics`; messages of other types are
+counted. All checksums are compared. In salvage, every whole record before damage is read, and
+reading goes on with the next chunk behind it.
+
+References
+----------
+MCAP Format Specification, https://mcap.dev/spec; well-known profiles ``ros1`` and ``ros2``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from strapdown.formats._topics import Topics, can_read
+from strapdown.formats.mcap.records import MAGIC
+from strapdown.formats.mcap.scan import McapScan
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["DESCRIPTION", "read", "read_parts", "sniff"]
+
+DESCRIPTION: Final = "strapdown/topic"
+"""Name of the metadata records that describe a topic; see _description."""
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether a file begins like MCAP, or is too short to tell."""
+    return head[: len(MAGIC)] == MAGIC[: len(head)] and bool(head)
+
+
+def read(path: Path, *, salvage: bool) -> Recording:
+    """Read an MCAP file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Count damage and read what it leaves, instead of raising.
+
+    Returns
+    -------
+    Recording
+        By topic.
+
+    Raises
+    ------
+    TruncatedError
+        The file ends early.
+    ChecksumError
+        A checksum does not match, or a chunk cannot be unpacked.
+    UnsupportedError
+        A chunk is packed in a way, or to a size, that is not read.
+    FormatError
+        Anything else is broken. All four carry path and offset. In salvage, only where the
+        file does not begin like MCAP.
+    """
+    return read_parts(path, [path], salvage=salvage)
+
+
+def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording:
+    """Read a recording that is split over files; ``path`` is what it is called."""
+    topics = Topics(path, salvage=salvage)
+    lost_messages = lost_bytes = 0
+    for file in files:
+        scan = McapScan(file, salvage=salvage, wanted=can_read)
+        for batch in scan.batches():
+            for number, payloads in batch.items():
+                channel = scan.channels[number]
+                kind = scan.schemas[channel.schema_id].name
+                topics.add(channel.topic, kind, channel.encoding, payloads)
+        for number, count in scan.passed_over.items():
+            topics.skip(scan.channels[number].topic, count)
+        lost_messages += scan.lost_messages
+        lost_bytes += scan.lost_bytes
+        topics.damage += scan.damage
+        for name, entry in scan.metadata:
+            if name == DESCRIPTION:
+                topics.describe(entry)
+    content = topics.content()
+    report = ReadReport(
+        "mcap",
+        messages=topics.messages,
+        lost_messages=lost_messages + topics.lost,
+        lost_bytes=lost_bytes,
+        skipped=topics.skipped,
+        notes=tuple(topics.notes),
+        damage=tuple(topics.damage),
+        coverage=topics.coverage,
+    )
+    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)

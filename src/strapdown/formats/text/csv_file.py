@@ -1,0 +1,384 @@
+"""CSV: our own, and any other through a map of its columns.
+
+Ours begins with the frames and a header line::
+
+    # strapdown body=FLU world=ENU
+    t_ns,angular_velocity_x,angular_velocity_y,...
+    1700000000000000000,0.001,-0.002,...
+
+``t_ns`` [ns] comes first, then any of ``angular_velocity_{x,y,z}`` [rad/s, body],
+``specific_force_{x,y,z}`` [m/s^2, body], ``magnetic_field_{x,y,z}`` [T, body],
+``gyro_clipping`` and ``accel_clipping`` (bits X=1, Y=2, Z=4), ``orientation_{x,y,z,w}`` (world
+from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. A vector is
+there with all its columns or not at all. An empty cell and ``nan`` are NaN; other lines that
+begin with ``#`` are ignored.
+
+The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
+first line also says ``orientation=sensor``, the sensor itself gave the orientation, and it is
+the series' ``q_world_from_body`` too.
+
+Increments are a file of their own, whose first line names no world::
+
+    # strapdown body=FRD
+    t_ns,delta_angle_x,...,accel_calibration_count
+
+``t_ns`` is the end of each interval; ``delta_angle_{x,y,z}`` [rad, body],
+``delta_velocity_{x,y,z}`` [m/s, body at the middle of the interval], ``delta_angle_dt_ns`` and
+``delta_velocity_dt_ns`` [ns] follow, all eight of them, then ``gyro_clipping``,
+``accel_clipping``, ``gyro_calibration_count`` and ``accel_calibration_count``, which are 0 where
+they are absent. They are ``increments["vehicle_imu"]``.
+
+What is written reads back equal, but for the identity of the sensor, and writing it again gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from strapdown.errors import (
+    FormatError,
+    FrameError,
+    ShapeError,
+    UnknownNameError,
+    ValueRangeError,
+)
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
+from strapdown.formats.text.table import (
+    Column,
+    Layout,
+    Opening,
+    opening_of,
+    read_opening,
+    read_table,
+    write_table,
+)
+from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+from strapdown.series.columns import present
+from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray, ByteArray, FloatArray
+    from strapdown.formats._tables import Series
+    from strapdown.formats.text.table import Table
+    from strapdown.geometry.frames import BodyFrame, WorldFrame
+
+    ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
+
+__all__ = ["UnheldColumns", "read", "sniff", "write"]
+
+_GROUP_OF: Final = {
+    "q_world_from_body": "orientation",
+    "position_world": "position",
+    "velocity_world": "velocity",
+}
+"""Columns of a series that are called otherwise in the file."""
+
+_VECTORS: Final = ("angular_velocity", "specific_force", "magnetic_field")
+_DELTAS: Final = ("delta_angle", "delta_velocity")
+_SPANS: Final = ("delta_angle_dt_ns", "delta_velocity_dt_ns")
+_BITS: Final = ("gyro_clipping", "accel_clipping")
+_COUNTS: Final = ("gyro_calibration_count", "accel_calibration_count")
+_POSE: Final = ("orientation", "position", "velocity")
+_NAMES: Final = {
+    group: (group,)
+    if group in {*_SPANS, *_BITS, *_COUNTS}
+    else tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
+    for group in (*_VECTORS, *_DELTAS, *_SPANS, *_BITS, *_COUNTS, *_POSE)
+}
+"""Columns of the file by what they are together, in their order."""
+
+_INCREMENTS: Final = tuple(name for group in (*_DELTAS, *_SPANS) for name in _NAMES[group])
+_DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether a file begins with a header line of separated names."""
+    opening = opening_of(head)
+    cells = [] if opening is None else _header(opening.line)[1]
+    return len(cells) > 1 and not any(map(_is_number, cells))
+
+
+def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Recording:
+    """Read a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        The file: UTF-8; cells separated by comma, semicolon or tab.
+    salvage : bool
+        Whether damaged rows are counted and left out, rather than raised.
+    columns : mapping, optional
+        For a file that is not ours: from our column name to its column name and the factor to
+        our unit, such as ``{"t_ns": ("Time (s)", 1e9), "angular_velocity_x": ("Gyro X (deg/s)",
+        RAD_PER_DEG), ...}``. The factor of a column in ns is 1, 1e3, 1e6 or 1e9; decimal times
+        are read exactly.
+
+    Returns
+    -------
+    Recording
+        ``imu["imu"]``, ``trajectories["trajectory"]`` and ``increments["vehicle_imu"]``, as far
+        as the columns are there.
+
+    Raises
+    ------
+    FormatError
+        The header lacks a column, or a row is damaged: line and column are named.
+    TruncatedError
+        The file ends inside a row.
+    UnknownNameError
+        ``columns`` names a column that we do not have.
+    ValueRangeError
+        ``columns`` gives a time a factor that we do not read.
+    """
+    opening = read_opening(path)
+    separator, header = _header(opening.line)
+    found = _find(path, header, columns)
+    stamp = found["t_ns"]
+    groups = [group for group in _NAMES if group not in _SPANS and _NAMES[group][0] in found]
+    layout = Layout(
+        separator=separator,
+        width=len(header),
+        stamp=stamp,
+        read_stamp=_time_reader("t_ns", stamp.factor),
+        columns=[found[name] for group in groups for name in _NAMES[group]],
+        header=True,
+        ended=opening.tags is not None,
+        spans=[
+            (found[name], _time_reader(name, found[name].factor))
+            for name in _SPANS
+            if name in found
+        ],
+    )
+    table = read_table(path, layout, salvage=salvage)
+    ends = np.cumsum([len(_NAMES[group]) for group in groups])
+    vectors = dict(zip(groups, np.split(table.values, ends[:-1], axis=1), strict=True))
+    unread = sorted({*header} - {column.name for column in found.values()})
+    notes = [f"columns that were not read: {_listed(unread)}"] if unread else []
+    return _recording(path, opening, table, vectors, notes)
+
+
+class UnheldColumns(NamedTuple):
+    """What was to be written and has no column."""
+
+    samples: Counter[str]
+    """Samples that are lost: rows by column."""
+    about: dict[str, None]
+    """What is said about samples, an ordered set: covariances, and who measured."""
+
+
+def write(path: Path, first: Series, *others: Series, append: bool = False) -> UnheldColumns:
+    """Write one series, or several that share their stamps and frames.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that exists is replaced.
+    first, *others : ImuSeries, Trajectory or Increments
+        What to write. A column that two of them hold must be equal; increments stand alone.
+    append : bool
+        Add the rows to a file that was begun with the same columns and frames.
+
+    Returns
+    -------
+    UnheldColumns
+        What finds no place in the file.
+
+    Raises
+    ------
+    FrameError
+        They stand in different frames.
+    ShapeError
+        The rows before, to which these are to be appended, have other columns or frames.
+    ValueRangeError
+        They have different stamps, or disagree about a column.
+    """
+    vectors: dict[str, AnyArray] = {}
+    unheld = UnheldColumns(Counter(), {})
+    parts = (first, *others)
+    for part in parts:
+        if _frames(part) != _frames(first):
+            raise FrameError(
+                f"expected {_frames(first)} throughout one file, got {_frames(part)}; "
+                "convert with in_frames()"
+            )
+        for name, _, array in present(part):
+            group = _GROUP_OF.get(name, name)
+            if not np.array_equal(vectors.setdefault(group, array), array, equal_nan=True):
+                raise ValueRangeError(f"expected equal {name} in all parts of one file; write two")
+            if group not in _NAMES and name != "t_ns" and (name == "moving" or array.any()):
+                if name.endswith("_covariance"):
+                    unheld.about[name] = None
+                else:
+                    unheld.samples[name] += len(part)
+        if not isinstance(part, Trajectory) and part.sensor != SensorIdentity():
+            unheld.about[f"the sensor's identity, {part.sensor}"] = None
+    groups = [group for group in _NAMES if group in vectors]
+    header = ["t_ns", *(name for group in groups for name in _NAMES[group])]
+    columns = [
+        vectors["t_ns"],
+        *(column for group in groups for column in np.atleast_2d(vectors[group].T)),
+    ]
+    frames = f"# strapdown {_frames(first)}"
+    if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
+        frames += " orientation=sensor"
+    opening = Opening((frames,), ",".join(header))
+    if append and len(first) and read_opening(path) != opening:
+        raise ShapeError(
+            f"expected the columns and frames of the rows before, got {frames[2:]!r} with "
+            f"{_listed(header)}; write another file"
+        )
+    heading = [] if append else [frames, opening.line]
+    write_table(path, heading, columns, ",", append=append)
+    return unheld
+
+
+def _frames(part: Series) -> str:
+    """Return the tags of the first line; increments know no world."""
+    world = "" if isinstance(part, Increments) else f" world={part.world}"
+    return f"body={part.body}{world}"
+
+
+def _header(line: str) -> tuple[str, list[str]]:
+    """Return the separator of a header line, and its cells."""
+    separator = max(",;\t", key=line.count)
+    return separator, [cell.strip(' \t"') for cell in line.split(separator)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str, Column]:
+    """Return, by our name, every column that the file has; a vector is whole or absent."""
+    known = {"t_ns", *(name for names in _NAMES.values() for name in names)}
+    for name in columns or ():
+        if name not in known:
+            raise UnknownNameError("CSV column", name, known)
+    wanted = {name: (name, 1.0) for name in header if name in known} if columns is None else columns
+    found = {}
+    for name, (theirs, factor) in wanted.items():
+        if header.count(theirs) != 1:
+            raise FormatError(
+                f"expected one column {theirs!r} in the header, got {header.count(theirs)} "
+                f"of them among {_listed(header)}",
+                path=path,
+            )
+        found[name] = Column(theirs, header.index(theirs), factor)
+    if "delta_angle_x" not in found:
+        found = {name: column for name, column in found.items() if name not in _COUNTS}
+    if "t_ns" not in found or len(found) == 1:
+        raise FormatError(
+            f"expected a header with t_ns and at least one vector, got {_listed(header)}; "
+            "in Python name foreign columns, "
+            'strapdown.open(path, columns={"t_ns": ("Time (s)", 1e9), '
+            '"angular_velocity_x": ("Gyro X", 1.0), ...}), or write poses as TUM: '
+            "time x y z qx qy qz qw without a header",
+            path=path,
+        )
+    for names in (*_NAMES.values(), _INCREMENTS):
+        there = [name for name in names if name in found]
+        if there and len(there) < len(names):
+            raise FormatError(f"expected {_listed(names)}, got {_listed(there)} only", path=path)
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))[:200]
+
+
+def _time_reader(name: str, factor: float) -> Callable[[str], int]:
+    """Return what reads a time, exactly, in units of ``factor`` nanoseconds."""
+    if factor == 1:
+        return int
+    if factor not in _DECIMAL_SHIFT:
+        raise ValueRangeError(f"expected the factor of {name} as 1, 1e3, 1e6 or 1e9, got {factor}")
+    shift = _DECIMAL_SHIFT[int(factor)]
+    if shift == 0:
+        return ns_from_decimal_seconds
+
+    def read_stamp(text: str) -> int:
+        try:
+            return ns_from_decimal_seconds(str(Decimal(text).scaleb(shift)))
+        except ArithmeticError as error:
+            raise ValueError(text) from error
+
+    return read_stamp
+
+
+def _bytes(path: Path, name: str, values: FloatArray) -> ByteArray:
+    """Return a column of clipping bits or counts."""
+    with np.errstate(invalid="ignore"):
+        whole = values[:, 0].astype(np.uint8)
+    if not np.array_equal(whole, values[:, 0]):
+        row = int(np.flatnonzero(whole != values[:, 0])[0])
+        raise FormatError(
+            f"expected {name} as whole numbers from 0 to 255, got {values[row, 0]} in row {row}",
+            path=path,
+        )
+    return whole
+
+
+def _recording(
+    path: Path,
+    opening: Opening,
+    table: Table,
+    vectors: Mapping[str, FloatArray],
+    notes: list[str],
+) -> Recording:
+    """Sort the columns of a file into series, trajectory and increments."""
+    body, world, frame_notes = opening.frames(path)
+    notes = [*frame_notes, *table.notes, *notes]
+    of_sensor = (opening.tags or {}).get("orientation") == "sensor"
+    imu, trajectories, increments = {}, {}, {}
+    unknown = np.full((len(table.t_ns), 3), np.nan)
+    bytes_of = {
+        name: _bytes(path, name, vectors[name]) for name in (*_BITS, *_COUNTS) if name in vectors
+    }
+    if "delta_angle" in vectors:
+        delta_angle, delta_velocity = (vectors[group] for group in _DELTAS)
+        held = Increments(table.t_ns, delta_angle, delta_velocity, *table.spans_ns.T, body=body)
+        increments["vehicle_imu"] = held.replace(**bytes_of)
+    if not vectors.keys().isdisjoint(_VECTORS if increments else (*_VECTORS, *_BITS)):
+        notes += [f"the file has no {name}: NaN" for name in _VECTORS[:2] if name not in vectors]
+        imu["imu"] = ImuSeries(
+            table.t_ns,
+            vectors.get("angular_velocity", unknown),
+            vectors.get("specific_force", unknown),
+            magnetic_field=vectors.get("magnetic_field"),
+            q_world_from_body=vectors.get("orientation") if of_sensor else None,
+            gyro_clipping=bytes_of.get("gyro_clipping"),
+            accel_clipping=bytes_of.get("accel_clipping"),
+            body=body,
+            world=world,
+        )
+    if not vectors.keys().isdisjoint(_POSE):
+        trajectories["trajectory"] = _trajectory(table, vectors, body, world)
+    report = ReadReport("csv", len(table.t_ns), table.lost, notes=tuple(notes))
+    return Recording(path, report, imu, trajectories, increments)
+
+
+def _trajectory(
+    table: Table, vectors: Mapping[str, FloatArray], body: BodyFrame, world: WorldFrame
+) -> Trajectory:
+    """Return the pose columns of a file; without an orientation it is NaN."""
+    return Trajectory(
+        table.t_ns,
+        vectors.get("orientation", np.full((len(table.t_ns), 4), np.nan)),
+        position_world=vectors.get("position"),
+        velocity_world=vectors.get("velocity"),
+        body=body,
+        world=world,
+    )

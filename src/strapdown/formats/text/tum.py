@@ -1,0 +1,146 @@
+"""TUM trajectories: ``time x y z qx qy qz qw``, decimal seconds, white space, ``#`` comments.
+
+Ours begin with ``# strapdown body=FLU world=ENU``. The format knows no attitude without a
+position: such a trajectory is written with zeros for the position, ``position=none`` in the
+first line says so to us, and reading gives it back without a position.
+
+References
+----------
+https://cvg.cit.tum.de/data/datasets/rgbd-dataset/file_formats
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
+from strapdown.formats.text.table import (
+    Column,
+    Layout,
+    opening_of,
+    read_opening,
+    read_table,
+    write_table,
+)
+from strapdown.series import Trajectory
+from strapdown.units import NS_PER_S, ns_from_decimal_seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from strapdown._typing import AnyArray, IntArray
+
+__all__ = ["read", "sniff", "write"]
+
+_NAMES: Final = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
+    """Tell whether the first row is eight numbers."""
+    opening = opening_of(head)
+    cells = [] if opening is None else opening.line.split()
+    try:
+        return len([float(cell) for cell in cells]) == len(_NAMES)
+    except ValueError:
+        return False
+
+
+def read(path: Path, *, salvage: bool) -> Recording:
+    """Read a TUM trajectory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Whether damaged rows are counted and left out, rather than raised.
+
+    Returns
+    -------
+    Recording
+        ``trajectories["trajectory"]``; stamps are exact to the nanosecond.
+
+    Raises
+    ------
+    FormatError
+        A row is damaged: line and column are named.
+    TruncatedError
+        The file ends inside a row.
+    """
+    opening = read_opening(path)
+    tags = opening.tags
+    body, world, notes = opening.frames(path)
+    layout = Layout(
+        separator=None,
+        width=len(_NAMES),
+        stamp=Column("time", 0),
+        read_stamp=ns_from_decimal_seconds,
+        columns=[Column(name, cell) for cell, name in enumerate(_NAMES[1:], 1)],
+        header=False,
+        ended=tags is not None,
+    )
+    table = read_table(path, layout, salvage=salvage)
+    attitude_only = tags is not None and tags.get("position") == "none"
+    trajectory = Trajectory(
+        table.t_ns,
+        table.values[:, 3:],
+        position_world=None if attitude_only else table.values[:, :3],
+        body=body,
+        world=world,
+    )
+    report = ReadReport("tum", len(trajectory), table.lost, notes=(*notes, *table.notes))
+    return Recording(path, report, trajectories={"trajectory": trajectory})
+
+
+def write(path: Path, trajectory: Trajectory, *, append: bool = False) -> list[str]:
+    """Write a trajectory; rows with NaN, which other readers refuse, are left out.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that exists is replaced.
+    trajectory : Trajectory
+        Its velocity and its evaluation mask have no place in the file.
+    append : bool
+        Add the rows to a file that was begun with the same frames.
+
+    Returns
+    -------
+    list of str
+        What the trajectory holds and the file does not, one line each.
+    """
+    attitude = trajectory.q_world_from_body
+    position = trajectory.position_world
+    pose = np.column_stack(
+        [np.zeros((len(trajectory), 3)) if position is None else position, attitude]
+    )
+    known = np.all(np.isfinite(pose), axis=1)
+    lost = [
+        f"{name} of {len(trajectory)} samples"
+        for name in ("velocity_world", "moving")
+        if getattr(trajectory, name) is not None
+    ]
+    if not known.all():
+        lost.append(
+            f"{len(known) - int(known.sum())} of {len(known)} rows, whose pose is not known"
+        )
+    tag = " position=none" if position is None else ""
+    heading = [
+        f"# strapdown body={trajectory.body} world={trajectory.world}{tag}",
+        "# time x y z qx qy qz qw",
+    ]
+    columns: list[AnyArray] = [_decimal_seconds(trajectory.t_ns[known]), *pose[known].T]
+    write_table(path, [] if append else heading, columns, " ", append=append)
+    return lost
+
+
+def _decimal_seconds(t_ns: IntArray) -> AnyArray:
+    """Return stamps as text with nine decimals, without a float in between."""
+    texts = []
+    for stamp in t_ns.tolist():
+        seconds, nanoseconds = divmod(abs(stamp), NS_PER_S)
+        texts.append(f"{'-' if stamp < 0 else ''}{seconds}.{nanoseconds:09d}")
+    return np.array(texts, dtype=object)

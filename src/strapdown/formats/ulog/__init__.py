@@ -1,0 +1,1 @@
+"""ULog, the log of PX4: reading, writing and salvage."""

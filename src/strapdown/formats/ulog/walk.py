@@ -1,0 +1,65 @@
+"""The data records of a ULog: one source, plain over bytes, compiled over arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from strapdown._kernels.kernel import kernel
+
+if TYPE_CHECKING:
+    from array import array
+    from mmap import mmap
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes: TypeAlias = "bytes | mmap | NDArray[np.uint8]"
+    Whole: TypeAlias = "array[int] | NDArray[np.integer]"
+
+__all__ = ["follow_rows"]
+
+_DATA: Final = 68  # the letter D
+_HEAD: Final = 5  # u16 size, u8 type, u16 message id
+
+
+@kernel
+def follow_rows(
+    data: Bytes, span: tuple[int, int, int], subscribed: Whole, offsets: Whole, slots: Whole
+) -> tuple[int, int]:
+    """Follow data records until another record, one that is not sound, or a full table.
+
+    Parameters
+    ----------
+    data : bytes-like, or (n,) uint8
+        The file.
+    span : tuple of (int, int, int)
+        Where a record begins, before where the last must begin, and where it must end.
+    subscribed : (3 * 65536,) int32
+        By message id, three times: least and greatest size of a row, and its slot.
+    offsets : (m,) int64
+        Filled with where rows begin, after their message id.
+    slots : (m,) uint16
+        Filled with their slots.
+
+    Returns
+    -------
+    pos : int
+        Where the walk ended.
+    count : int
+        Rows found.
+    """
+    pos, until, end = span
+    count = 0
+    capacity = len(offsets)
+    end_of_heads = min(until, end - _HEAD + 1)
+    while count < capacity and pos < end_of_heads and data[pos + 2] == _DATA:
+        size = data[pos] + 256 * data[pos + 1] - 2
+        topic = 3 * (data[pos + 3] + 256 * data[pos + 4])
+        stop = pos + _HEAD + size
+        if size < subscribed[topic] or size > subscribed[topic + 1] or stop > end:
+            break
+        offsets[count] = pos + _HEAD
+        slots[count] = subscribed[topic + 2]
+        count += 1
+        pos = stop
+    return pos, count

@@ -1,0 +1,304 @@
+"""The increment integrator, one sample at a time.
+
+Angular velocity and specific force come as point samples, as means or as integrals since the
+sample before. A four-point Adams-Moulton rule turns point samples into such integrals (Hairer,
+Norsett and Wanner, "Solving ordinary differential equations I", III.1), and the recursions of
+P. G. Savage, "Strapdown inertial navigation integration algorithm design" parts 1 and 2,
+Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the coning and
+the sculling correction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from strapdown._kernels.kernel import inlined_kernel
+
+if TYPE_CHECKING:
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+
+Vector: TypeAlias = tuple[float, float, float]
+Weights: TypeAlias = tuple[float, float, float, float]
+
+# What a sample says: the value at its stamp, or mean or integral since the sample before; absent
+# is no sensor, and zeros for increments.
+POINT, MEAN, INTEGRAL, ABSENT = range(4)
+
+# What became of a sample; each sample is counted as exactly one of these. One that is uneven was
+# integrated by the trapezoid rule, because the spacing is too uneven for more.
+EVENTS = 7
+STARTED, INTEGRATED, UNEVEN, NOT_FINITE, REPEATED, GAP, BACKWARD = range(EVENTS)
+
+NEVER = -(2**63)
+UNBOUNDED = 2**63 - 1  # longer than any spacing
+ZERO = (0.0, 0.0, 0.0)
+
+
+class Rule(NamedTuple):
+    """What samples say, when an interval is whole, and the longest step that is integrated."""
+
+    gyro_kind: int
+    accel_kind: int
+    samples_min: int
+    interval_min_ns: int
+    max_gap_ns: int
+
+
+class Columns(NamedTuple):
+    """Where a batch writes one row an interval."""
+
+    t_ns: IntArray
+    dt_ns: IntArray
+    delta_angle: FloatArray
+    delta_velocity: FloatArray
+    coning: FloatArray
+    sculling: FloatArray
+    gyro_clipping: ByteArray
+    accel_clipping: ByteArray
+
+
+class IntegratorState(NamedTuple):
+    """All that the integrator remembers: a value to save, restore and compare."""
+
+    t_ns: int  # the last sample that was taken
+    start_ns: int  # where the open interval began
+    samples: int  # samples in the open interval
+    h1_ns: int  # the last two spacings; 0 where the history does not reach
+    h2_ns: int
+    w1: Vector  # the last three samples of angular velocity, newest first
+    w2: Vector
+    w3: Vector
+    f1: Vector  # the same of specific force
+    f2: Vector
+    f3: Vector
+    angle: Vector  # integral of the last sample alone
+    velocity: Vector
+    alpha: Vector  # sums over the open interval
+    nu: Vector
+    coning: Vector
+    sculling: Vector
+    gyro_clipping: int
+    accel_clipping: int
+    hole: int  # 1: an increment since the last sample is unknown
+    discarded: int  # open intervals given up, and the time that no increment covers
+    lost_ns: int
+
+
+@inlined_kernel
+def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> IntegratorState:
+    """Return the state that knows one sample."""
+    return IntegratorState(
+        t_ns, t_ns, 0, 0, 0, w, ZERO, ZERO, f, ZERO, ZERO,
+        ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, 0, 0, 0, discarded, lost_ns,
+    )  # fmt: skip
+
+
+@inlined_kernel
+def close(s: IntegratorState) -> IntegratorState:
+    """Return the state that opens the next interval where this one ends."""
+    return IntegratorState(
+        s.t_ns, s.t_ns, 0, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
+        s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, 0, 0, s.hole, s.discarded, s.lost_ns,
+    )  # fmt: skip
+
+
+@inlined_kernel
+def with_hole(s: IntegratorState) -> IntegratorState:
+    """Return the state that cannot go on from its last sample, because an increment is lost."""
+    return IntegratorState(
+        s.t_ns, s.start_ns, s.samples, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
+        s.angle, s.velocity, s.alpha, s.nu, s.coning, s.sculling,
+        s.gyro_clipping, s.accel_clipping, 1, s.discarded, s.lost_ns,
+    )  # fmt: skip
+
+
+@inlined_kernel
+def is_ready(s: IntegratorState, rule: Rule) -> bool:
+    """Tell whether the open interval is whole."""
+    return s.samples >= rule.samples_min or s.t_ns - s.start_ns >= rule.interval_min_ns
+
+
+@inlined_kernel
+def advance(
+    s: IntegratorState,
+    t_ns: int,
+    w: Vector,
+    f: Vector,
+    gyro_clipping: int,
+    accel_clipping: int,
+    rule: Rule,
+) -> tuple[IntegratorState, int]:
+    """Take one sample; return the new state and what became of the sample."""
+    if not (is_finite(w) and is_finite(f)):
+        lost = INTEGRAL in (rule.gyro_kind, rule.accel_kind)
+        return with_hole(s) if lost else s, NOT_FINITE
+    if s.t_ns == NEVER:
+        return begin(t_ns, w, f, 0, 0), STARTED
+    if t_ns == s.t_ns:
+        return s, REPEATED
+    discarded = s.discarded + (1 if s.samples > 0 else 0)
+    if t_ns < s.t_ns:
+        return begin(t_ns, w, f, discarded, s.lost_ns + (s.t_ns - s.start_ns)), BACKWARD
+    h_ns = t_ns - s.t_ns
+    # The halves, in floating point, tell of a difference that has more than 63 bits.
+    if h_ns > rule.max_gap_ns or t_ns / 2 - s.t_ns / 2 > rule.max_gap_ns or s.hole:
+        return begin(t_ns, w, f, discarded, s.lost_ns + (t_ns - s.start_ns)), GAP
+
+    h = h_ns * 1e-9
+    uneven, weights = False, (0.0, 0.0, 0.0, 0.0)
+    if POINT in (rule.gyro_kind, rule.accel_kind):
+        uneven = is_uneven(h_ns, s.h1_ns, s.h2_ns)
+        weights = quadrature_weights(h, 0.0 if uneven else s.h1_ns * 1e-9, s.h2_ns * 1e-9)
+    angle = integral(rule.gyro_kind, h, weights, w, s.w1, s.w2, s.w3)
+    velocity = integral(rule.accel_kind, h, weights, f, s.f1, s.f2, s.f3)
+    coning, sculling = corrections(s.alpha, s.angle, angle, s.nu, s.velocity, velocity)
+    return IntegratorState(
+        t_ns, s.start_ns, s.samples + 1, h_ns, s.h1_ns, w, s.w1, s.w2, f, s.f1, s.f2,
+        angle, velocity, add(s.alpha, angle), add(s.nu, velocity),
+        add(s.coning, coning), add(s.sculling, sculling),
+        s.gyro_clipping | gyro_clipping, s.accel_clipping | accel_clipping,
+        0, s.discarded, s.lost_ns,
+    ), UNEVEN if uneven else INTEGRATED  # fmt: skip
+
+
+@inlined_kernel
+def is_uneven(h0: int, h1: int, h2: int) -> bool:
+    """Tell whether one spacing of the stencil is more than twice another."""
+    if h1 == 0 or h0 == h1 == h2:
+        return False
+    shortest = min(h0, h1) if h2 == 0 else min(h0, h1, h2)
+    return max(h0, h1, h2) > 2 * shortest
+
+
+@inlined_kernel
+def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
+    """Return the weights of the newest four samples in the integral over the newest spacing.
+
+    They integrate the polynomial through the samples, in divided differences; for equal
+    spacing they are h/24 (9, 19, -5, 1). A history that ends earlier (a spacing of 0) leaves
+    the parabola or the trapezoid.
+    """
+    if h0 == h1 == h2:
+        c = h0 / 24.0
+        return 9.0 * c, 19.0 * c, -5.0 * c, c
+    half = h0 / 2.0
+    if h1 == 0.0:
+        return half, half, 0.0, 0.0
+    second = -(h0 * h0 * h0) / 6.0
+    newest = 1.0 / (h0 * (h0 + h1))
+    middle = -1.0 / (h0 * h1)
+    oldest = 1.0 / (h1 * (h0 + h1))
+    if h2 == 0.0:
+        return half + second * newest, half + second * middle, second * oldest, 0.0
+    third = -(h0 * h0 * h0) * (h0 + 2.0 * h1) / (12.0 * (h0 + h1 + h2))
+    both = second + third
+    return (
+        half + both * newest,
+        half + both * middle - third / (h1 * (h1 + h2)),
+        both * oldest + third / (h1 * h2),
+        -third / (h2 * (h1 + h2)),
+    )
+
+
+@inlined_kernel
+def integral(
+    kind: int, h: float, weights: Weights, v0: Vector, v1: Vector, v2: Vector, v3: Vector
+) -> Vector:
+    """Return what the newest of four samples adds, after a spacing of h."""
+    if kind >= INTEGRAL:
+        return v0
+    x0, y0, z0 = v0
+    if kind == MEAN:
+        return h * x0, h * y0, h * z0
+    c0, c1, c2, c3 = weights
+    x1, y1, z1 = v1
+    x2, y2, z2 = v2
+    x3, y3, z3 = v3
+    return (
+        c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3,
+        c0 * y0 + c1 * y1 + c2 * y2 + c3 * y3,
+        c0 * z0 + c1 * z1 + c2 * z2 + c3 * z3,
+    )
+
+
+@inlined_kernel
+def corrections(
+    alpha: Vector, last_angle: Vector, angle: Vector,
+    nu: Vector, last_velocity: Vector, velocity: Vector,
+) -> tuple[Vector, Vector]:  # fmt: skip
+    """Return the terms of coning and sculling that a new angle and velocity add (Savage 1998).
+
+    With a = alpha + last_angle/6 and b = nu + last_velocity/6, where alpha and nu are the sums
+    before: 1/2 a x angle, and 1/2 (a x velocity + b x angle).
+    """
+    x, y, z = angle
+    u, v, w = velocity
+    ax, ay, az = (
+        alpha[0] + last_angle[0] / 6.0,
+        alpha[1] + last_angle[1] / 6.0,
+        alpha[2] + last_angle[2] / 6.0,
+    )
+    bx, by, bz = (
+        nu[0] + last_velocity[0] / 6.0,
+        nu[1] + last_velocity[1] / 6.0,
+        nu[2] + last_velocity[2] / 6.0,
+    )
+    return (
+        (0.5 * (ay * z - az * y), 0.5 * (az * x - ax * z), 0.5 * (ax * y - ay * x)),
+        (
+            0.5 * ((ay * w - az * v) + (by * z - bz * y)),
+            0.5 * ((az * u - ax * w) + (bz * x - bx * z)),
+            0.5 * ((ax * v - ay * u) + (bx * y - by * x)),
+        ),
+    )
+
+
+@inlined_kernel
+def add(a: Vector, b: Vector) -> Vector:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@inlined_kernel
+def is_finite(v: Vector) -> bool:
+    return math.isfinite(v[0]) and math.isfinite(v[1]) and math.isfinite(v[2])
+
+
+@inlined_kernel
+def integrate(
+    state: IntegratorState,
+    t_ns: IntArray,
+    angular_velocity: FloatArray,
+    specific_force: FloatArray,
+    gyro_clipping: ByteArray,
+    accel_clipping: ByteArray,
+    is_last: BoolArray,
+    rule: Rule,
+    tally: IntArray,
+    out: Columns,
+) -> tuple[IntegratorState, int]:
+    """Take every sample; write a row where an interval is whole or told to end; return how many."""
+    rows = 0
+    for i in range(len(t_ns)):
+        w = (angular_velocity[i, 0], angular_velocity[i, 1], angular_velocity[i, 2])
+        f = (specific_force[i, 0], specific_force[i, 1], specific_force[i, 2])
+        state, event = advance(state, t_ns[i], w, f, gyro_clipping[i], accel_clipping[i], rule)
+        tally[event] += 1
+        if state.samples > 0 and (is_last[i] or is_ready(state, rule)):
+            write(out, rows, state)
+            state = close(state)
+            rows += 1
+    return state, rows
+
+
+@inlined_kernel
+def write(out: Columns, row: int, s: IntegratorState) -> None:
+    out.t_ns[row] = s.t_ns
+    out.dt_ns[row] = s.t_ns - s.start_ns
+    for axis in range(3):
+        out.delta_angle[row, axis] = s.alpha[axis] + s.coning[axis]
+        out.delta_velocity[row, axis] = s.nu[axis] + s.sculling[axis]
+        out.coning[row, axis] = s.coning[axis]
+        out.sculling[row, axis] = s.sculling[axis]
+    out.gyro_clipping[row] = s.gyro_clipping
+    out.accel_clipping[row] = s.accel_clipping

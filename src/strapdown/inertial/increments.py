@@ -1,0 +1,345 @@
+"""Delta angle and delta velocity from samples, with coning and sculling.
+
+A window of samples becomes one increment. ``delta_angle`` is the rotation vector from the
+start of the window to its end; ``delta_velocity`` is the integral of specific force resolved
+in the body axes at the middle of the window, so that both divided by their duration are rates
+at that middle. :func:`integrate` does a whole series, and
+:class:`~strapdown.inertial.stream.IncrementIntegrator` one sample at a time, with the same
+kernel and the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._kernels.compilation import quickest
+from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
+from strapdown.inertial import coning_sculling as kernels
+from strapdown.samples import SampleKind, as_kind
+from strapdown.series import Increments
+from strapdown.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.series import ImuSeries
+
+__all__ = ["Integration", "IntegrationReport", "WindowRule", "increments_from_rates", "integrate"]
+
+FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Raise ValueRangeError unless the value is 1 or more, and finite."""
+    if not 1 <= value < np.inf:
+        raise ValueRangeError(f"expected {name} of 1 or more, got {value}")
+
+
+def require_ascending(t_ns: IntArray, what: str) -> None:
+    """Raise TimeOrderError unless each stamp is later than the one before."""
+    back = np.flatnonzero(np.diff(t_ns) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        before, now = int(t_ns[row - 1]), int(t_ns[row])
+        raise TimeOrderError(
+            f"expected {what} in ascending order, got {now} ns after {before} ns;"
+            " sort them, or cut where the clock jumps",
+            row=row,
+            t_ns=now,
+            previous_ns=before,
+        )
+
+
+@dataclass(frozen=True)
+class WindowRule:
+    """When a window is whole: with enough samples, or with enough time.
+
+    Parameters
+    ----------
+    samples_min : int
+        The window ends with this sample, 1 or more.
+    interval_min_ns : int, optional
+        It ends earlier with a sample that is so long after the start [ns], 1 or more; by
+        default never.
+
+    Raises
+    ------
+    ValueRangeError
+        A parameter is less than 1.
+    """
+
+    samples_min: int
+    interval_min_ns: int = kernels.UNBOUNDED
+
+    def __post_init__(self) -> None:
+        require_positive("samples_min", self.samples_min)
+        require_positive("interval_min_ns", self.interval_min_ns)
+
+
+# in the order of their codes in kernels
+_KINDS: Final = (SampleKind.POINT, SampleKind.MEAN, SampleKind.INTEGRAL, None)
+_UNENDING: Final = WindowRule(kernels.UNBOUNDED)
+
+
+@dataclass(frozen=True)
+class IntegrationReport:
+    """What became of every sample, and of the time.
+
+    Parameters
+    ----------
+    samples : int
+        Samples that came in.
+    increments : int
+        Increments that went out.
+    not_finite, repeated : int
+        Samples left out because a value was NaN or infinite, or because the stamp was that of
+        the sample before.
+    gaps, backward : int
+        Times that the integration started again, because the next sample came later than the
+        longest gap allowed or after a lost increment, or earlier than the one before it.
+    uneven : int
+        Steps by the trapezoid rule, because one of the last spacings was more than twice another.
+    discarded : int
+        Windows that a restart broke off.
+    lost_ns : int
+        Time in gaps and in windows broken off, which no increment covers [ns].
+    unfinished : int
+        Samples of the last window, which is still open.
+    """
+
+    samples: int
+    increments: int
+    not_finite: int
+    repeated: int
+    gaps: int
+    backward: int
+    uneven: int
+    discarded: int
+    lost_ns: int
+    unfinished: int
+
+
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """What integration gives.
+
+    Parameters
+    ----------
+    increments : Increments
+        One row a whole window. ``delta_angle - coning`` and ``delta_velocity - sculling`` are
+        the plain integrals.
+    coning, sculling : (N, 3)
+        The corrections that the increments contain [rad], [m/s].
+    report : IntegrationReport
+        What was left out, and where the integration started again.
+    """
+
+    increments: Increments
+    coning: FloatArray
+    sculling: FloatArray
+    report: IntegrationReport
+
+
+def integrate(
+    series: ImuSeries,
+    *,
+    gyro_kind: SampleKind | None = SampleKind.POINT,
+    accel_kind: SampleKind | None = SampleKind.POINT,
+    window: WindowRule | IntArray,
+    max_gap_ns: int | None = None,
+) -> Integration:
+    """Integrate samples into increments with coning and sculling corrections.
+
+    Point samples are integrated by a four-point Adams-Moulton quadrature for any spacing; it
+    looks at the past only, so a window ends with its last sample. A missing sample makes a
+    step longer; a gap starts the integration again, and so does a sample that is not finite
+    where it should hold an increment.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        ``angular_velocity`` and ``specific_force`` [body], of the kinds given. A column that is
+        NaN throughout is of kind None.
+    gyro_kind, accel_kind : SampleKind or None, optional
+        What the samples are; by default values at their stamps. None is no sensor: its
+        increments are NaN and last 0 ns.
+    window : WindowRule or (K,) int64
+        When a window is whole; or the stamps between which to integrate, ascending [ns]. Of K
+        stamps, window k holds the samples after stamp k up to stamp k + 1 (included), and is
+        left out without any. Its increment is stamped with its last sample.
+    max_gap_ns : int, optional
+        Longest step that is integrated [ns]; by default 20 ms or ten times the median step,
+        whichever is longer.
+
+    Returns
+    -------
+    Integration
+
+    Raises
+    ------
+    ValueRangeError
+        ``max_gap_ns`` is less than 1.
+    ShapeError, TimeOrderError
+        There are no stamps of windows, or they do not ascend.
+    UnknownNameError
+        There is no such kind.
+
+    References
+    ----------
+    P. G. Savage, Journal of Guidance, Control, and Dynamics 21(1) (attitude) and 21(2)
+    (velocity), 1998; J. E. Bortz, IEEE Transactions AES-7(1), 1971.
+    """
+    gyro, angular_velocity = _sensor(gyro_kind, series.angular_velocity)
+    accel, specific_force = _sensor(accel_kind, series.specific_force)
+    if max_gap_ns is None:
+        max_gap_ns = longest_step_ns(series.t_ns, 10)
+    if isinstance(window, WindowRule):
+        rule = rule_of(gyro, accel, window, max_gap_ns)
+        is_last = np.zeros(len(series), np.bool_)
+        by_time = window.interval_min_ns < kernels.UNBOUNDED
+        most = len(series) // (1 if by_time else window.samples_min)
+    else:
+        rule = rule_of(gyro, accel, _UNENDING, max_gap_ns)
+        is_last = _last_members(series.t_ns, window)
+        most = int(is_last.sum())
+    unclipped = np.zeros(len(series), np.uint8)
+    tally = np.zeros(kernels.EVENTS, np.int64)
+    out = _room_for(most)
+    state, rows = quickest(kernels.integrate, len(series))(
+        FRESH,
+        series.t_ns,
+        angular_velocity,
+        specific_force,
+        unclipped if series.gyro_clipping is None else series.gyro_clipping,
+        unclipped if series.accel_clipping is None else series.accel_clipping,
+        is_last,
+        rule,
+        tally,
+        out,
+    )
+    out = _taken(out, slice(rows))
+    if not isinstance(window, WindowRule):
+        out = _taken(out, out.t_ns > window[0])
+    increments = Increments(
+        out.t_ns,
+        out.delta_angle if gyro else np.full_like(out.delta_angle, np.nan),
+        out.delta_velocity if accel else np.full_like(out.delta_velocity, np.nan),
+        out.dt_ns if gyro else np.zeros_like(out.dt_ns),
+        out.dt_ns if accel else np.zeros_like(out.dt_ns),
+        gyro_clipping=out.gyro_clipping,
+        accel_clipping=out.accel_clipping,
+        body=series.body,
+        sensor=series.sensor,
+    )
+    report = report_of(state, tally.tolist(), len(increments))
+    return Integration(increments, out.coning, out.sculling, report)
+
+
+def increments_from_rates(
+    series: ImuSeries, *, samples_per_increment: int = 1, max_gap_ns: int | None = None
+) -> tuple[Increments, IntegrationReport]:
+    """Integrate point samples into increments, a fixed number of samples each.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        Samples at instants, not means over intervals: ``angular_velocity`` [rad/s, body],
+        ``specific_force`` [m/s^2, body].
+    samples_per_increment : int, optional
+        Samples that end in each window, 1 or more.
+    max_gap_ns : int, optional
+        As in :func:`integrate`.
+
+    Returns
+    -------
+    Increments
+        One row a whole window.
+    IntegrationReport
+        What was left out, and where the integration started again.
+
+    Raises
+    ------
+    ValueRangeError
+        ``samples_per_increment`` or ``max_gap_ns`` is less than 1.
+    """
+    require_positive("samples_per_increment", samples_per_increment)
+    result = integrate(series, window=WindowRule(samples_per_increment), max_gap_ns=max_gap_ns)
+    return result.increments, result.report
+
+
+def rule_of(
+    gyro_kind: SampleKind | None, accel_kind: SampleKind | None, window: WindowRule, max_gap_ns: int
+) -> kernels.Rule:
+    """Return the rule of the kernel."""
+    require_positive("max_gap_ns", max_gap_ns)
+    return kernels.Rule(
+        _KINDS.index(gyro_kind),
+        _KINDS.index(accel_kind),
+        window.samples_min,
+        window.interval_min_ns,
+        max_gap_ns,
+    )
+
+
+def report_of(
+    state: kernels.IntegratorState, tally: Sequence[int], increments: int
+) -> IntegrationReport:
+    """Return the report of what the kernel counted."""
+    return IntegrationReport(
+        samples=sum(tally),
+        increments=increments,
+        not_finite=tally[kernels.NOT_FINITE],
+        repeated=tally[kernels.REPEATED],
+        gaps=tally[kernels.GAP],
+        backward=tally[kernels.BACKWARD],
+        uneven=tally[kernels.UNEVEN],
+        discarded=state.discarded,
+        lost_ns=int(state.lost_ns),
+        unfinished=state.samples,
+    )
+
+
+def as_integrable(kind: SampleKind | None) -> SampleKind | None:
+    """Return the kind that a value is or names, of those that are integrated."""
+    return None if kind is None else as_kind(kind, filter(None, _KINDS))
+
+
+def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:
+    """Return the kind, None where every value is NaN, and values that the kernel can take."""
+    kind = as_integrable(kind)
+    if kind is not None and len(values) and np.isnan(values[0]).all() and np.isnan(values).all():
+        kind = None
+    return kind, values if kind else np.zeros_like(values)
+
+
+def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:
+    """Tell which samples are the last of a window, or of what comes before the first."""
+    if len(stamps) == 0:
+        raise ShapeError("expected stamps of windows, got none; give at least start and end")
+    require_ascending(stamps, "windows")
+    window = np.searchsorted(stamps, t_ns, "left")
+    is_last = window < np.searchsorted(stamps, t_ns, "right")  # on a stamp
+    is_last[:-1] |= window[:-1] < window[1:]
+    return is_last
+
+
+def _room_for(rows: int) -> kernels.Columns:
+    stamps, vectors, bits = (rows, np.int64), ((rows, 3), np.float64), (rows, np.uint8)
+    return kernels.Columns._make(
+        np.empty(*like) for like in (stamps, stamps, *[vectors] * 4, bits, bits)
+    )
+
+
+def _taken(columns: kernels.Columns, rows: slice | BoolArray) -> kernels.Columns:
+    return kernels.Columns._make(column[rows] for column in columns)
+
+
+def longest_step_ns(t_ns: IntArray, intervals: int) -> int:
+    """Return the longest step that is no gap: 20 ms, or so many median steps if that is longer."""
+    steps = np.diff(t_ns)
+    steps = steps[steps > 0]
+    return max(20 * NS_PER_MS, intervals * int(np.median(steps)) if len(steps) else 0)

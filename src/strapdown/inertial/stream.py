@@ -1,0 +1,162 @@
+"""Increments of a stream, one sample at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from strapdown._checks import as_three
+from strapdown.inertial import coning_sculling as kernels
+from strapdown.inertial.increments import FRESH, WindowRule, as_integrable, report_of, rule_of
+from strapdown.samples import SampleKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown.inertial.increments import IntegrationReport
+
+__all__ = ["Increment", "IncrementIntegrator"]
+
+_UNKNOWN = (math.nan, math.nan, math.nan)
+
+
+class Increment(NamedTuple):
+    """One increment of a stream.
+
+    Parameters
+    ----------
+    t_ns : int
+        End of the window [ns].
+    dt_ns : int
+        Its length [ns].
+    delta_angle, delta_velocity : tuple of 3 float
+        As in :class:`~strapdown.series.Increments` [rad], [m/s].
+    coning, sculling : tuple of 3 float
+        The corrections that the two contain [rad], [m/s].
+    gyro_clipping, accel_clipping : int
+        Axes that were saturated within the window: bits X=1, Y=2, Z=4.
+    """
+
+    t_ns: int
+    dt_ns: int
+    delta_angle: kernels.Vector
+    delta_velocity: kernels.Vector
+    coning: kernels.Vector
+    sculling: kernels.Vector
+    gyro_clipping: int
+    accel_clipping: int
+
+
+class IncrementIntegrator:
+    """Integrate a stream of samples, as :func:`~strapdown.inertial.integrate` does a series.
+
+    Parameters
+    ----------
+    window : WindowRule or int, optional
+        When a window is whole; a number is that of its samples.
+    gyro_kind, accel_kind : SampleKind or None, optional
+        What the samples are; by default values at their stamps. None is no sensor.
+    max_gap_ns : int
+        Longest step that is integrated [ns]; ten sampling intervals is a good choice.
+
+    Attributes
+    ----------
+    state : IntegratorState
+        All that the next increments depend on: a value that can be kept, compared and set.
+
+    Raises
+    ------
+    ValueRangeError
+        ``window`` or ``max_gap_ns`` is less than 1.
+    UnknownNameError
+        There is no such kind.
+
+    Examples
+    --------
+    >>> integrator = IncrementIntegrator(2, max_gap_ns=100_000_000)
+    >>> for t_ns in (0, 10_000_000, 20_000_000):
+    ...     increment = integrator.update(t_ns, (0.0, 0.0, 0.5), (0.0, 0.0, 9.80665))
+    >>> [round(x, 9) for x in increment.delta_angle], increment.dt_ns
+    ([0.0, 0.0, 0.01], 20000000)
+    """
+
+    def __init__(
+        self,
+        window: WindowRule | int = 1,
+        *,
+        gyro_kind: SampleKind | None = SampleKind.POINT,
+        accel_kind: SampleKind | None = SampleKind.POINT,
+        max_gap_ns: int,
+    ) -> None:
+        self._gyro, self._accel = as_integrable(gyro_kind), as_integrable(accel_kind)
+        if not isinstance(window, WindowRule):
+            window = WindowRule(window)
+        self._rule = rule_of(self._gyro, self._accel, window, max_gap_ns)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every sample and every count."""
+        self.state = FRESH
+        self._tally = [0] * kernels.EVENTS
+        self._increments = 0
+
+    def update(
+        self,
+        t_ns: int,
+        angular_velocity: Sequence[float],
+        specific_force: Sequence[float],
+        *,
+        gyro_clipping: int = 0,
+        accel_clipping: int = 0,
+    ) -> Increment | None:
+        """Take one sample; return an increment where it ends a window.
+
+        Parameters
+        ----------
+        t_ns : int
+            Time of the sample [ns].
+        angular_velocity, specific_force : sequence of 3 float
+            Of the kinds of this integrator [body]; what a sensor of kind None says is ignored.
+        gyro_clipping, accel_clipping : int, optional
+            Axes that are saturated: bits X=1, Y=2, Z=4.
+
+        Returns
+        -------
+        Increment or None
+            None while the window is open, and where the sample is left out.
+
+        Raises
+        ------
+        ShapeError
+            A vector has not three components.
+        """
+        state, event = kernels.advance(
+            self.state,
+            int(t_ns),
+            as_three(angular_velocity, "angular_velocity") if self._gyro else kernels.ZERO,
+            as_three(specific_force, "specific_force") if self._accel else kernels.ZERO,
+            gyro_clipping,
+            accel_clipping,
+            self._rule,
+        )
+        self._tally[event] += 1
+        if state.samples == 0 or not kernels.is_ready(state, self._rule):
+            self.state = state
+            return None
+        self.state = kernels.close(state)
+        self._increments += 1
+        return Increment(
+            state.t_ns,
+            state.t_ns - state.start_ns,
+            kernels.add(state.alpha, state.coning) if self._gyro else _UNKNOWN,
+            kernels.add(state.nu, state.sculling) if self._accel else _UNKNOWN,
+            state.coning,
+            state.sculling,
+            state.gyro_clipping,
+            state.accel_clipping,
+        )
+
+    @property
+    def report(self) -> IntegrationReport:
+        """What became of the samples so far."""
+        return report_of(self.state, self._tally, self._increments)

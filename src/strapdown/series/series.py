@@ -1,0 +1,221 @@
+"""What flows through the package: frozen structs of arrays with frames and nanoseconds.
+
+* :class:`ImuSeries`: what an IMU measured, sample by sample.
+* :class:`Trajectory`: attitude, and where it is known position and velocity.
+* :class:`Increments`: angular velocity and specific force integrated over intervals.
+
+All three behave alike. ``len(series)`` counts the samples; ``series[rows]`` takes a slice, a
+mask or an array of row numbers and gives the same type; ``==`` compares every column with
+NaN equal to NaN, the frames and the identity. Arrays are read-only, contiguous, float64 or
+integer, and share memory with what was passed in where it was so already; a single whole
+number stands for every row of its column. Stamps may come in any order and values may be
+NaN, so that a series can hold whatever was recorded; :mod:`strapdown.series.timebase` puts the
+stamps in order and says what it did.
+
+A column that is ``None`` is not there. Constructors raise ``ShapeError`` (naming the column),
+``FrameError`` (unknown frame), ``TypeError`` (stamps that are no integers) and
+``ValueRangeError`` (integers that do not fit their column).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown.geometry.frames import WorldFrame
+from strapdown.series.columns import (
+    AXIS_BITS,
+    BODY_COVARIANCE,
+    BODY_DELTA,
+    BODY_VECTOR,
+    COUNTER,
+    DURATION,
+    FLAG,
+    QUATERNION,
+    WORLD_COVARIANCE,
+    WORLD_VECTOR,
+    Columns,
+)
+
+if TYPE_CHECKING:
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
+
+__all__ = ["ImuSeries", "Increments", "SensorIdentity", "Trajectory"]
+
+
+@dataclass(frozen=True)
+class SensorIdentity:
+    """Which sensor measured.
+
+    Parameters
+    ----------
+    name : str
+        Frame id or device name; empty where the source gives none.
+    accel_device_id, gyro_device_id : int
+        Numbers by which PX4 tells sensors apart; 0 where the source gives none.
+    """
+
+    name: str = ""
+    accel_device_id: int = 0
+    gyro_device_id: int = 0
+
+    def __str__(self) -> str:
+        if self.name or not (self.accel_device_id or self.gyro_device_id):
+            return self.name
+        return f"accel {self.accel_device_id} gyro {self.gyro_device_id}"
+
+
+def _zero() -> ByteArray:
+    """One zero, which the constructor spreads over the rows."""
+    return np.zeros((), np.uint8)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImuSeries(Columns):
+    """Samples of an inertial measurement unit.
+
+    Parameters
+    ----------
+    t_ns : (N,) int64
+        Time of each sample [ns].
+    angular_velocity : (N, 3)
+        [rad/s, body].
+    specific_force : (N, 3)
+        What an accelerometer reads [m/s^2, body]: at rest +9.81 on the up axis.
+    magnetic_field : (N, 3), optional
+        [T, body].
+    q_world_from_body : (N, 4), optional
+        Attitude as the sensor reported it, x y z w.
+    orientation_covariance : (N, 3, 3), optional
+        Of the attitude, as a rotation about the fixed world axes [rad^2, world].
+    angular_velocity_covariance : (N, 3, 3), optional
+        [rad^2/s^2, body].
+    specific_force_covariance : (N, 3, 3), optional
+        [m^2/s^4, body]. In all three, a row of zeros is unknown, and a row whose first element
+        is negative says that the quantity itself is absent (as in ROS ``sensor_msgs/Imu``).
+    gyro_clipping, accel_clipping : (N,) uint8, optional
+        Axes that were saturated: bits X=1, Y=2, Z=4.
+    body : BodyFrame or name, optional
+        Axes of the sensor, by default FLU.
+    world : WorldFrame or name, optional
+        Axes to which the attitude refers, by default ENU.
+    sensor : SensorIdentity, optional
+        Who measured.
+
+    Raises
+    ------
+    ShapeError
+        A column has not one row a stamp, or rows of another shape; the message names it.
+    FrameError
+        There is no such frame.
+    TypeError
+        Stamps or bits are no integers.
+    ValueRangeError
+        An integer does not fit its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rest = np.tile([0.0, 0.0, 9.80665], (100, 1))
+    >>> ImuSeries(np.arange(100) * 10_000_000, np.zeros((100, 3)), rest)
+    ImuSeries(100 samples, 0.99 s, 100.0 Hz, body=FLU, world=ENU)
+    """
+
+    angular_velocity: FloatArray = field(metadata=BODY_VECTOR)
+    specific_force: FloatArray = field(metadata=BODY_VECTOR)
+    magnetic_field: FloatArray | None = field(default=None, kw_only=True, metadata=BODY_VECTOR)
+    q_world_from_body: FloatArray | None = field(default=None, kw_only=True, metadata=QUATERNION)
+    orientation_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=WORLD_COVARIANCE
+    )
+    angular_velocity_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=BODY_COVARIANCE
+    )
+    specific_force_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=BODY_COVARIANCE
+    )
+    gyro_clipping: ByteArray | None = field(default=None, kw_only=True, metadata=AXIS_BITS)
+    accel_clipping: ByteArray | None = field(default=None, kw_only=True, metadata=AXIS_BITS)
+    world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
+    sensor: SensorIdentity = field(default=SensorIdentity(), kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Columns):
+    """Attitude over time, with position and velocity where they are known.
+
+    Parameters
+    ----------
+    t_ns : (N,) int64
+        Time of each pose [ns].
+    q_world_from_body : (N, 4)
+        Attitude, x y z w; a row of NaN is unknown.
+    position_world : (N, 3), optional
+        [m, world].
+    velocity_world : (N, 3), optional
+        [m/s, world].
+    moving : (N,) bool, optional
+        Rows that count in an evaluation.
+    world : WorldFrame or name, optional
+        By default ENU.
+    body : BodyFrame or name, optional
+        By default FLU.
+    name : str, optional
+        What it is called in tables and figures.
+
+    Raises
+    ------
+    ShapeError, FrameError, TypeError, ValueRangeError
+        As :class:`ImuSeries`.
+    """
+
+    q_world_from_body: FloatArray = field(metadata=QUATERNION)
+    position_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
+    velocity_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
+    moving: BoolArray | None = field(default=None, kw_only=True, metadata=FLAG)
+    world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
+    name: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Increments(Columns):
+    """Angular velocity and specific force, integrated over one interval a row.
+
+    Parameters
+    ----------
+    t_ns : (N,) int64
+        End of each interval [ns].
+    delta_angle : (N, 3)
+        Rotation vector of the interval [rad, body].
+    delta_velocity : (N, 3)
+        Integrated specific force [m/s, body at the middle of the interval].
+    delta_angle_dt_ns, delta_velocity_dt_ns : (N,) int64
+        Lengths of the two intervals [ns].
+    gyro_clipping, accel_clipping : (N,) uint8, optional
+        Axes that were saturated within the interval: bits X=1, Y=2, Z=4; by default none.
+    gyro_calibration_count, accel_calibration_count : (N,) uint8, optional
+        Counters that change when the calibration of the sensor changes; by default 0.
+    body : BodyFrame or name, optional
+        By default FLU.
+    sensor : SensorIdentity, optional
+        Who measured.
+
+    Raises
+    ------
+    ShapeError, FrameError, TypeError, ValueRangeError
+        As :class:`ImuSeries`.
+    """
+
+    delta_angle: FloatArray = field(metadata=BODY_DELTA)
+    delta_velocity: FloatArray = field(metadata=BODY_DELTA)
+    delta_angle_dt_ns: IntArray = field(metadata=DURATION)
+    delta_velocity_dt_ns: IntArray = field(metadata=DURATION)
+    gyro_clipping: ByteArray = field(default_factory=_zero, kw_only=True, metadata=AXIS_BITS)
+    accel_clipping: ByteArray = field(default_factory=_zero, kw_only=True, metadata=AXIS_BITS)
+    gyro_calibration_count: ByteArray = field(default_factory=_zero, kw_only=True, metadata=COUNTER)
+    accel_calibration_count: ByteArray = field(
+        default_factory=_zero, kw_only=True, metadata=COUNTER
+    )
+    sensor: SensorIdentity = field(default=SensorIdentity(), kw_only=True)

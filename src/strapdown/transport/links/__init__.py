@@ -1,0 +1,1 @@
+"""Links of a topic to other processes, one package for each backend."""

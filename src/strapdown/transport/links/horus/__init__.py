@@ -1,0 +1,1 @@
+"""Topics shared with programs that use horus itself."""

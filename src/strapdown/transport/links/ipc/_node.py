@@ -1,0 +1,147 @@
+"""The participant that this process is to iceoryx2, shared by all its topics."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import iceoryx2 as iox
+
+from strapdown.errors import TransportError
+from strapdown.transport.links.ipc._sweep import SHARED_MEMORY, sweep
+
+__all__ = [
+    "LOCK",
+    "abandon",
+    "clean",
+    "config",
+    "description",
+    "join",
+    "keep_for_ever",
+    "leave",
+    "service_name",
+]
+
+LOCK: Final = threading.Lock()
+"""Held while participants are created, removed or looked for; a fork waits for it."""
+ROOT = Path(f"/tmp/strapdown-{os.getuid()}")  # noqa: S108 (its owner is checked)
+"""The same for all processes of this user; in shared memory, files are named after it."""
+CLEANING_S = 1.0
+LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
+
+_node: Any = None
+_topics = 0
+_cleaned_s = 0.0
+
+iox.set_log_level_from_env_or(iox.LogLevel.Fatal)  # what fails is raised, and that is enough
+
+
+def config() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
+    """Return where the files are: places of this user's own, so users do not block each other.
+
+    Raises
+    ------
+    TransportError
+        The directory belongs to another user.
+    """
+    user = os.getuid()
+    with suppress(FileNotFoundError):
+        if (owner := ROOT.lstat().st_uid) != user:
+            raise TransportError(
+                f"{ROOT}: expected a directory of user {user}, got one of user {owner}; remove it"
+            )
+    settings = iox.config.default()
+    settings.global_cfg.root_path = iox.Path.new(str(ROOT))
+    settings.global_cfg.prefix = iox.FileName.new(f"{ROOT.name}_")
+    settings.global_cfg.creation_timeout = iox.Duration.from_millis(300)
+    return settings
+
+
+def join() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
+    """Return the node of this process, for one more topic."""
+    global _node, _topics  # noqa: PLW0603 (one a process, because iceoryx2 wants it so)
+    with LOCK:
+        if _node is None:
+            quiet = iox.SignalHandlingMode.Disabled  # signals are the program's own
+            builder = iox.NodeBuilder.new().config(config()).signal_handling_mode(quiet)
+            try:
+                _node = builder.create(iox.ServiceType.Ipc)
+            except iox.NodeCreationFailure as error:
+                raise TransportError(
+                    f"iceoryx2 cannot start ({error}): are /tmp and /dev/shm writable?"
+                ) from error
+            for path in SHARED_MEMORY.glob(f"{ROOT.name}_*.global_mgmt"):
+                path.chmod(0o600)  # the one file that iceoryx2 opens to everybody
+        _clean()
+        _topics += 1
+        return _node
+
+
+def leave() -> None:
+    """Take back one :func:`join`."""
+    global _node, _topics  # noqa: PLW0603 (as in join)
+    with LOCK:
+        _topics -= 1
+        if _topics == 0:
+            _node = None
+
+
+def _clean() -> None:
+    if _node.try_cleanup_dead_nodes().cleanups:
+        with suppress(iox.NodeListFailure, OSError):  # another process is doing the same
+            sweep(ROOT, config())
+
+
+def clean(*, at_once: bool = False) -> None:
+    """Give back what processes held that died, if the last time is a while ago."""
+    global _cleaned_s  # noqa: PLW0603 (as in join)
+    now = time.monotonic()
+    if not at_once and now - _cleaned_s < CLEANING_S:
+        return
+    with LOCK:
+        _cleaned_s = now
+        if _node is not None:
+            _clean()
+
+
+def abandon() -> None:
+    """Forget a node that belongs to the parent process."""
+    global _node, _topics
+    keep_for_ever(_node)
+    _node, _topics = None, 0
+
+
+def keep_for_ever(*things: object) -> None:
+    """Never destroy objects: in a forked child that would destroy what the parent uses."""
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def service_name(topic: str) -> Any:  # noqa: ANN401 (iceoryx2 has no types)
+    """Return the name of a topic's services."""
+    if len(topic) > LONGEST_NAME:
+        topic = sha256(topic.encode()).hexdigest()
+    return iox.ServiceName.new(f"strapdown/{topic}")
+
+
+def description(name: str) -> dict[str, str] | None:
+    """Return the attributes that a topic was created with; None if nobody uses it."""
+    with LOCK:
+        try:
+            details = iox.Service.details(
+                service_name(name),
+                config(),
+                iox.MessagingPattern.PublishSubscribe,
+                iox.ServiceType.Ipc,
+            )
+        except iox.ServiceDetailsError:  # it is just being created or removed
+            return None
+    if details is None:
+        return None
+    return {item.key.to_string(): item.value.to_string() for item in details.attributes().values}

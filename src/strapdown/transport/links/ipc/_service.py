@@ -1,0 +1,207 @@
+"""The two services of iceoryx2 behind one topic, and the ports on them."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from contextlib import suppress
+from functools import cache
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import iceoryx2 as iox
+
+from strapdown.errors import TransportError
+from strapdown.transport.links.ipc import _node
+from strapdown.transport.links.ipc._sweep import unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from strapdown.transport.link import Channel
+
+__all__ = ["Service", "block", "layout"]
+
+Made = TypeVar("Made")
+
+HEADER: Final = "<5Q"
+"""Before each message: its number and when it was sent [ns since 1970]; who sent it, the number of
+his first message, and when he opened the port [ns of the monotonic clock]."""
+
+MAX_PUBLISHERS, MAX_SUBSCRIBERS, MAX_PROCESSES = 16, 32, 64
+PATIENCE_S = 2.0  # for services that others are just creating or removing
+TYPICAL_BYTES = 512  # of messages of varying size; the library makes room for larger ones
+
+_FAILURES: Final = (
+    iox.PublishSubscribeOpenError,
+    iox.PublishSubscribeCreateError,
+    iox.EventOpenOrCreateError,
+    iox.PublisherCreateError,
+    iox.SubscriberCreateError,
+    iox.ListenerCreateError,
+    iox.NotifierCreateError,
+)
+
+
+@cache
+def layout(size: int) -> Struct:
+    """Return how a header and so many bytes of a message stand in memory."""
+    return Struct(f"{HEADER}{size}s")
+
+
+@cache
+def block(size: int) -> type[ctypes.Array[ctypes.c_char]]:
+    """Return the type of memory for them."""
+    return ctypes.c_char * layout(size).size
+
+
+class Service:
+    """A topic as the processes of this host share it.
+
+    Raises
+    ------
+    TransportError
+        Others use it in another way, or it cannot be opened.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self._attributes = {
+            "type": channel.form.name,
+            "bytes": str(channel.form.size or "any"),
+            "reliability": "reliable" if channel.reliable else "sensor",
+        }
+        self._node = _node.join()
+        try:
+            self._messages = self._patiently(self._open_messages)
+            self._events = self._patiently(self._open_events)
+        except BaseException:
+            _node.leave()
+            raise
+        self.members = self._messages.dynamic_config
+        """Counts the ports for messages: ``number_of_publishers``, ``number_of_subscribers``."""
+        self.hearers = self._events.dynamic_config
+        """Counts the ports for events: ``number_of_listeners``."""
+        self.buffer: int = self._messages.static_config.subscriber_max_buffer_size
+        """Messages that wait for a subscriber at most, and that a late one gets at most."""
+
+    def publisher(self) -> Any:  # noqa: ANN401 (iceoryx2 has no types)
+        """Make a port to send; a message for which somebody has no room fails to reach them."""
+        builder = self._messages.publisher_builder()
+        builder = builder.backpressure_strategy(iox.BackpressureStrategy.DiscardData)
+        if self.channel.form.size is None:
+            builder = builder.initial_max_slice_len(TYPICAL_BYTES)
+            builder = builder.allocation_strategy(iox.AllocationStrategy.PowerOfTwo)
+        return self._patiently(builder.create)
+
+    def subscriber(self) -> Any:  # noqa: ANN401 (as publisher)
+        """Make a port to receive."""
+        return self._patiently(self._messages.subscriber_builder().create)
+
+    def notifier(self) -> Any:  # noqa: ANN401 (as publisher)
+        """Make a port that wakes all listeners."""
+        return self._patiently(self._events.notifier_builder().create)
+
+    def listener(self) -> Any:  # noqa: ANN401 (as publisher)
+        """Make a port to wait at."""
+        return self._patiently(self._events.listener_builder().create)
+
+    def close(self) -> None:
+        """Leave; the ports should be gone."""
+        del self._messages, self._events, self._node, self.members, self.hearers
+        _node.leave()
+
+    def _open_messages(self) -> Any:  # noqa: ANN401 (as publisher)
+        """Open the service that is there; who comes first creates it, with his capacity."""
+        channel = self.channel
+
+        def builder() -> Any:  # noqa: ANN401 (as publisher)
+            topic = self._node.service_builder(_node.service_name(channel.name))
+            messages = topic.publish_subscribe(_payload(channel.form.name, channel.form.size))
+            return messages.user_header(_Header).enable_safe_overflow(not channel.reliable)
+
+        required, defined = iox.AttributeVerifier.new(), iox.AttributeSpecifier.new()
+        for key, value in self._attributes.items():
+            attribute = iox.AttributeKey.new(key), iox.AttributeValue.new(value)
+            required, defined = required.require(*attribute), defined.define(*attribute)
+        try:
+            return builder().open_with_attributes(required)
+        except iox.PublishSubscribeOpenError as error:
+            self._check_use()
+            if str(error) != "DoesNotExist":
+                raise
+        new = builder().max_publishers(MAX_PUBLISHERS).max_subscribers(MAX_SUBSCRIBERS)
+        new = new.max_nodes(MAX_PROCESSES)
+        new = new.subscriber_max_buffer_size(channel.capacity).history_size(channel.capacity)
+        return new.create_with_attributes(defined)
+
+    def _open_events(self) -> Any:  # noqa: ANN401 (as publisher)
+        events = self._node.service_builder(_node.service_name(self.channel.name)).event()
+        events = events.max_nodes(MAX_PROCESSES).max_listeners(MAX_SUBSCRIBERS)
+        return events.max_notifiers(MAX_PROCESSES).open_or_create()
+
+    def _check_use(self) -> None:
+        """Refuse a topic that others use in another way, and say in which."""
+        _node.clean(at_once=True)  # the dead use nothing
+        used = _node.description(self.channel.name)
+        if used not in (None, self._attributes):
+            raise TransportError(
+                f"topic {self.channel.name!r} carries {_told(used)} in another process, "
+                f"got {_told(self._attributes)}: give this topic another name"
+            )
+
+    def _patiently(self, make: Callable[[], Made]) -> Made:
+        """Make something; others may be creating or removing the same, or have died meanwhile."""
+        start = time.monotonic()
+        begun = unfinished(_node.ROOT)
+        while True:
+            try:
+                return make()
+            except _FAILURES as error:
+                waited_s = time.monotonic() - start
+                if waited_s > PATIENCE_S:
+                    raise TransportError(
+                        f"topic {self.channel.name!r} cannot be shared among processes ({error}); "
+                        f"it takes {MAX_PUBLISHERS} publishers, {MAX_SUBSCRIBERS} subscribers and "
+                        f"{MAX_PROCESSES} processes"
+                    ) from error
+                if waited_s > PATIENCE_S / 2.0:
+                    self._remove_ruins(begun, str(error))
+            _node.clean(at_once=True)
+            time.sleep(0.01)
+
+    def _remove_ruins(self, begun: set[tuple[Path, int]], error: str) -> None:
+        """Remove what nobody can open, since who was creating or removing it was killed."""
+        for path, _ in begun & unfinished(_node.ROOT):
+            path.unlink(missing_ok=True)
+        if "ServiceInCorruptedState" in error:
+            name = _node.service_name(self.channel.name)
+            for pattern in (iox.MessagingPattern.PublishSubscribe, iox.MessagingPattern.Event):
+                with suppress(iox.ServiceRemoveError):
+                    self._node.force_remove_service(name, pattern)
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("values", ctypes.c_uint64 * 5),)
+
+    @staticmethod
+    def type_name() -> str:
+        return "strapdown::Header"
+
+
+def _payload(name: str, size: int | None) -> Any:  # noqa: ANN401 (as publisher)
+    """Return the type by which iceoryx2 knows messages."""
+    aligned = size is not None and size % 8 == 0
+    item = ctypes.c_uint64 if aligned else ctypes.c_uint8
+    count = 1 if size is None else size // ctypes.sizeof(item)
+    kind = type(
+        name,
+        (ctypes.Structure,),
+        {"_fields_": [("items", item * count)], "type_name": staticmethod(lambda: name)},
+    )
+    return iox.Slice[kind] if size is None else kind
+
+
+def _told(attributes: Mapping[str, str]) -> str:
+    return "{type} ({bytes} bytes, {reliability})".format(**attributes)

@@ -1,0 +1,1 @@
+"""Devices of a robot: formulas, errors and refreshes."""

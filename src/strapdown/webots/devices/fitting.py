@@ -1,0 +1,161 @@
+"""Fits the devices of robots: what each measures with, and what its controller learns of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from strapdown.errors import DeviceError
+from strapdown.webots.devices.device import DeviceState, JointPosition, Neutral
+from strapdown.webots.devices.device_info import MOTORS, describe
+from strapdown.webots.devices.measuring import MEASURED, Warned, make_measurement
+from strapdown.webots.devices.output import rounding
+from strapdown.webots.devices.random_streams import Streams
+from strapdown.webots.devices.vectors import DifferenceAccelerometer
+from strapdown.webots.file.conventions import conventions
+from strapdown.webots.file.world_file import carrier_of, has_physics
+from strapdown.webots.profiles import InertialFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown.webots.devices.device import Measuring, RobotState
+    from strapdown.webots.devices.measurement import Measurement
+    from strapdown.webots.file.node import Node
+    from strapdown.webots.file.world_file import WorldFile
+    from strapdown.webots.port import DeviceInfo
+    from strapdown.webots.profiles import Profile
+    from strapdown.webots.world.timeline import Timeline
+
+__all__ = ["Fitting"]
+
+NEUTRAL = {"DistanceSensor", "LightSensor", "TouchSensor"}
+
+
+class Fitting:
+    """Makes the devices of a world.
+
+    Parameters
+    ----------
+    file : WorldFile
+    profile : Profile
+    timeline : Timeline
+    warn : callable
+        Takes a node and a text.
+    seed : int
+        Of all noise.
+    noise_order : {"zyx", "xyz"}
+    axes : {"FUR", "FLU"}
+    """
+
+    def __init__(  # noqa: PLR0913 (what devices depend on)
+        self,
+        file: WorldFile,
+        profile: Profile,
+        timeline: Timeline,
+        warn: Callable[[Node, str], None],
+        *,
+        seed: int,
+        noise_order: str,
+        axes: str,
+    ) -> None:
+        self._file = file
+        self._profile = profile
+        self._timeline = timeline
+        self._warn = warn
+        self._options = {"noise_order": noise_order, "axes": axes}
+        self._streams = Streams(profile, seed)
+        self._gps_noise: dict[DeviceState | None, list[float]] = {}
+        """By device, or for all of them where they share one stream."""
+        self._made: dict[DeviceState, Measuring | None] = {}
+        self.adopt_directions()
+
+    def adopt_directions(self) -> None:
+        """Read up, north and gravity of the world; devices that are made later have them."""
+        profile = self._profile
+        self.conventions = conventions(
+            self._file.world_info,
+            keep_vectors=profile.keeps_vectors,
+            level_north=profile.inertial_frame is InertialFrame.COMPASS,
+        )
+
+    def reset(self) -> None:
+        """Begin all noise again, and read the directions."""
+        self._streams.reset()
+        for noise in self._gps_noise.values():
+            noise[:] = 0.0, 0.0, 0.0
+        self.adopt_directions()
+
+    def add(self, robot: RobotState, node: Node) -> DeviceState:
+        """Add a device to a robot."""
+        tag = len(robot.devices) + 1
+        gaussian = self._streams.gaussian(robot.name, node.text("name"))
+        device = DeviceState(robot, self.info(node, tag), node, gaussian, self._timeline)
+        robot.devices.append(device)
+        device.measurement = self._made[device] = self.measurement(device)
+        return device
+
+    def renew(self, device: DeviceState) -> None:
+        """Make anew what a device measures with, unless something else was put in."""
+        old = device.measurement
+        if old is self._made[device]:
+            new = self._made[device] = self.measurement(device)
+            if isinstance(old, DifferenceAccelerometer) and isinstance(new, type(old)):
+                new.before = old.before
+            elif isinstance(old, Warned) and isinstance(new, Warned):
+                new.silent = old.silent
+            device.measurement = new
+
+    def measurement(self, device: DeviceState) -> Measuring | None:
+        """Return what a device measures with, as the world file describes it."""
+        node, kind, gaussian = device.node, device.kind, device.gaussian
+        if kind == "PositionSensor":
+            return JointPosition(node, gaussian=gaussian, discretize=rounding(self._profile))
+        if kind in NEUTRAL:
+            force = kind == "TouchSensor" and node.text("type") == "force-3d"
+            return Neutral(3 if force else 1)
+        return self._of_motion(device, node) if kind in MEASURED else None
+
+    def perfect(self, device: DeviceState) -> Measurement:
+        """Return what measures the motion of a device without lookup table and resolution.
+
+        Raises
+        ------
+        DeviceError
+            The device does not measure its own motion.
+        """
+        if device.kind not in MEASURED:
+            raise DeviceError(f"expected a device that measures its motion, got {device.kind}")
+        bare = device.node.copy()
+        bare.fields.pop("lookupTable", None)
+        bare.fields.pop("resolution", None)
+        bare.parent, bare.parent_field = device.node.parent, device.node.parent_field
+        return self._of_motion(device, bare)
+
+    def _of_motion(self, device: DeviceState, node: Node) -> Measurement:
+        """Return what measures the motion of a device with the fields of a node in its place."""
+        carried = has_physics(carrier_of(node))
+        noisy = None if self._profile.shared_stream else device
+        return make_measurement(
+            node,
+            profile=self._profile,
+            conventions=self.conventions,
+            gaussian=device.gaussian,
+            warn=partial(self._warn, node),
+            has_physics=carried,
+            has_body=carried or has_physics(node),
+            world_info=self._file.world_info,
+            gps_noise=self._gps_noise.setdefault(noisy, [0.0, 0.0, 0.0]),
+            **self._options,
+        )
+
+    def info(self, node: Node, tag: int) -> DeviceInfo:
+        """Return what a controller learns about a device."""
+        on_joint = node.type in MOTORS and node.parent is not None and node.parent.is_a("Joint")
+        return describe(
+            node,
+            tag,
+            coordinate_system=self.conventions.coordinate_system,
+            wgs84=self._file.world_info.text("gpsCoordinateSystem") == "WGS84",
+            position=self._timeline.scene.position(node) if on_joint else 0.0,
+        )

@@ -1,0 +1,1 @@
+"""World and PROTO files: syntax, node types, checks."""

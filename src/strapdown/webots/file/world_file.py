@@ -1,0 +1,302 @@
+"""Worlds as files describe them: nodes, checks, robots and their devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from math import hypot
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from strapdown.errors import DeviceError, FormatError
+from strapdown.webots.file.conventions import horizontal, up_and_gravity
+from strapdown.webots.file.node import Node
+from strapdown.webots.file.node_types import fields_of
+from strapdown.webots.file.proto import Expander, Proto, local_addresses
+from strapdown.webots.file.ranges import check_read
+from strapdown.webots.file.reader import decode, read_version
+from strapdown.webots.file.releases import is_older, modernise
+from strapdown.webots.file.sample_worlds import find_world
+from strapdown.webots.file.vrml import parse, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+__all__ = [
+    "WorldFile",
+    "carrier_of",
+    "devices_of",
+    "has_physics",
+    "read_world",
+]
+
+_DEVICE_FIELDS: Final = ("device", "device2", "device3", "children", "endPoint")
+
+_INERT: Final = frozenset({"Charger", "Fluid", "ImmersionProperties", "Muscle", "Track"})
+
+_NORTH_NEW: Final = (
+    "The 'northDirection' field is deprecated, please use the 'coordinateSystem' field instead."
+)
+_NORTH_OLD: Final = (
+    "The 'northDirection' field is deprecated, according to the 'coordinateSystem' field,"
+    " the north is aligned along the x-axis."
+)
+
+
+@dataclass
+class WorldFile:
+    """A world as its file describes it; :class:`~strapdown.webots.World` makes it run."""
+
+    path: Path | None
+    release: str
+    """Such as ``R2025a``."""
+    nodes: list[Node]
+    """The nodes at the top, in the order of the file."""
+    notices: list[str] = field(default_factory=list)
+    """What the file asks for and does not get, such as unknown nodes; one line a name."""
+    warnings: list[tuple[Node, str]] = field(default_factory=list)
+    """What Webots warns of when it loads the world, and the node that it is about."""
+    folders: tuple[Path, ...] = ()
+    """Where PROTO files are looked for."""
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Of PROTO files, by the name of the PROTO, as EXTERNPROTO declares them."""
+    protos: dict[str, Proto] = field(default_factory=dict)
+    """PROTOs that the file declares itself, by name."""
+
+    @property
+    def world_info(self) -> Node:
+        """The first WorldInfo."""
+        return next(node for node in self.nodes if node.type == "WorldInfo")
+
+    @property
+    def robots(self) -> list[Node]:
+        """All robots, in the order of the file; robots on robots are among them."""
+        return [node for node in self.walk() if node.is_a("Robot")]
+
+    def walk(self) -> Iterator[Node]:
+        """Yield all nodes in the order of the file, but nothing below nodes of unknown type."""
+        todo = list(reversed(self.nodes))
+        while todo:
+            node = todo.pop()
+            yield node
+            if node.known:
+                todo.extend(reversed(list(node.children_nodes())))
+
+    def find_def(self, name: str) -> Node | None:
+        """Return the first node with a DEF name; ``A.B`` is the first ``B`` below the first ``A``.
+
+        Nodes in the body of a PROTO have no DEF name.
+        """
+        nodes: Iterable[Node] = self.walk()
+        found: Node | None = None
+        for part in name.split("."):
+            found = next((node for node in nodes if node.def_name == part), None)
+            if found is None:
+                return None
+            nodes = [node for node in found.walk() if node is not found]
+        return found
+
+    def copy(self) -> WorldFile:
+        """Return a world of copies of all nodes."""
+        twins: dict[Node, Node] = {}
+        nodes = [node.copy() for node in self.nodes]
+        for node, twin in zip(self.nodes, nodes, strict=True):
+            twins.update(zip(node.walk(), twin.walk(), strict=True))
+        warnings = [(twins.get(node, node), text) for node, text in self.warnings]
+        return replace(
+            self,
+            nodes=nodes,
+            notices=list(self.notices),
+            warnings=warnings,
+            addresses=dict(self.addresses),
+            protos=dict(self.protos),
+        )
+
+    def read_nodes(self, text: str) -> list[Node]:
+        """Read nodes as if they stood in the file; they are not added to it.
+
+        Raises
+        ------
+        FormatError
+            With line and column in the text.
+        UnsupportedError
+            As :func:`read_world`.
+        """
+        document = parse(text, path=self.path)
+        self.addresses.update(
+            local_addresses(document.externprotos, None if self.path is None else self.path.parent)
+        )
+        self.protos.update(document.protos)
+        expander = Expander(self.folders, self.release, self.protos)
+        nodes = [
+            expander.expand(modernise(node, self.release), self.addresses, self.path)
+            for node in document.nodes
+        ]
+        self.notices += [notice for notice in expander.notices if notice not in self.notices]
+        return nodes
+
+    def to_text(self) -> str:
+        """Return the text of a file with this world, for R2025a."""
+        return "\n".join(["#VRML_SIM R2025a utf8", *map(to_text, self.nodes)]) + "\n"
+
+
+def read_world(
+    source: str | PathLike[str],
+    *,
+    proto_dirs: Iterable[str | PathLike[str]] = (),
+    keep_vectors: bool = False,
+) -> WorldFile:
+    """Read a world file (``.wbt``).
+
+    Parameters
+    ----------
+    source : str or path-like
+        A path, the name of a world that comes along, or the text itself, which begins with
+        ``#VRML_SIM``.
+    proto_dirs : iterable of path-like
+        Folders with PROTO files. The folder ``protos`` beside that of the world is always
+        among them. Nothing is ever fetched.
+    keep_vectors : bool
+        Whether a gravity vector and ``northDirection`` keep their meaning, as they had it
+        before R2020b. Otherwise they become a coordinate system, as later releases do it.
+
+    Returns
+    -------
+    WorldFile
+        With a WorldInfo (the first counts), and every checked field in its range.
+
+    Raises
+    ------
+    FormatError
+        This is no world file; with line and column where they help.
+    UnsupportedError
+        A PROTO on the way from a robot to its devices is not on this machine, or is a
+        template.
+    FileNotFoundError, UnknownNameError
+        There is no such file, or sample world.
+    """
+    if isinstance(source, str) and source.startswith("#VRML_SIM"):
+        path, text = None, source
+    else:
+        path = find_world(source)
+        text = decode(path.read_bytes(), path)
+    release = read_version(text)
+    if not release:
+        raise FormatError(
+            "line 1 column 1: expected '#VRML_SIM R2025a utf8' or another release, got"
+            f" {text.partition(chr(10))[0][:40]!r}",
+            path=path,
+        )
+    folders = [Path(folder) for folder in proto_dirs]
+    if path is not None:
+        folders.append(path.resolve().parent.parent / "protos")
+    world = WorldFile(path, release, [], folders=tuple(folders))
+    world.nodes = nodes = world.read_nodes(text)
+    if not any(node.type == "WorldInfo" for node in nodes):
+        nodes.insert(0, Node("WorldInfo"))
+    world.warnings += [
+        (world.world_info, text) for text in _adopt_directions(world, keep_vectors=keep_vectors)
+    ]
+    inert: dict[str, str] = {}
+    for node in world.walk():
+        world.warnings += [(node, text) for text in check_read(node)]
+        if node.type in _INERT:
+            inert.setdefault(node.type, f"{node.type}: line {node.line}: no effect: not simulated")
+        for name, text in _unknown_fields(node):
+            inert.setdefault(name, text)
+    world.notices += inert.values()
+    return world
+
+
+def _unknown_fields(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield type and name of each field that a type of node does not have, and what to say."""
+    if not node.known:
+        return
+    known = fields_of(node.type)
+    for name in node.fields:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; is it {near[0]}?" if near else ""
+            yield (
+                f"{node.type}.{name}",
+                f"{node.type}: line {node.line}: no effect: unknown field {name!r}{hint}",
+            )
+
+
+def _adopt_directions(world: WorldFile, *, keep_vectors: bool) -> Iterator[str]:
+    """Give gravity, north and the coordinate system the form that conventions read; warn."""
+    info = world.world_info
+    old = is_older(world.release, "R2020b")
+    if old:
+        info.fields.setdefault("coordinateSystem", "NUE")
+        info.fields.setdefault("gravity", (0.0, -9.81, 0.0))
+    yield from check_read(info)
+    north = info.fields.get("northDirection")
+    if north == ((1, 0, 0) if old else (0, 1, 0)):
+        del info.fields["northDirection"]
+        north = None
+    if keep_vectors:
+        if (
+            north is not None
+            and horizontal(info.vector("northDirection"), up_and_gravity(info)[0]) is None
+        ):
+            del info.fields["northDirection"]
+            yield "The 'northDirection' field is parallel to gravity, and not used."
+        return
+    gravity = info.get("gravity")
+    if isinstance(gravity, tuple):
+        info.set("gravity", hypot(*gravity))
+    if north is not None:
+        del info.fields["northDirection"]
+        if north == (0, 0, 1) and info.text("coordinateSystem") == "NUE":
+            info.set("coordinateSystem", "EUN")
+        else:
+            yield _NORTH_OLD if old else _NORTH_NEW
+
+
+def devices_of(robot: Node) -> list[Node]:
+    """Return the devices of a robot in the order of their tags, which begin with 1.
+
+    Depth first through ``children``; of a joint its devices come first, then its end point. A
+    device comes before the devices on it. Robots on the robot keep theirs.
+    """
+    devices: list[Node] = []
+    todo = [robot]
+    while todo:
+        node = todo.pop()
+        if node is not robot and node.is_a("Robot"):
+            continue
+        if node.is_a("Device"):
+            devices.append(node)
+        if node.known:
+            below = [
+                child
+                for name in _DEVICE_FIELDS
+                if name in node.fields
+                for child in node.nodes(name)
+            ]
+            todo.extend(reversed(below))
+    return devices
+
+
+def carrier_of(device: Node) -> Node:
+    """Return the nearest Solid (or node derived from it) above a device.
+
+    Raises
+    ------
+    DeviceError
+        There is none.
+    """
+    for node in device.ancestors():
+        if node.is_a("Solid"):
+            return node
+    raise DeviceError(
+        f"expected a Solid or Robot above {device}, got none (line {device.line}); put it into the"
+        " children of one"
+    )
+
+
+def has_physics(node: Node) -> bool:
+    """Return whether a Solid has a Physics node."""
+    return node.node("physics") is not None

@@ -1,0 +1,1 @@
+"""Runs of a world: controllers in processes, recordings, whole runs as arrays."""

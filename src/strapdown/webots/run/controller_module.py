@@ -1,0 +1,144 @@
+"""The module ``controller`` that controllers import: present only while a runner wants it.
+
+A package of this name is never installed, since an unrelated distribution has it, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from strapdown.errors import ValueRangeError
+from strapdown.webots import api
+from strapdown.webots.api import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from strapdown.webots.file.world_file import WorldFile
+    from strapdown.webots.port import Port
+    from strapdown.webots.world.world import World
+
+__all__ = ["controller_module", "install"]
+
+MODULE = "controller"
+REFUSAL = (
+    "expected options of the world in World(), got them in controller_module(); "
+    "pass a path or the options there"
+)
+
+
+def install(port: Port) -> ModuleType:
+    """Provide ``controller`` to this process, with one robot, which is on a port.
+
+    Parameters
+    ----------
+    port : Port
+        Where ``Robot()`` finds its robot.
+
+    Returns
+    -------
+    ModuleType
+        The module.
+    """
+    runtime.port, runtime.single_instance = port, True
+    modules = _modules()
+    sys.modules.update(modules)
+    return modules[MODULE]
+
+
+@contextmanager
+def controller_module(
+    world: str | PathLike[str] | WorldFile | World | None = None,
+    *,
+    port: Port | None = None,
+    robot: str | None = None,
+    profile: str = "R2025a",
+    **options: Any,  # noqa: ANN401 (those of the world)
+) -> Iterator[ModuleType]:
+    """Provide ``controller`` to this process for a while, such as for a test of a controller.
+
+    Parameters
+    ----------
+    world : path, text, WorldFile or World
+        Where the robot lives; a World keeps the profile and the options that it has.
+    port : Port, optional
+        The robot's port, instead of a world.
+    robot : str, optional
+        Which robot of the world; needed where there are several.
+    profile : str
+        How devices behave; see :mod:`strapdown.webots.profiles`.
+    **options
+        Others of :class:`~strapdown.webots.World`, such as ``duration_s`` and ``motion``.
+
+    Yields
+    ------
+    ModuleType
+        The module. On leaving, ``sys.modules`` holds under its names what it held before.
+
+    Raises
+    ------
+    ValueRangeError
+        Neither or both of ``world`` and ``port`` were given.
+    TypeError
+        Options came with a World or a port.
+    """
+    if (world is None) == (port is None):
+        raise ValueRangeError("expected either a world or a port, got neither or both")
+    if port is None:
+        port = _world(world, profile, options).port(robot)
+    elif options:
+        raise TypeError(REFUSAL)
+    state = runtime.port, runtime.single_instance
+    created = vars(api.Robot)["created"]
+    api.Robot.created = None  # robots of before do not count
+    shadowed = _installed()
+    for name in shadowed:
+        del sys.modules[name]
+    try:
+        yield install(port)
+    finally:
+        for name in _installed():
+            del sys.modules[name]
+        sys.modules.update(shadowed)
+        runtime.port, runtime.single_instance = state
+        api.Robot.created = created
+
+
+def _world(world: Any, profile: str, options: dict[str, Any]) -> World:  # noqa: ANN401 (checked there)
+    from strapdown.webots.world.world import World  # noqa: PLC0415 (a controller's process has none)
+
+    if not isinstance(world, World):
+        return World(world, profile=profile, **options)
+    if options:
+        raise TypeError(REFUSAL)
+    return world
+
+
+def _installed() -> dict[str, ModuleType]:
+    """Return what is there under the names of the module and its submodules."""
+    return {
+        name: module
+        for name, module in sys.modules.items()
+        if name == MODULE or name.startswith(f"{MODULE}.")
+    }
+
+
+def _modules() -> dict[str, ModuleType]:
+    """Make the module, beside the submodules of its classes and of their bases."""
+    package = ModuleType(MODULE, "Controllers that strapdown runs find their robot here.")
+    package.__path__ = []  # a package, for ``import controller.robot``
+    vars(package)["__all__"] = list(api.__all__)
+    modules = {MODULE: package}
+    classes = {*api.__all__, "Device", "Sensor"}
+    for short, module in vars(api).items():
+        public = isinstance(module, ModuleType) and not short.startswith("_")
+        if public and not classes.isdisjoint(getattr(module, "__all__", ())):
+            modules[f"{MODULE}.{short}"] = module
+            setattr(package, short, module)
+    for name in api.__all__:
+        setattr(package, name, getattr(api, name))
+    return modules

@@ -1,0 +1,222 @@
+"""Which controller drives which robot, and the environment that it gets."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from configparser import ConfigParser
+from configparser import Error as IniError
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from strapdown.webots.world.world import World
+
+__all__ = ["Program", "environment", "find_programs"]
+
+ENDING = ".py"
+PATHS = "environment variables with paths"
+VARIABLES = (
+    "environment variables",
+    "environment variables for macOS" if sys.platform == "darwin" else
+    "environment variables for Linux",
+)  # fmt: skip
+ANY_PYTHON = re.compile(rb"#!\s*/usr/(bin/env\s+|(local/)?bin/)python(3(\.\d+)?)?\s*$")
+""":file:`#!` lines that ask for no Python in particular."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A controller, and the robot that it drives.
+
+    Parameters
+    ----------
+    robot : str
+        Name of the robot.
+    script : Path
+        The Python file.
+    args : tuple of str
+        What follows it in ``sys.argv``.
+    """
+
+    robot: str
+    script: Path
+    args: tuple[str, ...] = ()
+
+
+def find_programs(
+    world: World,
+    script: str | os.PathLike[str] | None = None,
+    *,
+    robot: str | None = None,
+    args: Sequence[str] = (),
+) -> tuple[list[Program], list[str]]:
+    """Find the controllers of a world's robots.
+
+    Each robot names its controller, which is the file ``../controllers/NAME/NAME.py`` beside the
+    world. A script takes the place of that of one robot.
+
+    Parameters
+    ----------
+    world : World
+        Whose robots.
+    script : path-like, optional
+        The controller of one robot; the others keep theirs.
+    robot : str, optional
+        Which robot the script drives; without a script, the only robot whose controller runs.
+    args : sequence of str
+        Arguments of the script, which follow those that the world gives to the robot.
+
+    Returns
+    -------
+    list of Program
+        In the order of the robots.
+    list of str
+        One line for each robot that stays without a controller, and for each controller that
+        asks for another Python than this one, which it does not get.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such robot.
+    ValueRangeError
+        A script came for a world with several robots, or arguments without a script; or no robot
+        has a controller.
+    FormatError
+        The script is no Python file.
+    FileNotFoundError
+        There is no such script.
+    """
+    names = list(world.robots)
+    if robot is not None and robot not in names:
+        raise UnknownNameError("robot", robot, names)
+    if args and script is None:
+        raise ValueRangeError(f"expected a controller before its arguments, got {args[0]!r} alone")
+    if not names:
+        hidden = "; ".join(each for each in world.file.notices if "PROTO" in each)
+        raise ValueRangeError(
+            f"the world has no robot that can be read{hidden and f' ({hidden})'}; put PROTO files"
+            " that hold one into the folder ../protos beside the world, or pass --proto-dir"
+        )
+    if script is not None:
+        robot = robot or _only(names)
+    programs, idle = [], []
+    for name in names:
+        if script is not None and name == robot:
+            programs.append(Program(name, _checked(Path(script)), (*_own_args(world, name), *args)))
+        elif script is None and robot not in {None, name}:
+            idle.append(f"robot {name!r} has no controller in this run")
+        elif (found := _named(world, name)).is_file():
+            programs.append(Program(name, found, _own_args(world, name)))
+        else:
+            missing = found.stem if found.stem.startswith("<") else f"there is no {found}"
+            idle.append(f"robot {name!r} has no controller: {missing}")
+    if not programs:
+        raise ValueRangeError(f"{'; '.join(idle)}; pass CONTROLLER.py")
+    return programs, [*idle, *filter(None, map(_other_python, programs))]
+
+
+def environment(program: Program, instance: str) -> dict[str, str]:
+    """Return the environment variables of a controller.
+
+    Those of this process, those that Webots gives to a controller, and those of a file
+    ``runtime.ini`` beside it; ``$(NAME)`` there stands for the variable of that name, and
+    relative paths begin in its folder.
+
+    Parameters
+    ----------
+    program : Program
+        The controller.
+    instance : str
+        A folder of this run, with a slash at its end.
+
+    Raises
+    ------
+    FormatError
+        ``runtime.ini`` cannot be read.
+    """
+    variables = dict(os.environ) | {
+        "WEBOTS_ROBOT_NAME": program.robot,
+        "WEBOTS_INSTANCE_PATH": instance,
+        "PYTHONIOENCODING": "UTF-8",
+    }
+    parser, ini = _runtime_ini(program)
+    for section in (PATHS, *VARIABLES):
+        if parser.has_section(section):
+            for name, value in parser.items(section):
+                filled = _filled(value.strip('"'), variables)
+                variables[name] = _paths(filled, ini.parent) if section == PATHS else filled
+    return variables
+
+
+def _runtime_ini(program: Program) -> tuple[ConfigParser, Path]:
+    """Read ``runtime.ini``; nothing is in it where there is none."""
+    ini = program.script.parent / "runtime.ini"
+    parser = ConfigParser(interpolation=None, comment_prefixes=(";", "#"), strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    try:
+        parser.read(ini, "utf-8")
+    except (IniError, UnicodeDecodeError) as error:
+        raise FormatError(f"expected an INI file, {error}", path=ini) from error
+    return parser, ini
+
+
+def _other_python(program: Program) -> str:
+    """Say that a controller is not run as it asks for; nothing where it does not ask."""
+    parser, ini = _runtime_ini(program)
+    with program.script.open("rb") as file:
+        first = file.readline()
+    if parser.has_section("python"):
+        wish = f"section [python] of {ini}"
+    elif first.startswith(b"#!") and not ANY_PYTHON.match(first):
+        wish = f"{first.decode(errors='replace').strip()!r} in {program.script}"
+    else:
+        return ""
+    return f"robot {program.robot!r}: {wish} has no effect: {sys.executable} runs the controller"
+
+
+def _filled(value: str, variables: Mapping[str, str]) -> str:
+    return re.sub(r"\$\((\w+)\)", lambda match: variables.get(match[1], ""), value)
+
+
+def _paths(value: str, folder: Path) -> str:
+    """Make the paths of a list absolute; empty ones fall out."""
+    return os.pathsep.join(str((folder / each).resolve()) for each in value.split(":") if each)
+
+
+def _only(names: Sequence[str]) -> str:
+    """Return the only robot."""
+    if len(names) != 1:
+        raise ValueRangeError(
+            f"expected --robot in a world with {len(names)} robots, one of: {', '.join(names)}"
+        )
+    return names[0]
+
+
+def _checked(script: Path) -> Path:
+    """Return a script that exists and is Python."""
+    script = script.absolute()
+    if not script.is_file():
+        raise FileNotFoundError(2, "No such controller", str(script))
+    if script.suffix != ENDING:
+        raise FormatError("expected a Python controller (.py)", path=script)
+    return script
+
+
+def _named(world: World, robot: str) -> Path:
+    """Return where the controller is that a robot of a world names."""
+    name = str(world.robots[robot].node.get("controller"))
+    folder = Path(world.file.path).absolute().parent.parent if world.file.path else Path.cwd()
+    return folder / "controllers" / name / f"{name}{ENDING}"
+
+
+def _own_args(world: World, robot: str) -> tuple[str, ...]:
+    """Return the arguments that the world gives to the controller of a robot."""
+    args = cast("str | Sequence[str]", world.robots[robot].node.get("controllerArgs"))
+    return tuple(args.split() if isinstance(args, str) else args)

@@ -1,0 +1,1 @@
+"""Bodies of a world and what moves them: kinematics or MuJoCo."""

@@ -1,0 +1,145 @@
+"""What a joint node says: its axes, its anchor, its devices.
+
+Anchor and axes are those of the closest frame above the joint. Each axis is carried by those
+before it. The pose of the end point, as the file has it, belongs to the positions that the file
+has for the axes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
+    from strapdown.webots.file.node import Node
+
+__all__ = [
+    "JOINTS",
+    "Joint",
+    "JointAxis",
+    "cross_matrix",
+    "read_joint",
+    "rodrigues",
+    "rotation_matrix",
+    "unit_vector",
+]
+
+JOINTS: Final = frozenset({"HingeJoint", "Hinge2Joint", "BallJoint", "SliderJoint"})
+
+_X, _Y, _Z = np.eye(3)
+
+
+class JointAxis(NamedTuple):
+    """A degree of freedom."""
+
+    axis: FloatArray
+    """(3,), of length 1, where all axes of the joint are at zero."""
+    slides: bool
+    parameters: Node | None
+    """The node with its ``position``, stops, spring and damping constants."""
+    devices: list[Node]
+    """Motors, position sensors and brakes."""
+
+    @property
+    def position(self) -> float:
+        """What the parameters have [rad or m]."""
+        return self.parameters.number("position") if self.parameters else 0.0
+
+
+class Joint(NamedTuple):
+    """A joint: up to three axes through one anchor."""
+
+    anchor: FloatArray
+    axes: tuple[JointAxis, ...]
+    end: Node | None
+    """The Solid, Slot or SolidReference that it carries."""
+
+
+def read_joint(node: Node) -> Joint:
+    """Return what a joint node says.
+
+    The three axes of a BallJoint are those of ``jointParameters2``, of the cross product, and of
+    ``jointParameters3``; their defaults are x, and z. Two axes of a Hinge2Joint that are parallel
+    become x and z, as Webots has it.
+
+    Parameters
+    ----------
+    node : Node
+        Of a type among :data:`JOINTS`.
+    """
+    suffixes = {"Hinge2Joint": ("", "2"), "BallJoint": ("", "2", "3")}.get(node.type, ("",))
+    parameters = [node.node("jointParameters" + suffix) for suffix in suffixes]
+    devices = [node.nodes("device" + suffix) for suffix in suffixes]
+    slides = node.type == "SliderJoint"
+    if node.type == "BallJoint":
+        axes = _ball_axes(*parameters[1:])
+    else:
+        axes = [
+            unit_vector(own.vector("axis")) if own else default
+            for own, default in zip(parameters, (_Z if slides else _X, _Z), strict=False)
+        ]
+        if len(axes) > 1 and not np.cross(axes[0], axes[1]).any():
+            axes = [_X, _Z]
+    first = parameters[0]
+    anchor = np.zeros(3) if slides or first is None else np.array(first.vector("anchor"))
+    return Joint(
+        anchor,
+        tuple(
+            JointAxis(axis, slides, own, held)
+            for axis, own, held in zip(axes, parameters, devices, strict=True)
+        ),
+        node.node("endPoint"),
+    )
+
+
+def unit_vector(v: tuple[float, ...]) -> FloatArray:
+    """Return a direction with length 1; that of a zero vector is z, as in Webots."""
+    vector = np.array(v)
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0.0 else _Z
+
+
+def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
+    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad]."""
+    K = cross_matrix(axis)
+    return rodrigues((np.eye(3), K, K @ K), math.sin(angle), math.cos(angle))
+
+
+def rodrigues(
+    turns: tuple[FloatArray, ...], sine: FloatArray | float, cosine: FloatArray | float
+) -> FloatArray:
+    """Return a matrix turned about an axis, by Rodrigues' formula, which is exact at zero.
+
+    ``turns`` are the matrix, its product with the cross matrix of the axis, and with its square.
+    """
+    R, spin, spin_squared = turns
+    turned: FloatArray = R + sine * spin + (1.0 - cosine) * spin_squared
+    return turned
+
+
+def cross_matrix(v: FloatArray) -> FloatArray:
+    """Return the matrix (3, 3) that makes the cross product of a vector (3,) with another."""
+    x, y, z = v
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _ball_axes(second: Node | None, third: Node | None) -> list[FloatArray]:
+    """Return the axes of a ball; one that is not given is perpendicular to the other."""
+    first_axis = unit_vector(second.vector("axis")) if second else None
+    last_axis = unit_vector(third.vector("axis")) if third else None
+    if first_axis is None:
+        first_axis = _X if last_axis is None else _across(last_axis, _Z, _X)
+    if last_axis is None:
+        last_axis = _Z if second is None else _across(first_axis, _X, _Z)
+    return [first_axis, _across(last_axis, first_axis, _Y), last_axis]
+
+
+def _across(axis: FloatArray, other: FloatArray, spare: FloatArray) -> FloatArray:
+    """Return the direction perpendicular to an axis and another, or to a spare one if parallel."""
+    normal: FloatArray = np.cross(axis, other)
+    if not normal.any():
+        normal = np.cross(axis, spare)
+    return normal / float(np.linalg.norm(normal))

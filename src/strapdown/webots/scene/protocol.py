@@ -1,0 +1,96 @@
+"""What the world asks of whatever moves its bodies: kinematics or physics.
+
+Time is a whole number of basic steps: state k stands at ``k * step_s``. A scene may be asked
+for states ahead of the present one. They hold as long as nothing is commanded or changed;
+:meth:`Scene.commit` says how many of them came true, and forgets the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
+    from strapdown.webots.file.vrml import Node
+
+__all__ = ["BodyStates", "Horizon", "Scene"]
+
+
+class BodyStates(NamedTuple):
+    """A frame (axes and origin of a node) at N instants; all vectors in world axes.
+
+    Accelerations are NaN where the scene does not know them.
+    """
+
+    R_world_from_body: FloatArray
+    """(N, 3, 3); its columns are the axes of the frame in the world."""
+    position: FloatArray
+    """(N, 3), of the frame's origin [m]."""
+    velocity: FloatArray
+    """(N, 3), of the frame's origin, as a point of its rigid body [m/s]."""
+    angular_velocity: FloatArray
+    """(N, 3) [rad/s]."""
+    acceleration: FloatArray
+    """(N, 3), of the frame's origin [m/s^2]."""
+    angular_acceleration: FloatArray
+    """(N, 3) [rad/s^2]."""
+
+
+class Horizon(Protocol):
+    """States ahead of the present one."""
+
+    def states(self, node: Node) -> BodyStates:
+        """Return the states of a watched node at the next N steps."""
+        ...
+
+    def positions(self, joint_device: Node) -> FloatArray:
+        """Return the joint positions (N,) [rad or m] that a PositionSensor or motor has."""
+        ...
+
+
+class Scene(Protocol):
+    """Moves the bodies of a world in basic steps."""
+
+    lookahead: int
+    """The most states that may be asked ahead: 1 where looking ahead is stepping."""
+
+    def watch(self, node: Node) -> None:
+        """Ask that horizons hold the states of a node with a pose (a sensor, a Solid)."""
+        ...
+
+    def ahead(self, count: int) -> Horizon:
+        """Return the next ``count`` states (1 ... lookahead) under the present commands."""
+        ...
+
+    def commit(self, count: int) -> None:
+        """Make the state ``count`` steps ahead the present one; 0 only forgets the horizon.
+
+        Called before anything is commanded or changed. ``count`` is at most that of the
+        last :meth:`ahead`. A scene whose lookahead is 1 is always committed by 1.
+        """
+        ...
+
+    def present(self, node: Node) -> BodyStates:
+        """Return the present state of any node with a pose, as one row."""
+        ...
+
+    def position(self, joint_device: Node) -> float:
+        """Return the present position of the joint of a PositionSensor or motor."""
+        ...
+
+    def command(self, motor: Node, command: str, value: tuple[float, ...]) -> None:
+        """Command a motor.
+
+        ``position`` (target; infinity: run at the target velocity), ``velocity`` (target),
+        ``acceleration`` (limit), ``force`` and ``torque`` (direct), ``available_force``,
+        ``pid`` (three gains).
+        """
+        ...
+
+    def place(self, node: Node) -> None:
+        """Take over fields of a node that were set: translation, rotation, velocities."""
+        ...
+
+    def rebuild(self) -> None:
+        """Take over nodes that came or went, and other changed fields; the rest stays."""
+        ...

@@ -1,0 +1,1 @@
+"""A world in time: steps, robots, and the requests of controllers and supervisors."""
