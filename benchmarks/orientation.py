@@ -29,8 +29,9 @@ import vqf
 
 import strapdown
 from strapdown.errors import ValueRangeError
-from strapdown.estimation import FILTERS, SMOOTHERS, ImuSample
+from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Fault, evaluate_orientation, surviving, with_faults
+from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries, Trajectory
 
 if TYPE_CHECKING:

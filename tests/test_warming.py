@@ -16,9 +16,9 @@ from strapdown._kernels.compilation import announce_compiling, compiling_first
 from strapdown.detection import Voter
 from strapdown.detection.voting.voter import _VOTE
 from strapdown.errors import UnknownNameError
-from strapdown.estimation import ImuSample, MahonyFilter, StrapdownNavigator
+from strapdown.estimation import MahonyFilter, StrapdownNavigator
 from strapdown.estimation.navigation import core
-from strapdown.samples import execution
+from strapdown.samples import ImuSample, execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
 
@@ -53,7 +53,8 @@ SHORT = """
 import sys
 import numpy as np
 from strapdown import ImuSeries
-from strapdown.estimation import FILTERS, ImuSample
+from strapdown.estimation import FILTERS
+from strapdown.samples import ImuSample
 from strapdown.simulation import simulate
 simulate("wander", "BMI270", 1.0)
 count = 300

@@ -1,37 +1,48 @@
-"""What is imported when it is first asked for, so that a package costs what is used of it."""
+"""Mappings whose values are imported on first use, so that a package costs what is used of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from strapdown.errors import UnknownKeyError
 
-__all__ = ["LazyMapping", "lazy_names"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["LazyMapping"]
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class LazyMapping(Mapping[str, T_co]):
-    """A mapping whose keys are known, and whose values are imported when they are asked for.
+    """A mapping with known keys, whose values are imported when they are asked for.
 
     Parameters
     ----------
+    kind : str
+        What the keys name, such as ``"filter"``; for the error message.
     package : str
-        Where the values are.
+        Package of the values.
     homes : mapping
-        From each key to its value: a module of the package, or ``"module.name"``.
+        From each key to its value: a module of the package, or ``"module:name"``.
+
+    Raises
+    ------
+    UnknownKeyError
+        On access to a key that does not exist; the message gives the nearest.
     """
 
-    def __init__(self, package: str, homes: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, package: str, homes: Mapping[str, str]) -> None:
+        self._kind = kind
         self._package = package
         self._homes = homes
 
     def __getitem__(self, key: str) -> T_co:
-        module, _, name = self._homes[key].partition(".")
+        if key not in self._homes:
+            raise UnknownKeyError(self._kind, key, self._homes)
+        module, _, name = self._homes[key].partition(":")
         home = import_module(f"{self._package}.{module}")
         return cast("T_co", getattr(home, name) if name else home)
 
@@ -43,35 +54,3 @@ class LazyMapping(Mapping[str, T_co]):
 
     def __len__(self) -> int:
         return len(self._homes)
-
-
-def lazy_names(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a package whose names load on first use.
-
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping
-        From each name to the module below the package that has it, or that it is.
-
-    Returns
-    -------
-    load, list_names : callable
-        What PEP 562 asks of a module.
-    """
-
-    def load(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(f"{package}.{homes[name]}")
-        value = home if homes[name] == name else getattr(home, name)
-        setattr(sys.modules[package], name, value)
-        return value
-
-    def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
-
-    return load, list_names

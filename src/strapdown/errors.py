@@ -47,6 +47,7 @@ __all__ = [
     "TimeOrderError",
     "TransportError",
     "TruncatedError",
+    "UnknownKeyError",
     "UnknownNameError",
     "UnsupportedError",
     "ValueRangeError",
@@ -155,6 +156,12 @@ class UnknownNameError(StrapdownError, ValueError):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
+
+
+class UnknownKeyError(UnknownNameError, KeyError):
+    """A key that a mapping of this package does not have; the message gives the nearest."""
+
+    __str__ = UnknownNameError.__str__
 
 
 class ConversionLossError(StrapdownError):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation import FILTERS, ImuSample, MadgwickParams, MahonyParams, classical
+from strapdown.estimation import FILTERS, MadgwickParams, MahonyParams, classical
 from strapdown.evaluation import evaluate_orientation
+from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 
 MS = 1_000_000

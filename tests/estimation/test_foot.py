@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation import ImuSample
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.foot import FootNavigator, FootParams, FootState
 from strapdown.estimation.foot import navigator as foot
 from strapdown.estimation.foot.filter import FootRow, Passage
 from strapdown.estimation.foot.smoothing import Adjoint
 from strapdown.estimation.navigation.errors import SIZE, Correction
+from strapdown.samples import ImuSample
 from strapdown.samples.execution import Execution
 from strapdown.series import ImuSeries
 from strapdown.units import STANDARD_GRAVITY

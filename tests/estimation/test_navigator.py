@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FilterState, ImuSample
+from strapdown.estimation import FilterState
 from strapdown.estimation.navigation import (
     Aiding,
     NavigatorParams,
@@ -19,6 +19,7 @@ from strapdown.estimation.navigation import (
 from strapdown.inertial import WindowRule, integrate
 from strapdown.inertial.navigation import NavigationStart, Place, mechanise
 from strapdown.motion import Mounted, MultiSine, Sines, Static, Wgs84
+from strapdown.samples import ImuSample
 from strapdown.sensors import ImuSpec, TriadSpec, TurnOn
 from strapdown.series import ImuSeries
 from strapdown.simulation import simulate

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation import FILTERS, SMOOTHERS, ImuSample
+from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import evaluate_orientation
+from strapdown.samples import ImuSample
 
 MS = 1_000_000
 SECOND = 1000 * MS

@@ -19,11 +19,11 @@ from strapdown.estimation import (
     ComplementaryFilter,
     FilterState,
     FootNavigator,
-    ImuSample,
     StrapdownNavigator,
 )
 from strapdown.evaluation import evaluate_orientation
 from strapdown.geometry import quaternion
+from strapdown.samples import ImuSample
 from strapdown.series import timebase
 
 MS = 1_000_000

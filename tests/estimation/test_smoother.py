@@ -11,11 +11,12 @@ from scipy.spatial.transform import Rotation
 
 from strapdown._kernels.compilation import compiled
 from strapdown.errors import FrameError, StrapdownError, ValueRangeError
-from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, ImuSample, SmootherParams
+from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, SmootherParams
 from strapdown.estimation.error_state import smoother as smoother_module
 from strapdown.estimation.error_state.model import Window, carry
 from strapdown.estimation.error_state.recording import gather
 from strapdown.estimation.error_state.smoothing import ERRORS, Knot, Step, carry_place, retreat
+from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 
 GRAVITY = 9.81

@@ -1,5 +1,5 @@
 """Calibration: what samples say about the sensor that gave them."""
 
-from strapdown.calibration.allan import AllanAccumulator
+import lazy_loader
 
-__all__ = ["AllanAccumulator"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

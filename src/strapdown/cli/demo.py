@@ -14,12 +14,13 @@ import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, frames_of, working
 from strapdown.cli._outcome import Outcome
-from strapdown.estimation import ErrorStateFilter, ImuSample
+from strapdown.estimation import ErrorStateFilter
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.formats._output import refuse
 from strapdown.inertial import increments_from_rates
 from strapdown.messages import Imu, VehicleImu, conversion
+from strapdown.samples import ImuSample
 from strapdown.sensors import ImuSpec, TriadSpec
 from strapdown.series import Trajectory
 from strapdown.simulation import simulate

@@ -247,7 +247,8 @@ class ComplementaryFilter(RecursiveFilter[ComplementaryParams]):
 
     Examples
     --------
-    >>> from strapdown.estimation import ComplementaryFilter, ImuSample
+    >>> from strapdown.estimation import ComplementaryFilter
+    >>> from strapdown.samples import ImuSample
     >>> orientation = ComplementaryFilter()
     >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
     [0.0, 0.0, 0.0, 1.0]

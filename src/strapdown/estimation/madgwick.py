@@ -119,7 +119,8 @@ class MadgwickFilter(RecursiveFilter[MadgwickParams]):
 
     Examples
     --------
-    >>> from strapdown.estimation import ImuSample, MadgwickFilter
+    >>> from strapdown.estimation import MadgwickFilter
+    >>> from strapdown.samples import ImuSample
     >>> orientation = MadgwickFilter()
     >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
     [0.0, 0.0, 0.0, 1.0]

@@ -106,7 +106,8 @@ class MahonyFilter(RecursiveFilter[MahonyParams]):
 
     Examples
     --------
-    >>> from strapdown.estimation import ImuSample, MahonyFilter
+    >>> from strapdown.estimation import MahonyFilter
+    >>> from strapdown.samples import ImuSample
     >>> orientation = MahonyFilter()
     >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
     [0.0, 0.0, 0.0, 1.0]

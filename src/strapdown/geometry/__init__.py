@@ -1,16 +1,5 @@
 """Rotations, named Euler conventions, frames and gravity."""
 
-from strapdown.geometry import euler, frames, gravity, quaternion, rotations
-from strapdown.geometry.euler import EulerConvention
-from strapdown.geometry.frames import BodyFrame, WorldFrame
+import lazy_loader
 
-__all__ = [
-    "BodyFrame",
-    "EulerConvention",
-    "WorldFrame",
-    "euler",
-    "frames",
-    "gravity",
-    "quaternion",
-    "rotations",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

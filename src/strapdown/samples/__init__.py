@@ -1,8 +1,5 @@
 """Samples as streaming algorithms take them: what one is, its clock, and what of it is usable."""
 
-from __future__ import annotations
+import lazy_loader
 
-from strapdown.samples.kind import SampleKind, as_kind
-from strapdown.samples.sample import ImuSample
-
-__all__ = ["ImuSample", "SampleKind", "as_kind"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

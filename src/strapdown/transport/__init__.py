@@ -1,28 +1,5 @@
 """Topics: messages from those who send to all who listen."""
 
-from strapdown.transport.backends import (
-    BACKENDS,
-    Backend,
-    Horus,
-    Ipc,
-    Local,
-    Ros1,
-    Ros2,
-    Zenoh,
-)
-from strapdown.transport.stats import Info, TopicStats
-from strapdown.transport.topic import Topic
+import lazy_loader
 
-__all__ = [
-    "BACKENDS",
-    "Backend",
-    "Horus",
-    "Info",
-    "Ipc",
-    "Local",
-    "Ros1",
-    "Ros2",
-    "Topic",
-    "TopicStats",
-    "Zenoh",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from strapdown.estimation import ImuSample, poses_of_orientation
+from strapdown.estimation import poses_of_orientation
 from strapdown.messages import Pose3D, conversion
+from strapdown.samples import ImuSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

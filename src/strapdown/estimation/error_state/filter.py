@@ -452,7 +452,8 @@ class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
 
     Examples
     --------
-    >>> from strapdown.estimation import ErrorStateFilter, ImuSample
+    >>> from strapdown.estimation import ErrorStateFilter
+    >>> from strapdown.samples import ImuSample
     >>> orientation = ErrorStateFilter()
     >>> orientation.update(ImuSample(0, (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))).tolist()
     [0.0, 0.0, 0.0, 1.0]

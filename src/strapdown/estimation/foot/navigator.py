@@ -126,7 +126,7 @@ class FootNavigator:
 
     Examples
     --------
-    >>> from strapdown.estimation import ImuSample
+    >>> from strapdown.samples import ImuSample
     >>> navigator = FootNavigator()
     >>> for k in range(100):
     ...     estimate = navigator.update(ImuSample(k * 5_000_000, (0, 0, 0), (0, 0, 9.80665)))

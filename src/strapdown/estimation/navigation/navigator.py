@@ -88,7 +88,7 @@ class StrapdownNavigator:
 
     Examples
     --------
-    >>> from strapdown.estimation import ImuSample
+    >>> from strapdown.samples import ImuSample
     >>> navigator = StrapdownNavigator()
     >>> for k in range(400):
     ...     estimate = navigator.update(ImuSample(k * 5_000_000, (0, 0, 0), (0, 0, 9.80665)))

@@ -1,0 +1,1 @@
+from .allan import AllanAccumulator as AllanAccumulator

@@ -1,0 +1,14 @@
+from .block_reader import BlockReader as BlockReader
+from .blocks import BlockWriter as BlockWriter
+from .blocks import block_writer as block_writer
+from .files import OnError as OnError
+from .files import check_output as check_output
+from .files import open as open  # noqa: A004 (strapdown.open, like gzip.open)
+from .files import open_blocks as open_blocks
+from .files import write as write
+from .mcap.writer import McapWriter as McapWriter
+from .recording import Recording as Recording
+from .reports import ReadReport as ReadReport
+from .reports import WriteReport as WriteReport
+from .ulog.writer import LoggedRows as LoggedRows
+from .ulog.writer import UlogWriter as UlogWriter

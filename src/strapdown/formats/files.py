@@ -1,0 +1,255 @@
+"""Open and write recordings: the reader is found by content, the writer by ending."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from strapdown._checks import as_member
+from strapdown._lazy import LazyMapping
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats._output import refuse
+from strapdown.formats.block_reader import BlockReader, WholeFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
+    from strapdown.formats.recording import Recording
+    from strapdown.formats.reports import WriteReport
+    from strapdown.series import ImuSeries, Increments, Trajectory
+
+__all__ = ["OnError", "check_output", "open", "open_blocks", "write"]
+
+
+class _Reader(Protocol):
+    """What every module of a format offers."""
+
+    def sniff(self, head: bytes, path: Path) -> bool: ...
+
+    def read(self, path: Path, *, salvage: bool) -> Recording: ...
+
+
+class _Write(Protocol):
+    """What writes a format."""
+
+    def __call__(self, path: Path, recording: Recording, /, *, force: bool) -> WriteReport: ...
+
+
+# Files are shown to them in this order, and those after the one that knows a file stay unloaded.
+_READERS: Final[Mapping[str, _Reader]] = LazyMapping(
+    "reader",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.reader",
+        "ulog": "ulog.reader",
+        "npz": "arrays.npz",
+        "parquet": "arrays.parquet",
+        "bag": "bag.reader",
+        "euroc": "text.euroc",
+        "tum": "text.tum",
+        "csv": "text.csv_file",
+    },
+)
+_WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
+    "writer",
+    "strapdown.formats",
+    {
+        ".mcap": "mcap.writer:write",
+        ".bag": "bag.ros1_writer:write",
+        "": "bag.ros2_writer:write",
+        ".ulg": "ulog.from_recording:write",
+        ".csv": "_single:write_csv",
+        ".tum": "_single:write_tum",
+        ".npz": "arrays.npz:write",
+        ".parquet": "arrays.parquet:write",
+    },
+)
+_HEAD: Final = 2**16
+
+
+class OnError(StrEnum):
+    """What a reader does about damage."""
+
+    STRICT = "strict"
+    """Raise."""
+    SALVAGE = "salvage"
+    """Read what can be read, and count the rest in the report."""
+
+
+def open(  # noqa: A001 (strapdown.open, like gzip.open)
+    path: str | PathLike[str],
+    *,
+    on_error: OnError | str = OnError.STRICT,
+    columns: Mapping[str, tuple[str, float]] | None = None,
+) -> Recording:
+    """Read a recording of any format.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or the folder of a ROS 2 bag or of EuRoC.
+    on_error : {"strict", "salvage"}
+        Whether damage is raised, or counted in ``Recording.report``.
+    columns : mapping, optional
+        For a CSV file that is not ours: from our column name to its column name and the factor
+        to our unit, such as ``{"t_ns": ("Time (s)", 1e9)}``.
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    FormatError
+        No format is recognised, or the file is damaged: TruncatedError, ChecksumError or
+        UnsupportedError where it can be told. In salvage, only where nothing can be read.
+    UnknownNameError
+        ``on_error`` is neither of the two, or ``columns`` names a column that we do not have.
+    OSError
+        What the operating system says, such as FileNotFoundError.
+    """
+    path = Path(path)
+    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
+    if columns is not None:
+        from strapdown.formats.text import csv_file  # noqa: PLC0415 (only this reader takes columns)
+
+        return csv_file.read(path, salvage=salvage, columns=columns)
+    return _READERS[_format_of(path)].read(path, salvage=salvage)
+
+
+@contextmanager
+def open_blocks(
+    path: str | PathLike[str], *, on_error: OnError | str = OnError.STRICT
+) -> Iterator[BlockReader]:
+    """Read a recording block by block.
+
+    A ULog of any size is read in bounded memory; a file of another format is one block.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or the folder of a ROS 2 bag or of EuRoC.
+    on_error : {"strict", "salvage"}
+        Whether damage is raised, or counted in the report.
+
+    Yields
+    ------
+    BlockReader
+        Iterate over it once: each recording goes on where the one before ended, and a topic has
+        the same columns in all. The report is complete after the last.
+
+    Raises
+    ------
+    FormatError, UnknownNameError, OSError
+        As :func:`open`; damage of a ULog is raised by the block in which it is found.
+
+    Examples
+    --------
+    >>> with open_blocks("flight.ulg") as blocks:  # doctest: +SKIP
+    ...     for block in blocks:
+    ...         print(block.imu["sensor_combined"])
+    ...     print(blocks.report)
+    """
+    path = Path(path)
+    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
+    if (name := _format_of(path)) == "ulog":
+        from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
+
+        yield UlogBlocks(path, salvage=salvage)
+    else:
+        yield WholeFile(_READERS[name].read(path, salvage=salvage))
+
+
+def _format_of(path: Path) -> str:
+    """Return the key of the reader of a file, by what the file holds."""
+    head = b""
+    if not path.is_dir():
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    for name, reader in _READERS.items():
+        if reader.sniff(head, path):
+            return name
+    got = f"a file that begins with {head[:16]!r}" if head else "an empty file"
+    if path.is_dir():
+        got = "a folder without metadata.yaml or mav0; name a file in it"
+    raise FormatError(
+        "expected MCAP, a ROS bag, ULog, CSV, TUM, EuRoC, npz arrays or Parquet, got " + got,
+        path=path,
+    )
+
+
+def write(
+    path: str | PathLike[str],
+    source: Recording | ImuSeries | Trajectory | Increments,
+    *,
+    force: bool = False,
+) -> WriteReport:
+    """Write a recording, or one series, in the format that the ending of ``path`` names.
+
+    The file appears whole or not at all: it is written beside its place, synchronised, and
+    moved there.
+
+    Parameters
+    ----------
+    path : path-like
+        Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
+        (one series, one trajectory; or increments) or ``.tum`` (one trajectory); without an
+        ending, the folder of a ROS 2 bag.
+    source : Recording, ImuSeries, Trajectory or Increments
+        What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
+        alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    WriteReport
+        How much was written, and what the format could not hold.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no writer for that ending.
+    FileExistsError
+        The file exists, and not ``force``. Other OSError pass too.
+    FormatError
+        The recording holds nothing that the format could.
+    ValueRangeError
+        A number does not fit the format, such as a negative stamp in a ROS message.
+    """
+    from strapdown.formats.recording import as_recording  # noqa: PLC0415 (only writing needs it)
+
+    path = check_output(path, force=force)
+    return _WRITERS[path.suffix.lower()](path, as_recording(source), force=force)
+
+
+def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
+    """Raise what :func:`write` raises about a path, before the work of making what to write.
+
+    Parameters
+    ----------
+    path : path-like
+        Where a file is to be written.
+    force : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no writer for that ending.
+    FileExistsError
+        The file exists, and not ``force``.
+    """
+    path = Path(path)
+    if (ending := path.suffix.lower()) not in _WRITERS:
+        raise UnknownNameError("writer for the ending", ending, _WRITERS)
+    refuse(path, force=force)
+    return path

@@ -1,0 +1,17 @@
+from .clocks import integrate_pair as integrate_pair
+from .clocks import on_gyro_clock as on_gyro_clock
+from .increments import Integration as Integration
+from .increments import IntegrationReport as IntegrationReport
+from .increments import WindowRule as WindowRule
+from .increments import increments_from_rates as increments_from_rates
+from .increments import integrate as integrate
+from .preintegration import ImuNoise as ImuNoise
+from .preintegration import NavigationState as NavigationState
+from .preintegration import PreintegratedImu as PreintegratedImu
+from .preintegration import PreintegrationReport as PreintegrationReport
+from .preintegration import Preintegrator as Preintegrator
+from .preintegration import Quadrature as Quadrature
+from .preintegration import compose as compose
+from .preintegration import preintegrate as preintegrate
+from .stream import Increment as Increment
+from .stream import IncrementIntegrator as IncrementIntegrator

@@ -1,0 +1,34 @@
+__all__: list[str]  # noqa: PYI035 (made from what follows)
+
+from . import cdr as cdr
+from . import conversion as conversion
+from . import ros_types as ros_types
+from .basic import Quaternion as Quaternion
+from .basic import Vector3 as Vector3
+from .cdr import Batch as Batch
+from .cdr import Stamped as Stamped
+from .cdr import Wire as Wire
+from .conversion import losses as losses
+from .covariance import CovarianceStatus as CovarianceStatus
+from .imu import Imu as Imu
+from .plane import Pose2D as Pose2D
+from .plane import Twist as Twist
+from .pose import Odometry as Odometry
+from .pose import Pose3D as Pose3D
+from .px4 import MESSAGES as MESSAGES
+from .px4 import ULOG_FORMAT as ULOG_FORMAT
+from .px4 import SensorAccel as SensorAccel
+from .px4 import SensorAccelFifo as SensorAccelFifo
+from .px4 import SensorCombined as SensorCombined
+from .px4 import SensorGyro as SensorGyro
+from .px4 import SensorGyroFifo as SensorGyroFifo
+from .px4 import SensorSelection as SensorSelection
+from .px4 import VehicleAcceleration as VehicleAcceleration
+from .px4 import VehicleAngularVelocity as VehicleAngularVelocity
+from .px4 import VehicleAttitude as VehicleAttitude
+from .px4 import VehicleImu as VehicleImu
+from .px4 import VehicleImuStatus as VehicleImuStatus
+from .px4 import VehicleOdometry as VehicleOdometry
+from .ros import RosImu as RosImu
+from .ros_types import ROS_TYPES as ROS_TYPES
+from .ros_types import RosType as RosType

@@ -1,0 +1,14 @@
+from ._axes import save as save
+from .events import plot_events as plot_events
+from .health import plot_clipping as plot_clipping
+from .health import plot_spectrum as plot_spectrum
+from .health import plot_timing as plot_timing
+from .health import plot_vibration as plot_vibration
+from .odometry import plot_odometry as plot_odometry
+from .orientation import plot_comparison as plot_comparison
+from .recordings import plot_estimate as plot_estimate
+from .recordings import plot_recording as plot_recording
+from .recordings import plot_track as plot_track
+from .simulation import plot_allan as plot_allan
+from .simulation import plot_motion as plot_motion
+from .simulation import plot_simulation as plot_simulation
