@@ -43,7 +43,7 @@ class SmootherParams(FilterParams):
         Noise of the magnetic field, relative to its strength [sqrt(s)]. Larger: heading
         follows the gyro more.
     window : float
-        Time between knots [s]; 0.05 to 0.2 give the same accuracy, and longer is quicker.
+        Time between knots [s]; longer is quicker. On recordings 0.05 to 0.2 give the same accuracy.
     field_tolerance : float
         A field that is off by this part of its strength counts a quarter. Larger: fewer
         disturbances are rejected.
@@ -73,7 +73,7 @@ class SmootherParams(FilterParams):
     rest_speed: float = 0.003
     rest_rate: float = 0.001
     field_noise: float = 0.045
-    window: float = 0.2
+    window: float = 0.1
     field_tolerance: float = 0.05
     tilt_prior: float = 0.2
     heading_prior: float = 0.5
