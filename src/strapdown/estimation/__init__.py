@@ -13,6 +13,7 @@ from strapdown.samples import ImuSample
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from strapdown.estimation.classical import ClassicalParams
     from strapdown.estimation.complementary import ComplementaryFilter, ComplementaryParams
     from strapdown.estimation.error_state import (
         ErrorStateFilter,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         ErrorStateSmoother,
         SmootherParams,
     )
+    from strapdown.estimation.filter import FilterParams
     from strapdown.estimation.foot import (
         FootEstimate,
         FootNavigator,
@@ -56,11 +58,13 @@ __all__ = [
     "SMOOTHERS",
     "Aiding",
     "AidingResult",
+    "ClassicalParams",
     "ComplementaryFilter",
     "ComplementaryParams",
     "ErrorStateFilter",
     "ErrorStateParams",
     "ErrorStateSmoother",
+    "FilterParams",
     "FilterReport",
     "FilterState",
     "FootEstimate",
@@ -117,11 +121,13 @@ __getattr__, __dir__ = lazy_names(
     {
         "Aiding": "navigation",
         "AidingResult": "navigation",
+        "ClassicalParams": "classical",
         "ComplementaryFilter": "complementary",
         "ComplementaryParams": "complementary",
         "ErrorStateFilter": "error_state",
         "ErrorStateParams": "error_state",
         "ErrorStateSmoother": "error_state",
+        "FilterParams": "filter",
         "FilterReport": "result",
         "FilterState": "result",
         "FootEstimate": "foot",

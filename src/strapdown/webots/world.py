@@ -48,7 +48,7 @@ class World:
     source : str, Path or WorldFile
         A world file, its text, or what was read of it (which stays as it is).
     profile : str
-        How devices behave; see :mod:`strapdown.webots.profiles`.
+        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
     seed : int, optional
         Of all noise; by default the file's ``randomSeed``, where -1 means another at every start.
     motion : object or mapping of str to object, optional
@@ -56,7 +56,7 @@ class World:
         with a method ``command(device, command, value)`` is told what its motors are newly told,
         and is never asked further ahead than the next step.
     dynamics : {"auto", "kinematic", "physics"}
-        What moves the bodies; see :class:`strapdown.webots.staging.Dynamics`.
+        What moves the bodies (``staging.Dynamics``).
     velocity_model : {"exact", "ode"}
         Velocities of the present, or as a semi-implicit Euler engine has them.
     duration_s : float, optional
@@ -79,7 +79,7 @@ class World:
     ValueRangeError
         The duration is negative.
     DeviceError, BackendMissingError
-        As :func:`strapdown.webots.staging.make_scene`.
+        As ``staging.make_scene``.
     """
 
     def __init__(  # noqa: PLR0913 (a world has many sides; all but the first are named)
@@ -282,7 +282,7 @@ class World:
         )
 
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
-        """Command a motor; see :meth:`strapdown.webots.scene.Scene.command`.
+        """Command a motor; see ``Scene.command``.
 
         Nothing is done where it, and none coupled with it, was told the same before; a value that
         is no number is ignored, with a warning.

@@ -1,0 +1,244 @@
+"""Write the pages of the API reference: one for each package, one for each public name.
+
+Sphinx's ``conf.py`` calls :func:`write`. Names come from ``__all__``; texts are taken from the
+docstrings by autodoc when the site is built.
+"""  # noqa: INP001 (a script beside the pages, not a package)
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from enum import Enum
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from sphinx.pycode import ModuleAnalyzer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+SECTIONS = {
+    "Measurements": ("series", "samples", "timebase", "geometry", "units", "errors"),
+    "Estimation and detection": (
+        "integration",
+        "integration.navigation",
+        "estimation",
+        "detection",
+        "calibration",
+        "evaluation",
+        "plots",
+        "warming",
+    ),
+    "Simulation": ("motion", "sensors", "simulation", "webots"),
+    "Messages, files and live data": (
+        "messages",
+        "messages.covariance",
+        "formats",
+        "formats.px4_log",
+        "transport",
+        "px4",
+        "bridges.fusion",
+        "bridges.mavlink",
+        "bridges.pipeline",
+        "bridges.player",
+        "bridges.recorder",
+        "bridges.relay",
+        "bridges.ros1_devices",
+        "bridges.webots_server",
+    ),
+}
+"""The public packages; a name that stands in two of them has its page below the first."""
+
+HEAD = """\
+API reference
+=============
+
+Every public name, from the docstrings. What most programs need can be imported from
+:py:mod:`strapdown` itself: :doc:`strapdown`.
+
+.. toctree::
+   :hidden:
+
+   strapdown
+"""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A public name: where it is listed, and what it is."""
+
+    package: str
+    name: str
+    value: object
+
+    @property
+    def full(self) -> str:
+        """The name with its package."""
+        return f"{self.package}.{self.name}"
+
+
+def write(folder: Path) -> None:
+    """Write every page of the reference into a folder, and remove what was there before."""
+    pages = dict(all_pages())
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if path.name not in pages:
+            path.unlink()
+    for file, text in pages.items():
+        path = folder / file
+        if not path.exists() or path.read_text() != text:  # what is unchanged is not read again
+            path.write_text(text)
+
+
+def all_pages() -> Iterator[tuple[str, str]]:
+    """Yield the file name and the text of each page."""
+    homes: dict[int | str, str] = {}
+    parts = [HEAD]
+    for section, packages in SECTIONS.items():
+        full = [f"strapdown.{package}" for package in packages]
+        parts += [heading(section, "-"), table((p, summary(import_module(p)), "mod") for p in full)]
+        parts.append(toctree(full, caption=section))
+        for package in full:
+            yield from pages_of_package(package, homes)
+    yield "index.rst", "\n".join(parts)
+    yield from pages_of_package("strapdown", homes)
+
+
+def pages_of_package(package: str, homes: dict[int | str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the page of a package and those of its names that have none yet."""
+    names = names_of(package)
+    rows = []
+    own = []
+    for name in names:
+        home = homes.setdefault(identity(name), name.full)
+        rows.append((home, summary(name.value, name), "mod" if is_module(name) else "obj"))
+        if home != name.full:
+            continue
+        own.append(name.full)
+        if is_module(name):
+            yield from pages_of_package(name.full, homes)
+        else:
+            yield f"{name.full}.rst", page_of_name(name)
+    yield (
+        f"{package}.rst",
+        "\n".join(
+            [
+                heading(package, "="),
+                f".. automodule:: {package}\n   :no-members:\n",
+                table(rows, package),
+                toctree(own),
+            ]
+        ),
+    )
+
+
+def names_of(package: str) -> list[Name]:
+    """Return the names in a package's ``__all__``."""
+    module = import_module(package)
+    return [Name(package, n, getattr(module, n)) for n in module.__all__ if n != "__version__"]
+
+
+def identity(name: Name) -> str:
+    """Return what two names of one thing have in common."""
+    value = name.value
+    if is_module(name):
+        return value.__name__
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{defined_in(name.package, name.name)}.{name.name}"
+
+
+def is_module(name: Name) -> bool:
+    """Whether a name is that of a module."""
+    return isinstance(name.value, ModuleType)
+
+
+def page_of_name(name: Name) -> str:
+    """Return the page of a class, a function or a constant."""
+    value = name.value
+    if inspect.isclass(value):
+        body = class_directive(name, value)
+    elif inspect.isroutine(value):
+        body = f".. autofunction:: {name.full}\n"
+    else:
+        body = data_directive(name)
+    return f"{heading(name.name, '=')}\n.. currentmodule:: {name.package}\n\n{body}"
+
+
+def class_directive(name: Name, cls: type) -> str:
+    """Return a directive that documents a class with its members, inherited ones too."""
+    options = [] if is_dataclass(cls) or issubclass(cls, ctypes.Structure) else [":undoc-members:"]
+    if not issubclass(cls, Enum):
+        foreign = {b.__name__ for b in cls.__mro__ if not b.__module__.startswith("strapdown")}
+        options += [f":inherited-members: {', '.join(sorted(foreign))}"]
+        aliases = [n for n in dir(cls) if n[0] != "_" and inspect.isclass(getattr(cls, n))]
+        options += [f":exclude-members: {', '.join(aliases)}"] if aliases else []
+    kind = "autoexception" if issubclass(cls, BaseException) else "autoclass"
+    return "\n   ".join([f".. {kind}:: {name.full}", ":members:", *options]) + "\n"
+
+
+def data_directive(name: Name) -> str:
+    """Return a constant with the text that stands below it in the source.
+
+    Autodoc looks for that text only where the constant is defined.
+    """
+    text = attribute_text(name).splitlines()
+    if isinstance(name.value, Mapping):
+        text += ["", f"Keys: {', '.join(f'``{key}``' for key in name.value)}."]
+        options = []
+    else:
+        value = repr(name.value)
+        options = [f":value: {value}"] if len(value) < 200 else []
+    return "\n   ".join([f".. data:: {name.name}", *options, "", *text]) + "\n"
+
+
+def attribute_text(name: Name) -> str:
+    """Return the string that follows the definition of a constant."""
+    home = defined_in(name.package, name.name)
+    texts = ModuleAnalyzer.for_module(home).find_attr_docs()
+    return "\n".join(texts.get(("", name.name), []))
+
+
+def defined_in(package: str, name: str) -> str:
+    """Return the module that defines a name, which others import from one another."""
+    tree = ast.parse(inspect.getsource(import_module(package)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}:
+            return defined_in(node.module, name)
+    return package
+
+
+def summary(value: object, name: Name | None = None) -> str:
+    """Return the first paragraph of a docstring, in one line and without links."""
+    has_own = isinstance(value, ModuleType) or inspect.isclass(value) or inspect.isroutine(value)
+    text = inspect.getdoc(value) if has_own else attribute_text(name)
+    line = " ".join((text or "").partition("\n\n")[0].split())
+    return re.sub(r":[\w:]+:`~?(?:[^`]*\.)?([^`]+)`", r"``\1``", line)
+
+
+def heading(text: str, line: str) -> str:
+    """Return a heading."""
+    return f"{text}\n{line * len(text)}\n"
+
+
+def table(rows: Iterable[tuple[str, str, str]], package: str = "strapdown") -> str:
+    """Return a table of names with what they are."""
+    lines = [f".. currentmodule:: {package}", "", ".. list-table::", "   :widths: auto", ""]
+    for full, text, role in rows:
+        title = full.removeprefix(f"{package}.")
+        lines += [f"   * - :py:{role}:`{title} <{full}>`", f"     - {text}"]
+    return "\n".join(lines) + "\n"
+
+
+def toctree(entries: list[str], caption: str = "") -> str:
+    """Return a hidden table of contents."""
+    head = [".. toctree::", "   :hidden:", *([f"   :caption: {caption}"] if caption else []), ""]
+    return (
+        "\n".join(head + [f"   {entry.rpartition('.')[2]} <{entry}>" for entry in entries]) + "\n"
+    )
