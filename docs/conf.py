@@ -35,11 +35,12 @@ nitpicky = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "strapdown"
+html_static_path = ["style"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {"show_toc_level": 2}
 html_sidebars = {"reference/strapdown.*.*": []}  # hundreds of entries on hundreds of pages
-
 
 CONTENTS = {"guides/README", "handbook", "filters/README", "project/README"}
 """Pages whose lists and tables of pages are the order of the site, below their headings."""

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING
-
-from sphinx.pycode import ModuleAnalyzer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -177,8 +176,9 @@ def class_directive(name: Name, cls: type) -> str:
     if not issubclass(cls, Enum):
         foreign = {b.__name__ for b in cls.__mro__ if not b.__module__.startswith("strapdown")}
         options += [f":inherited-members: {', '.join(sorted(foreign))}"]
-        aliases = [n for n in dir(cls) if n[0] != "_" and inspect.isclass(getattr(cls, n))]
-        options += [f":exclude-members: {', '.join(aliases)}"] if aliases else []
+        # Numbers are for users; other constants are for those who write a filter or detector.
+        internal = [n for n in dir(cls) if n.isupper() and type(getattr(cls, n)) is not int]
+        options += [f":exclude-members: {', '.join(internal)}"] if internal else []
     kind = "autoexception" if issubclass(cls, BaseException) else "autoclass"
     return "\n   ".join([f".. {kind}:: {name.full}", ":members:", *options]) + "\n"
 
@@ -200,9 +200,15 @@ def data_directive(name: Name) -> str:
 
 def attribute_text(name: Name) -> str:
     """Return the string that follows the definition of a constant."""
-    home = defined_in(name.package, name.name)
-    texts = ModuleAnalyzer.for_module(home).find_attr_docs()
-    return "\n".join(texts.get(("", name.name), []))
+    home = import_module(defined_in(name.package, name.name))
+    for statement, after in pairwise(ast.parse(inspect.getsource(home)).body):
+        match statement, after:
+            case (
+                ast.AnnAssign(target=ast.Name(id)) | ast.Assign(targets=[ast.Name(id)]),
+                ast.Expr(ast.Constant(str(text))),
+            ) if id == name.name:
+                return inspect.cleandoc(text)
+    return ""
 
 
 def defined_in(package: str, name: str) -> str:
