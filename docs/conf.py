@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numpydoc.xref import DEFAULT_LINKS
+
 from strapdown import __version__
 
 DOCS = Path(__file__).parent
@@ -31,7 +33,11 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # docstrings have types, shapes and units
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # autodoc does
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # but for these; what others document is text here
+numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | make_reference.classes()
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "strapdown"

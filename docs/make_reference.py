@@ -10,6 +10,7 @@ import ast
 import ctypes
 import inspect
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
@@ -131,10 +132,22 @@ def pages_of_package(package: str, homes: dict[int | str, str]) -> Iterator[tupl
                 heading(package, "="),
                 f".. automodule:: {package}\n   :no-members:\n",
                 table(rows, package),
-                toctree(own),
+                toctree(own, package),
             ]
         ),
     )
+
+
+def classes() -> dict[str, str]:
+    """Return the full names of public classes by their own, which docstrings give as types.
+
+    Of several classes of one name none is there.
+    """
+    full = [f"strapdown.{package}" for packages in SECTIONS.values() for package in packages]
+    found = {identity(name): name for p in full[::-1] for name in names_of(p)}
+    known = [name for name in found.values() if inspect.isclass(name.value)]
+    count = Counter(name.name for name in known)
+    return {name.name: name.full for name in known if count[name.name] == 1}
 
 
 def names_of(package: str) -> list[Name]:
@@ -242,9 +255,8 @@ def table(rows: Iterable[tuple[str, str, str]], package: str = "strapdown") -> s
     return "\n".join(lines) + "\n"
 
 
-def toctree(entries: list[str], caption: str = "") -> str:
-    """Return a hidden table of contents."""
+def toctree(entries: list[str], package: str = "strapdown", caption: str = "") -> str:
+    """Return a hidden table of contents, with titles as seen from a package."""
     head = [".. toctree::", "   :hidden:", *([f"   :caption: {caption}"] if caption else []), ""]
-    return (
-        "\n".join(head + [f"   {entry.rpartition('.')[2]} <{entry}>" for entry in entries]) + "\n"
-    )
+    titles = [f"   {entry.removeprefix(f'{package}.')} <{entry}>" for entry in entries]
+    return "\n".join(head + titles) + "\n"
