@@ -27,9 +27,9 @@ copyright = author  # noqa: A001 (Sphinx's name)
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
 root_doc = "index"
 
-myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
+autosummary_generate = False  # numpydoc brings autosummary; make_reference has its part
 autodoc_typehints = "none"  # docstrings have types, shapes and units
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # autodoc does

@@ -98,7 +98,7 @@ def write(folder: Path) -> None:
 
 def all_pages() -> Iterator[tuple[str, str]]:
     """Yield the file name and the text of each page."""
-    homes: dict[int | str, str] = {}
+    homes: dict[str, str] = {}
     parts = [HEAD]
     for section, packages in SECTIONS.items():
         full = [f"strapdown.{package}" for package in packages]
@@ -110,12 +110,11 @@ def all_pages() -> Iterator[tuple[str, str]]:
     yield from pages_of_package("strapdown", homes)
 
 
-def pages_of_package(package: str, homes: dict[int | str, str]) -> Iterator[tuple[str, str]]:
+def pages_of_package(package: str, homes: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the page of a package and those of its names that have none yet."""
-    names = names_of(package)
     rows = []
     own = []
-    for name in names:
+    for name in names_of(package):
         home = homes.setdefault(identity(name), name.full)
         rows.append((home, summary(name.value, name), "mod" if is_module(name) else "obj"))
         if home != name.full:
@@ -125,17 +124,9 @@ def pages_of_package(package: str, homes: dict[int | str, str]) -> Iterator[tupl
             yield from pages_of_package(name.full, homes)
         else:
             yield f"{name.full}.rst", page_of_name(name)
-    yield (
-        f"{package}.rst",
-        "\n".join(
-            [
-                heading(package, "="),
-                f".. automodule:: {package}\n   :no-members:\n",
-                table(rows, package),
-                toctree(own, package),
-            ]
-        ),
-    )
+    about = f".. automodule:: {package}\n   :no-members:\n"
+    parts = [heading(package, "="), about, table(rows, package), toctree(own, package)]
+    yield f"{package}.rst", "\n".join(parts)
 
 
 def classes() -> dict[str, str]:
