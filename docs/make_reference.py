@@ -35,7 +35,7 @@ SECTIONS = {
         "plots",
         "warming",
     ),
-    "Simulation": ("motion", "sensors", "simulation", "webots"),
+    "Simulation": ("motion", "motion.command_file", "sensors", "simulation", "webots"),
     "Messages, files and live data": (
         "messages",
         "messages.covariance",

@@ -218,7 +218,7 @@ class McapWriter:
         topic : str
             Where it belongs.
         message : Imu, RosImu, Pose3D, VehicleImu or another of ``strapdown.messages``
-            Stored as ``formats/mcap_messages.py`` says.
+            Stored as ``strapdown.formats.mcap_messages`` says.
         log_time_ns : int, optional
             When it was received [ns]; by default its own stamp.
 

@@ -1,6 +1,6 @@
 """Motion by commands: a vehicle that is told rates, or attitudes and velocities to reach.
 
-The commands are those of ``strapdown.motion.command_file``. Each of roll, pitch, yaw and of
+The commands are those of :mod:`strapdown.motion.command_file`. Each of roll, pitch, yaw and of
 the three components of body velocity follows a jerk-limited profile of its own, a polynomial in
 pieces. Attitude, angular velocity and acceleration, and specific force are therefore exact at
 any instant, and do not depend on the rate of a sensor; only the position is integrated, once,
@@ -138,7 +138,8 @@ class MotionCommands:
         Raises
         ------
         ShapeError, ValueRangeError, UnknownNameError
-            As ``Command``, ``InitialState`` and :class:`MotionCommands`.
+            As :class:`~strapdown.motion.command_file.Command`,
+            :class:`~strapdown.motion.command_file.InitialState` and :class:`MotionCommands`.
         """
         table = as_finite(rows, "rows", (9,))
         if table.ndim != 2:
@@ -161,7 +162,7 @@ class MotionCommands:
         Parameters
         ----------
         path : path-like
-            A file as ``strapdown.motion.command_file`` describes it.
+            A file as :mod:`strapdown.motion.command_file` describes it.
         frame, limits, blend_s
             As :class:`MotionCommands`.
 

@@ -56,7 +56,8 @@ class World:
         with a method ``command(device, command, value)`` is told what its motors are newly told,
         and is never asked further ahead than the next step.
     dynamics : {"auto", "kinematic", "physics"}
-        What moves the bodies (``staging.Dynamics``).
+        What moves the bodies: motions and motors, or forces and contacts; by default forces
+        where a body would fall or swing and no motion is given.
     velocity_model : {"exact", "ode"}
         Velocities of the present, or as a semi-implicit Euler engine has them.
     duration_s : float, optional
@@ -78,8 +79,10 @@ class World:
         The file cannot be read.
     ValueRangeError
         The duration is negative.
-    DeviceError, BackendMissingError
-        As ``staging.make_scene``.
+    DeviceError
+        Motions were given to a world that moves by physics.
+    BackendMissingError
+        Physics is wanted, and MuJoCo is not installed.
     """
 
     def __init__(  # noqa: PLR0913 (a world has many sides; all but the first are named)
