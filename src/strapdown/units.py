@@ -33,8 +33,13 @@ GAUSS: Final = 1e-4
 """One gauss [T]."""
 
 NS_PER_US: Final = 1_000
+"""One microsecond [ns]."""
+
 NS_PER_MS: Final = 1_000_000
+"""One millisecond [ns]."""
+
 NS_PER_S: Final = 1_000_000_000
+"""One second [ns]."""
 
 
 def ns_from_decimal_seconds(text: str) -> int:

@@ -37,7 +37,7 @@ def warm_up(
     Parameters
     ----------
     names : iterable of str, optional
-        What to compile, by the names of :func:`parts`; by default everything.
+        What to compile, by the names of ``warming.parts()``; by default everything.
     announce : callable, optional
         Told the name of each before its turn.
 

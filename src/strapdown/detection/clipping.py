@@ -321,7 +321,7 @@ def clipping_bits(
     gyro, accel : (N,) uint8
         Bits X=1, Y=2, Z=4, in the body axes of the series; ``series.replace(gyro_clipping=gyro,
         accel_clipping=accel)`` carries them to filters, and
-        :func:`~strapdown.px4.health.clipping_report` counts them.
+        :func:`~strapdown.px4.clipping_report` counts them.
     """
     detector = ClippingDetector(params)
     named = series.replace(body="FLU")  # sides and axes of the series, whatever they are called

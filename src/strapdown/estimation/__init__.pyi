@@ -1,9 +1,11 @@
+from .classical import ClassicalParams as ClassicalParams
 from .complementary import ComplementaryFilter as ComplementaryFilter
 from .complementary import ComplementaryParams as ComplementaryParams
 from .error_state import ErrorStateFilter as ErrorStateFilter
 from .error_state import ErrorStateParams as ErrorStateParams
 from .error_state import ErrorStateSmoother as ErrorStateSmoother
 from .error_state import SmootherParams as SmootherParams
+from .filter import FilterParams as FilterParams
 from .foot import FootEstimate as FootEstimate
 from .foot import FootNavigator as FootNavigator
 from .foot import FootParams as FootParams

@@ -99,7 +99,7 @@ class MadgwickFilter(RecursiveFilter[MadgwickParams]):
 
     With the unit vectors a and m of specific force and magnetic field in body axes, and
     R = R(q_world_from_body), the objective is ``|R'up - a|^2 / 2 + |R'b - m|^2 / 2`` with
-    b = (0, |h_xy|, h_z), h = R m. As a rotation of the body its gradient is
+    ``b = (0, |h_xy|, h_z)``, ``h = R m``. As a rotation of the body its gradient is
     ``R'up x a + R'b x m``; the orientation is turned against it at 2 beta, and not past the
     point where it vanishes.
 

@@ -50,7 +50,7 @@ class OrientationSmoother(ABC, Generic[Params]):
     """Base of the smoothers: all but the parameters and the smoothing itself.
 
     A smoother gives its ``DEFAULTS``, the name of the ``FILTER`` that takes samples one by one,
-    and :meth:`_smoothed`.
+    and the method ``_smoothed``.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _GIMBAL_COSINE: Final = 1e-9  # cosine of the pitch below which roll and yaw are
 
 
 class EulerConvention(StrEnum):
-    """What roll, pitch and yaw mean; :func:`describe` has the details."""
+    """What roll, pitch and yaw mean; :func:`~strapdown.geometry.euler.describe` has the details."""
 
     ZYX = "zyx"
     WEBOTS_DOCUMENTED = "webots_documented"

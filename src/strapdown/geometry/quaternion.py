@@ -146,7 +146,7 @@ def rotate(q: ArrayLike, v: ArrayLike) -> FloatArray:
 
 
 def exp(half_rotation_vector: ArrayLike) -> FloatArray:
-    """Return the exponential of pure quaternions: (sin|u| u/|u|, cos|u|).
+    """Return the exponential of pure quaternions: ``(sin|u| u/|u|, cos|u|)``.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def log(q: ArrayLike) -> FloatArray:
 
 
 def from_rotation_vector(v: ArrayLike) -> FloatArray:
-    """Return the rotation by the angle |v| about the axis v/|v|.
+    """Return the rotation by the angle ``|v|`` about the axis ``v/|v|``.
 
     Parameters
     ----------

@@ -138,7 +138,8 @@ class MotionCommands:
         Raises
         ------
         ShapeError, ValueRangeError, UnknownNameError
-            As :class:`Command`, :class:`InitialState` and :class:`MotionCommands`.
+            As :class:`~strapdown.motion.command_file.Command`,
+            :class:`~strapdown.motion.command_file.InitialState` and :class:`MotionCommands`.
         """
         table = as_finite(rows, "rows", (9,))
         if table.ndim != 2:

@@ -165,7 +165,7 @@ def ramp(velocity: float, wanted: float, max_change: float) -> tuple[float, floa
 class Motor:
     """A motor that drives a joint towards commanded positions, in control steps.
 
-    Each step wants the velocity of :func:`approach`: ``gain (target - position)``, within
+    Each step wants the velocity ``gain (target - position)``, within
     ``max_velocity`` and without passing the target.
     Without an acceleration limit the joint moves so throughout the step: its velocity jumps
     between steps, no finite acceleration exists, and the second derivative is NaN. With one,

@@ -188,7 +188,7 @@ class Turntable:
         Raises
         ------
         ShapeError, ValueRangeError
-            As :func:`holds_and_blends` and :class:`Turntable`.
+            As ``holds_and_blends`` and :class:`Turntable`.
         """
         return cls(holds_and_blends(rates, hold_s=hold_s, blend_s=ramp_s).integral(), axis)
 

@@ -92,7 +92,7 @@ class DeviceId:
     Parameters
     ----------
     device_type : int
-        Kind of chip, :data:`DEVICE_TYPES`. PX4 keeps to 8 bits; those above, up to 16, are
+        Kind of chip, a key of ``DEVICE_TYPES``. PX4 keeps to 8 bits; those above, up to 16, are
         accepted, so that every number of 32 bits decodes.
     bus_type : BusType
         By what it is connected.

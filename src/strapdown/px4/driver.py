@@ -73,7 +73,7 @@ class DriverChannel:
     sensor_range : float, optional
         Where it saturates [rad/s or m/s^2]; by default 2000 deg/s or 16 g.
     rotation : int
-        How the chip is mounted on the board, :data:`strapdown.px4.rotations.ROTATIONS`.
+        How the chip is mounted on the board, see :func:`rotation_matrix`.
 
     Attributes
     ----------

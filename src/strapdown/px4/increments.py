@@ -71,7 +71,7 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
     previous_us : int, optional
         Stamp before the first [us]. PX4 starts with 0, so its first window begins at boot.
     px4_version : tuple of 2 int, optional
-        As of :func:`dt_max_s`.
+        Such as (1, 16): up to v1.15 a window has 16 bits of microseconds.
 
     Returns
     -------

@@ -1,4 +1,3 @@
-from . import timebase as timebase
 from .series import ImuSeries as ImuSeries
 from .series import Increments as Increments
 from .series import SensorIdentity as SensorIdentity

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 OrderPolicy: TypeAlias = Literal["strict", "drop", "sort"]
+"""Raise where stamps do not increase, drop such rows, or sort them first."""
 
 Series = TypeVar("Series", bound=Columns)
 

@@ -162,6 +162,8 @@ class Ros2(Backend):
 BACKENDS: Final[Mapping[str, type[Backend]]] = {
     kind.name: kind for kind in (Local, Ipc, Zenoh, Horus, Ros1, Ros2)
 }
+"""Every backend by name."""
+
 AnyBackend: TypeAlias = str | Backend
 
 

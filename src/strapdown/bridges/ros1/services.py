@@ -53,7 +53,7 @@ def service_class(name: str) -> type[Any]:
     Parameters
     ----------
     name : str
-        One of :data:`SERVICES`.
+        One of ``SERVICES``.
 
     Raises
     ------

@@ -66,16 +66,16 @@ class Stillness:
 class StillnessDetector(Detector[StillnessParams]):
     """Find when a sensor does not move, from a window of W samples (w, f; mean of f: m).
 
-    ============  ===========================================================================
+    ============  ===============================================================================
     kind          statistic
-    ============  ===========================================================================
-    ``shoe``      mean of |f - g m/|m||^2 / s_a^2 + |w|^2 / s_w^2: both sensors
-    ``are``       mean of |w|^2 / s_w^2: the gyro
-    ``mv``        mean of |f - m|^2 / s_a^2: variance of the accelerometer
-    ``mag``       (|m| - g)^2 / s_a^2: its magnitude
-    ``lowpass``   the largest of |w - LP w|, |f - LP f|, |LP w| in units of their limits, squared
-    ``variance``  root mean square of the variances of the three axes of f, / s_a^2
-    ============  ===========================================================================
+    ============  ===============================================================================
+    ``shoe``      mean of ``|f - g m/|m||^2 / s_a^2 + |w|^2 / s_w^2``: both sensors
+    ``are``       mean of ``|w|^2 / s_w^2``: the gyro
+    ``mv``        mean of ``|f - m|^2 / s_a^2``: variance of the accelerometer
+    ``mag``       ``(|m| - g)^2 / s_a^2``: its magnitude
+    ``lowpass``   largest of ``|w - LP w|, |f - LP f|, |LP w|`` in units of their limits, squared
+    ``variance``  root mean square of the variances of the three axes of f, ``/ s_a^2``
+    ============  ===============================================================================
 
     Still is what is below the threshold for ``min_duration_s``, and until it is above
     ``leave_ratio`` thresholds. Latency: the window ends at the sample, so a stream knows of a

@@ -315,8 +315,9 @@ class VqfFilter(RecursiveFilter[VqfParams]):
     ----------
     params : VqfParams, optional
     compiled : bool, optional
-        True steps by machine code from the first sample, False in plain Python; see
-        :class:`~strapdown.estimation.filter.RecursiveFilter`.
+        True steps by machine code from the first sample, and waits until it is compiled; False
+        in plain Python. By default a filter starts in plain Python at once, and changes over
+        when machine code is there. The numbers are the same.
 
     Examples
     --------

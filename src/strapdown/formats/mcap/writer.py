@@ -218,7 +218,7 @@ class McapWriter:
         topic : str
             Where it belongs.
         message : Imu, RosImu, Pose3D, VehicleImu or another of ``strapdown.messages``
-            Stored as :mod:`strapdown.formats.mcap.messages` says.
+            Stored as ``strapdown.formats.mcap.messages`` says.
         log_time_ns : int, optional
             When it was received [ns]; by default its own stamp.
 

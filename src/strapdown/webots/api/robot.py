@@ -53,7 +53,7 @@ class Robot(OldGetters):
         Where the robot lives; the options of a :class:`~strapdown.webots.World` are given
         to it, not here.
     profile : str
-        How devices behave; see :mod:`strapdown.webots.profiles`.
+        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
     motion : object or mapping of str to object, optional
         What moves the robot.
     seed : int, optional

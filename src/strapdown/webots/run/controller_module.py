@@ -70,7 +70,7 @@ def controller_module(
     robot : str, optional
         Which robot of the world; needed where there are several.
     profile : str
-        How devices behave; see :mod:`strapdown.webots.profiles`.
+        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
     **options
         Others of :class:`~strapdown.webots.World`, such as ``duration_s`` and ``motion``.
 

@@ -49,7 +49,7 @@ class World:
     source : str, Path or WorldFile
         A world file, its text, or what was read of it (which stays as it is).
     profile : str
-        How devices behave; see :mod:`strapdown.webots.profiles`.
+        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
     seed : int, optional
         Of all noise; by default the file's ``randomSeed``, where -1 means another at every start.
     motion : object or mapping of str to object, optional
@@ -57,7 +57,8 @@ class World:
         with a method ``command(device, command, value)`` is told what its motors are newly told,
         and is never asked further ahead than the next step.
     dynamics : {"auto", "kinematic", "physics"}
-        What moves the bodies; see :class:`strapdown.webots.world.staging.Dynamics`.
+        What moves the bodies: motions and motors, or forces and contacts; by default forces
+        where a body would fall or swing and no motion is given.
     velocity_model : {"exact", "ode"}
         Velocities of the present, or as a semi-implicit Euler engine has them.
     duration_s : float, optional
@@ -79,8 +80,10 @@ class World:
         The file cannot be read.
     ValueRangeError
         The duration is negative.
-    DeviceError, BackendMissingError
-        As :func:`strapdown.webots.world.staging.make_scene`.
+    DeviceError
+        Motions were given to a world that moves by physics.
+    BackendMissingError
+        Physics is wanted, and MuJoCo is not installed.
     """
 
     def __init__(  # noqa: PLR0913 (a world has many sides; all but the first are named)
@@ -281,7 +284,7 @@ class World:
         )
 
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
-        """Command a motor; see :meth:`strapdown.webots.scene.protocol.Scene.command`.
+        """Command a motor; see ``Scene.command``.
 
         Nothing is done where it, and none coupled with it, was told the same before; a value that
         is no number is ignored, with a warning.
