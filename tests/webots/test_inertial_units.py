@@ -16,12 +16,12 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError
 from strapdown.geometry.euler import from_quaternion
 from strapdown.webots.devices.inertial_units import inertial_angles
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 HALF = math.pi / 2
 NAN = math.nan

@@ -13,7 +13,7 @@ from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, hinge2
 from strapdown.webots.file.world_file import read_world
 from strapdown.webots.scene.driven import Driver
 from strapdown.webots.scene.kinematic import KinematicScene
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.world.world import World
 
 STEP_S = 0.032

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from strapdown.errors import UnsupportedError
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 NAN = math.nan
 

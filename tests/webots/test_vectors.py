@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 NAN = math.nan
 STEP = 0.032

@@ -12,7 +12,7 @@ from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
     from strapdown.webots.api.owner import Owner
-    from strapdown.webots.api.session import DeviceState
+    from strapdown.webots.api.session import DeviceView
 
 __all__ = ["ScalarSensor", "Sensor", "TableSensor", "VectorSensor"]
 
@@ -77,7 +77,7 @@ class Sensor(Device):
     def _say_disabled(self, call: str) -> None:
         say(texts.DISABLED, self._function, call)
 
-    def _read(self, call: str) -> DeviceState:
+    def _read(self, call: str) -> DeviceView:
         """Return the state of a device of this kind, enabled or not."""
         state = self._state
         if state is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Answer, DeviceInfo, Port, Request
 
-__all__ = ["DeviceState", "Playing", "Session", "real"]
+__all__ = ["DeviceView", "Playing", "Session", "real"]
 
 _WIDTHS = {"Accelerometer": 3, "Gyro": 3, "Compass": 3, "GPS": 7, "TouchSensor": 3}
 _INERTIAL_WIDTHS = {Angles.AXES: 7, Angles.MATRIX: 3}
@@ -29,7 +29,7 @@ class Playing(Protocol):
     def _advance(self, ms: int) -> None: ...
 
 
-class DeviceState:
+class DeviceView:
     """A device as its controller knows it, whatever objects stand for it."""
 
     __slots__ = ("info", "memory", "period", "sample_time", "values")
@@ -90,7 +90,7 @@ class Session:
         """What any InertialUnit gave last begins with its angles."""
         self.motions: list[Playing] = []
         self.inert_calls: set[str] = set()
-        self.states: list[DeviceState | None] = [None]
+        self.states: list[DeviceView | None] = [None]
         """By tag; 0 is the robot."""
         self.names = {info.name: 0}
         self._learn(info.devices)
@@ -193,7 +193,7 @@ class Session:
                 if state is not None:
                     state.info = info
             else:
-                self.states.append(DeviceState(info, self._width(info.kind)))
+                self.states.append(DeviceView(info, self._width(info.kind)))
                 self.names.setdefault(info.name, info.tag)
 
     def _width(self, kind: str) -> int:
@@ -209,7 +209,7 @@ class Session:
             say(texts.NO_DEVICE, name)
         return self.names.get(name, 0)
 
-    def state(self, tag: int) -> DeviceState | None:
+    def state(self, tag: int) -> DeviceView | None:
         """Return the device of a tag; None for the robot and for a tag that is none."""
         return self.states[tag] if 0 <= tag < len(self.states) else None
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from strapdown.errors import DeviceError
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement
     from strapdown.webots.file.node import Node
     from strapdown.webots.port import DeviceInfo, Sample
-    from strapdown.webots.scene.protocol import Horizon, Scene
+    from strapdown.webots.scene.scene import Horizon, Scene
 
 __all__ = ["NEVER", "Clock", "DeviceState", "JointPosition", "Measuring", "Neutral", "RobotState"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from strapdown.errors import DeviceError
 from strapdown.webots.devices.device import DeviceState, JointPosition, Neutral
 from strapdown.webots.devices.device_info import MOTORS, describe
-from strapdown.webots.devices.measuring import MEASURED, Warned, make_measurement
-from strapdown.webots.devices.output import rounding
+from strapdown.webots.devices.measurement_factory import MEASURED, Warned, make_measurement
+from strapdown.webots.devices.output_stage import rounding
 from strapdown.webots.devices.random_streams import Streams
 from strapdown.webots.devices.vectors import DifferenceAccelerometer
 from strapdown.webots.file.conventions import conventions

@@ -13,7 +13,7 @@ from strapdown.geometry.products import entries_of, matrix_matrix
 from strapdown.geometry.quaternion import from_matrix
 from strapdown.webots.devices import formulas as kernels
 from strapdown.webots.devices.measurement import Columnar, Memoryless, one_by_one, rows_of
-from strapdown.webots.devices.output import AXES, Output, draw
+from strapdown.webots.devices.output_stage import AXES, Output, draw
 from strapdown.webots.file.conventions import AXES as WORLD_AXES
 from strapdown.webots.profiles import Angles, DisabledAxis, InertialFrame
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Setting
+    from strapdown.webots.devices.output_stage import Setting
     from strapdown.webots.file.node import Node
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["CompassUnit", "MatrixUnit", "QuaternionUnit", "client_angles", "inertial_angles"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["Columnar", "Measurement", "Memoryless", "Row", "one_by_one", "rows_of"]
 

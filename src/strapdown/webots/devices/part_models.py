@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.sensors import ImuSpec
     from strapdown.webots.devices.measurement import Measurement, Row
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.world import World
 
 __all__ = ["ModelledMeasurement", "fit_sensor"]

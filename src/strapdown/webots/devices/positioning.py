@@ -10,16 +10,16 @@ import numpy as np
 from strapdown.errors import UnsupportedError
 from strapdown.geometry.products import matrix_vector
 from strapdown.webots.devices.measurement import Columnar, one_by_one
-from strapdown.webots.devices.output import rounding
+from strapdown.webots.devices.output_stage import rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Setting
+    from strapdown.webots.devices.output_stage import Setting
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["Altimeter", "Gps"]
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Output
+    from strapdown.webots.devices.output_stage import Output
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = [
     "Constant",

@@ -23,7 +23,7 @@ from types import ModuleType
 
 from strapdown.webots.api import runtime
 from strapdown.webots.run import controller_module
-from strapdown.webots.run.process_port import Connection, Link
+from strapdown.webots.run.process_port import MessageSocket, ProcessPort
 
 __all__ = ["main"]
 
@@ -34,7 +34,7 @@ LAST_WORDS_S = 1.0
 def main() -> None:
     """Run a controller as its command line says."""
     number, script, *arguments = sys.argv[1:]
-    connection = Connection(socket(fileno=int(number)))
+    connection = MessageSocket(socket(fileno=int(number)))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # lines of several controllers stay whole
             stream.reconfigure(line_buffering=True, write_through=False)
@@ -44,7 +44,7 @@ def main() -> None:
     # the last to be called
     atexit.register(lambda: _end_group(instance) if _is_closed(ours, 0) else None)
     runtime.owns_process = True
-    controller_module.install(Link(connection))
+    controller_module.install(ProcessPort(connection))
     path = Path(script).absolute()
     os.chdir(path.parent)
     sys.path.insert(0, str(path.parent))

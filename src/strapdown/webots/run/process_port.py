@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Request
 
-__all__ = ["Connection", "Link", "fail", "reply"]
+__all__ = ["MessageSocket", "ProcessPort", "fail", "reply"]
 
 Plain: TypeAlias = Any
 """A number, a text, bytes, None, or a list, tuple or dictionary of such."""
@@ -35,7 +35,7 @@ _SIZE: Final = 4
 """How many bytes before a message say how long it is."""
 
 
-class Connection:
+class MessageSocket:
     """One of a pair of connected sockets, with messages of plain values.
 
     Parameters
@@ -78,27 +78,27 @@ class Connection:
         return data
 
 
-def reply(connection: Connection, value: Plain) -> None:
+def reply(socket: MessageSocket, value: Plain) -> None:
     """Answer a word of the controller."""
-    connection.send((DONE, value))
+    socket.send((DONE, value))
 
 
-def fail(connection: Connection, error: Exception) -> None:
+def fail(socket: MessageSocket, error: Exception) -> None:
     """Let a word of the controller raise an error there."""
-    connection.send((FAILED, (type(error).__name__, str(error))))
+    socket.send((FAILED, (type(error).__name__, str(error))))
 
 
-class Link:
+class ProcessPort:
     """The controller's end: a :class:`strapdown.webots.port.Port`.
 
     Parameters
     ----------
-    connection : Connection
+    socket : MessageSocket
         This end of the pair of sockets.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, socket: MessageSocket) -> None:
+        self._socket = socket
 
     def configure(self) -> RobotInfo:
         """Return what there is; the first call of a controller."""
@@ -128,7 +128,7 @@ class Link:
     def close(self) -> None:
         """Say that the controller takes no more part; its process may go on."""
         try:
-            self._connection.send(("close",))
+            self._socket.send(("close",))
         except OSError:
             return  # the simulation went first
 
@@ -138,13 +138,13 @@ class Link:
 
     def _send(self, word: str, *arguments: Plain) -> None:
         try:
-            self._connection.send((word, *arguments))
+            self._socket.send((word, *arguments))
         except OSError:
             raise SystemExit(GONE) from None
 
     def _receive(self) -> Plain:
         try:
-            outcome, value = self._connection.receive()
+            outcome, value = self._socket.receive()
         except (EOFError, OSError):
             raise SystemExit(GONE) from None
         if outcome == FAILED:

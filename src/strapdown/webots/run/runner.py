@@ -173,7 +173,7 @@ class _Controller:
         self.ended: Ended | None = None
         self._signals = iter([signal.SIGTERM])
         ours, theirs = socket.socketpair()
-        self.connection = process_port.Connection(ours)
+        self.socket = process_port.MessageSocket(ours)
         with theirs, ExitStack() as failing:
             failing.callback(ours.close)
             command = [sys.executable, "-u", "-P", "-m", "strapdown.webots.run.child"]
@@ -197,11 +197,11 @@ class _Controller:
     def reply(
         self,
         value: Any,  # noqa: ANN401 (by the word)
-        how: Callable[[process_port.Connection, Any], None] = process_port.reply,
+        how: Callable[[process_port.MessageSocket, Any], None] = process_port.reply,
     ) -> None:
         """Answer a word, unless the controller has died meanwhile, which is heard next."""
         with suppress(OSError):
-            how(self.connection, value)
+            how(self.socket, value)
 
     def is_late(self, timeout_s: float, now: float) -> bool:
         """Return whether the simulation waits for the controller too long."""
@@ -244,7 +244,7 @@ class _Run:
         self.all.append(controller)
         self.live.append(controller)
         self._by_port[controller.port] = controller
-        self._selector.register(controller.connection, selectors.EVENT_READ, controller)
+        self._selector.register(controller.socket, selectors.EVENT_READ, controller)
 
     def turn(self) -> None:
         """Hear who speaks, let the world go on if it can, and look after the processes."""
@@ -268,15 +268,15 @@ class _Run:
         for controller in self.live:
             controller.kill()
             controller.process.wait()
-            controller.connection.close()
+            controller.socket.close()
         self._selector.close()
 
     def _hear(self, controller: _Controller) -> None:
         """Take one message of a controller."""
         try:
-            word, *arguments = controller.connection.receive()
+            word, *arguments = controller.socket.receive()
         except (EOFError, OSError):
-            self._selector.unregister(controller.connection)
+            self._selector.unregister(controller.socket)
             self._lockstep.drop(controller.port)
             self._look_s = 0.0
             with suppress(subprocess.TimeoutExpired):
@@ -319,10 +319,10 @@ class _Run:
         """Take a controller whose process has ended out of the run."""
         controller.kill()  # what it started and left behind
         with suppress(KeyError):  # its link was closed before
-            self._selector.unregister(controller.connection)
+            self._selector.unregister(controller.socket)
         self._lockstep.drop(controller.port)
         self.live.remove(controller)
-        controller.connection.close()
+        controller.socket.close()
         status = status if status >= 0 else 128 - status
         controller.ended = Ended(
             controller.program.robot, status, self._world.time_s, controller.forced

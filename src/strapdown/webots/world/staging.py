@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.file.node import Node, Value
     from strapdown.webots.file.world_file import WorldFile
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
 
 __all__ = ["Dynamics", "Snapshot", "make_scene", "named_motions", "paths"]
 

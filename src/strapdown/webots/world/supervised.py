@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from strapdown.webots.file.node import Node
     from strapdown.webots.file.world_file import WorldFile
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
 
 __all__ = ["Supervised"]
 

@@ -12,13 +12,13 @@ from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_noise, check_read
 from strapdown.webots.file.vrml import to_text
 from strapdown.webots.file.world_file import has_physics
-from strapdown.webots.world.present import center, center_velocity, is_body, present_fields, row
+from strapdown.webots.world.node_state import center, center_velocity, is_body, present_fields, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown.webots.devices.device import RobotState
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.supervised import Supervised
 
 __all__ = ["Plain", "Supervision"]

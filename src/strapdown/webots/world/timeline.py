@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from strapdown.webots.devices.device import DeviceState, RobotState
-    from strapdown.webots.scene.protocol import Horizon, Scene
+    from strapdown.webots.scene.scene import Horizon, Scene
 
     Observer: TypeAlias = Callable[[RobotState, DeviceState, int, list[float]], object]
 

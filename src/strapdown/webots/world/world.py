@@ -16,8 +16,8 @@ from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_changed, check_noise
 from strapdown.webots.file.world_file import WorldFile, devices_of, read_world
 from strapdown.webots.profiles import Acceleration, find_profile
+from strapdown.webots.world.node_state import PLACES
 from strapdown.webots.world.ports import LocalPort
-from strapdown.webots.world.present import PLACES
 from strapdown.webots.world.staging import Dynamics, Snapshot, make_scene, named_motions, paths
 from strapdown.webots.world.supervision import Supervision
 from strapdown.webots.world.timeline import Observation, Timeline
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
     from strapdown.webots.world.timeline import Observer
 
 __all__ = ["World"]
@@ -281,7 +281,7 @@ class World:
         )
 
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
-        """Command a motor; see :meth:`strapdown.webots.scene.protocol.Scene.command`.
+        """Command a motor; see :meth:`strapdown.webots.scene.scene.Scene.command`.
 
         Nothing is done where it, and none coupled with it, was told the same before; a value that
         is no number is ignored, with a warning.

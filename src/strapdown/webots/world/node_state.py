@@ -14,7 +14,7 @@ from strapdown.webots.scene.mass import body_mass
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.webots.file.node import Node, Value
-    from strapdown.webots.scene.protocol import BodyStates, Scene
+    from strapdown.webots.scene.scene import BodyStates, Scene
 
 __all__ = ["PLACES", "center", "center_velocity", "is_body", "present_fields", "row"]
 

@@ -14,7 +14,7 @@ from strapdown.webots.devices.inertial_units import (
     MatrixUnit,
     QuaternionUnit,
 )
-from strapdown.webots.devices.output import Output, Setting
+from strapdown.webots.devices.output_stage import Output, Setting
 from strapdown.webots.devices.positioning import Altimeter, Gps
 from strapdown.webots.devices.vectors import (
     Constant,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement, Row
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["MEASURED", "Warned", "make_measurement"]
 
