@@ -206,7 +206,7 @@ def test_a_node_is_imported_and_removed(world, ask):
     ask("remove", ball)
     assert at(ask, "BALL") is None
     assert ask("from_id", ball) is None
-    with pytest.raises(DeviceError, match="it has gone"):
+    with pytest.raises(DeviceError, match="which was removed"):
         ask("type", ball)
 
 
