@@ -1,4 +1,4 @@
-"""What may move a robot, seen in the axes of each kind of world."""
+"""Prescribed motions of a robot, in the axes of each kind of world."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def axes_of(system):
 
 
 def swing(t_s):
-    """Return a position that swings with its two derivatives."""
+    """Return an oscillating position with its two derivatives."""
     return 0.3 * np.sin(2.0 * t_s), 0.6 * np.cos(2.0 * t_s), -1.2 * np.sin(2.0 * t_s)
 
 
@@ -54,7 +54,7 @@ MOTION = KinematicTree(
 
 
 def state(t_s):
-    """Return a state by hand: down a parabola along x, turning faster about z."""
+    """Return a state from formulas: along a cubic in x, with a growing rate about z."""
     q = Rotation.from_rotvec([0, 0, t_s**2]).as_quat() * 2.0
     return (2.0 * t_s**3, 0.0, -t_s), q, (6.0 * t_s**2, 0.0, -1.0), (0.0, 0.0, 2.0 * t_s)
 

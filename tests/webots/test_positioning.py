@@ -83,7 +83,7 @@ def test_noise_of_a_position_keeps_its_size_and_is_correlated_in_time():
     count = 20_000
     values = device.batch(states_of(np.zeros((count, 3))), np.full(count, 0.5))
     x = values[:, :3] / 2.0
-    keep = 0.25**0.5  # over half a second
+    keep = 0.25**0.5  # for half a second
     # an autoregression has fewer independent numbers
     effective = math.sqrt(count * (1 - keep**2) / (1 + keep**2))
     np.testing.assert_allclose(x.std(axis=0), 1.0, atol=4 / math.sqrt(2) / effective)

@@ -1,4 +1,4 @@
-"""The link between a controller's process and the world's, both ends in this process."""
+"""Connection of a controller's process with the world's, both ends in this process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ends():
 
 
 def served(connection, reply):
-    """Answer one word in the background; the words that came are in the list."""
+    """Answer one request in the background; the list contains the received requests."""
     heard = []
 
     def serve():

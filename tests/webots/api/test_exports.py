@@ -1,4 +1,4 @@
-"""What ``strapdown.webots`` gives, and when it loads it."""
+"""Public names of ``strapdown.webots``, and when they are loaded."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from strapdown.webots.file.releases import is_older
 __all__ = ["GROUNDS", "ground"]
 
 GROUNDS: Final = {
-    "Floor": "a plane stands for it",
-    "RectangleArena": "a plane and four walls stand for it",
+    "Floor": "replaced by a plane",
+    "RectangleArena": "replaced by a plane and four walls",
 }
 """PROTOs by name, with a description of their substitute."""
 

@@ -261,7 +261,7 @@ class Expander:
             if address and place.carries:
                 raise UnsupportedError(
                     f"line {node.line}: expected a local file of PROTO {node.type}, which may"
-                    f" hold devices of a robot, got {address!r}, which is not fetched; add the"
+                    f" contain devices of a robot, got {address!r}, which is not fetched; add the"
                     " folder of its file to the PROTO folders",
                     path=place.path,
                 )

@@ -33,7 +33,7 @@ __all__ = ["TURN", "TURNS", "DeviceRole", "Explanation", "Meaning", "explain"]
 
 TURN: Final = 0.1
 """Angle by which a robot is turned to show the signs of angles [rad]."""
-TURNS: Final = ("as it stands", "nose up", "right side down", "to the left")
+TURNS: Final = ("as in the file", "nose up", "right side down", "to the left")
 STILL: Final = ("Accelerometer", "Gyro", "Compass")
 """Device types whose reading at rest shows their axes."""
 
@@ -59,14 +59,14 @@ class Meaning:
         Its name.
     coordinate_system : str
         ``NUE``, ``ENU`` or ``EUN``.
-    Directions in the axes of the world.
-        In the axes of the world.
+    up, north : tuple of 3 float
+        Directions in the axes of the world.
     gravity : float
         [m/s^2].
     angles : mapping
-        Robot and InertialUnit to roll, pitch and yaw [rad] by :data:`TURNS`: as the file has
-        Robot and InertialUnit to roll, pitch and yaw [rad] by :data:`TURNS`: in the robot's pose in
-        the file, and turned by :data:`TURN` about its nose or about up.
+        Robot and InertialUnit to roll, pitch and yaw [rad] by :data:`TURNS`: in the robot's pose
+        in the file, and turned by :data:`TURN` about its nose or about up.
+    at_rest : mapping
         Robot and Accelerometer, Gyro or Compass to its values with the robot at rest.
     """
 

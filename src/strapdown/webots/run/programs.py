@@ -39,10 +39,10 @@ class Program:
     ----------
     robot : str
         Name of the robot.
-    The Python script.
+    script : Path
         The Python file.
-    Arguments after the script in ``sys.argv``.
-        What follows it in ``sys.argv``.
+    args : tuple of str
+        Arguments after the script in ``sys.argv``.
     """
 
     robot: str
@@ -126,7 +126,7 @@ def environment(program: Program, instance: str) -> dict[str, str]:
     """Return the environment variables of a controller.
 
     The variables of this process, those that Webots sets for a controller, and those of a file
-    ``runtime.ini`` in its folder; ``$(NAME)`` there is replaced by the variable of that name, and
+    ``runtime.ini`` next to it; ``$(NAME)`` there is replaced by the variable of that name, and
     relative paths start at its folder.
 
     Parameters

@@ -33,12 +33,12 @@ class RecordingReport:
     ----------
     path : Path
         The file.
-    Number of samples by topic.
-        By topic.
-    Notes for the user, one line each.
-        What a user should know about it, one line each.
-    Data that the file could not contain, one line each.
-        What the file could not hold, one line each.
+    samples : dict of str to int
+        Number of samples by topic.
+    notes : tuple of str
+        Notes for the user, one line each.
+    lost : tuple of str
+        Data that the file could not contain, one line each.
     """
 
     path: Path
@@ -119,4 +119,4 @@ def _notes(log: SensorLog, samples: Mapping[str, int], path: Path) -> Iterator[s
     for name, kind in log.other.items():
         yield f"{kind} {name!r} is not recorded"
     if log.resets:
-        yield f"the simulation was reset {log.resets} times; the time of the recording goes on"
+        yield f"the simulation was reset {log.resets} times; time stamps continue over each reset"

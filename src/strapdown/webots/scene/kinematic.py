@@ -235,7 +235,7 @@ class KinematicScene:
         if count == 0:
             return
         if horizon is None or count > len(horizon.steps):
-            raise ValueRangeError(f"expected {count} states ahead or more; ask with ahead() first")
+            raise ValueRangeError(f"expected {count} states ahead or more; call ahead() first")
         self._step += count
         for axis, runs in horizon.runs.items():
             now = bisect_right(runs, self._step, key=_begin) - 1

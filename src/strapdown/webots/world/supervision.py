@@ -193,7 +193,7 @@ class Supervision:
         elif len(nodes) != 1 or self._value(number, name) is not None:
             raise DeviceError(
                 f"expected one node for the empty field {name!r} of {self._node(number)}, got"
-                f" {len(nodes)}, or the field is full; remove what it holds"
+                f" {len(nodes)}, or the field is full; remove its value"
             )
         else:
             self._put(number, name, nodes[0])

@@ -1,4 +1,4 @@
-"""Real parts behind devices."""
+"""Sensor models behind devices."""
 
 from __future__ import annotations
 
