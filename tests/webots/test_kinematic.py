@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, hinge2
 from strapdown.webots.file.world_file import read_world
-from strapdown.webots.scene.driven import Driver
+from strapdown.webots.scene.drivers import Driver
 from strapdown.webots.scene.kinematic import KinematicScene
 from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.world.world import World

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.webots.file.node import Node
     from strapdown.webots.file.world_file import WorldFile
-    from strapdown.webots.scene.driven import Driver
+    from strapdown.webots.scene.drivers import Driver
     from strapdown.webots.scene.joints import Joint
     from strapdown.webots.scene.linkage import Axis
     from strapdown.webots.scene.scene import BodyStates

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from strapdown.errors import DeviceError, UnknownNameError
-from strapdown.webots.scene.driven import as_driver
+from strapdown.webots.scene.drivers import as_driver
 from strapdown.webots.scene.kinematic import KinematicScene
 from strapdown.webots.scene.physics import PhysicsScene, needs_physics
 

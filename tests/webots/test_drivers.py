@@ -15,7 +15,7 @@ from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.simulation import find_motion
 from strapdown.webots.file.conventions import Conventions
-from strapdown.webots.scene.driven import as_driver
+from strapdown.webots.scene.drivers import as_driver
 
 # The axes of each world in ENU, as columns; and those of a node in FLU.
 WORLDS = {
