@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from strapdown.webots.port import Answer, Request
-    from strapdown.webots.world.ports import LocalPort
+    from strapdown.webots.world.local_port import LocalPort
     from strapdown.webots.world.world import World
 
 __all__ = ["Lockstep"]

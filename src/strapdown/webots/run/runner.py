@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Answer
     from strapdown.webots.run.programs import Program
-    from strapdown.webots.world.ports import LocalPort
+    from strapdown.webots.world.local_port import LocalPort
     from strapdown.webots.world.world import World
 
 __all__ = ["Ended", "RunReport", "ended_by_signals", "run_controllers"]

@@ -16,8 +16,8 @@ from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_changed, check_noise
 from strapdown.webots.file.world_file import WorldFile, devices_of, read_world
 from strapdown.webots.profiles import Acceleration, find_profile
+from strapdown.webots.world.local_port import LocalPort
 from strapdown.webots.world.node_state import PLACES
-from strapdown.webots.world.ports import LocalPort
 from strapdown.webots.world.staging import Dynamics, Snapshot, make_scene, named_motions, paths
 from strapdown.webots.world.supervision import Supervision
 from strapdown.webots.world.timeline import Observation, Timeline
