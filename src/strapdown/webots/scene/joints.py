@@ -62,7 +62,7 @@ def read_joint(node: Node) -> Joint:
     """Return the axes, anchor and devices of a joint node.
 
     The three axes of a BallJoint are those of ``jointParameters2``, of the cross product, and of
-    of ``jointParameters3``; the defaults are x and z. Two parallel axes of a Hinge2Joint are
+    ``jointParameters3``; the defaults are x and z. Two parallel axes of a Hinge2Joint are
     replaced by x and z, as in Webots.
 
     Parameters
