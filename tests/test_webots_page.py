@@ -1,4 +1,4 @@
-"""The page for users of Webots says what the code has: profiles, devices, commands, deviations."""
+"""The page for users of Webots agrees with the code: profiles, devices, commands, differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "webots.md").read_text()
 VERBS = {"explain": explain, "run": run, "serve": serve}
 SPELLED = {"output": "record"}
-"""Options that a user spells otherwise than the parameter is called."""
+"""Options whose name differs from that of the parameter."""
 
 
 def section(title):
@@ -66,7 +66,7 @@ def test_every_profile_is_recommended_for_something():
 
 
 def test_nine_deviations_are_listed():
-    listed = section("Where it leaves the release on purpose")
+    listed = section("Deliberate differences from the releases")
     numbers = re.findall(r"^(\d+)\. ", listed, re.MULTILINE)
     assert numbers == [str(number) for number in range(1, 10)]
 

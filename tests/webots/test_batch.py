@@ -1,4 +1,4 @@
-"""Whole runs at once."""
+"""Sampling of whole runs at once."""
 
 from __future__ import annotations
 

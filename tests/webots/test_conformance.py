@@ -1,4 +1,4 @@
-"""Cases of the test suite of Webots, played by a controller."""
+"""Cases of the test suite of Webots, executed by a controller."""
 
 from __future__ import annotations
 
@@ -130,6 +130,6 @@ def test_begin_end():
     assert gps.sample_time == pytest.approx(0.096)
     robot.stepBegin(B)
     assert gps.sample_time == pytest.approx(0.096)
-    assert robot.stepEnd() == 3 * B  # by which the request before it was longer
+    assert robot.stepEnd() == 3 * B  # excess of the request before it
     assert gps.sample_time == pytest.approx(0.192)
     assert robot.getTime() == pytest.approx(0.192)

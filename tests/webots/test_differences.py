@@ -1,4 +1,4 @@
-"""Every row of the table of differences in every profile, as a controller sees it."""
+"""Every row of the table of differences in every profile, as seen by a controller."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENU_FROM_NUE = Rotation.from_matrix(np.column_stack((Y, Z, X)))
 
 
 def enabled(profile, devices, *, system="NUE", R=LEVEL, **options):
-    """Return a robot that stands turned by R, or moves, with every device enabled."""
+    """Return a robot at rest, rotated by R, or in motion, with every device enabled."""
     world = f"""#VRML_SIM R2025a utf8
     WorldInfo {{ coordinateSystem "{system}" }}
     Robot {{ {options.get("robot", "physics Physics { }")} children [ {devices} ] }}"""
@@ -75,7 +75,7 @@ def check_angle_formulas(profile, _said):
     if profile in {"R2025a", "R2023b"}:  # the formulas of ENU in all but NUE worlds
         close(angles(profile, about(Z, 0.3), system="ENU"), (0, 0, 0.3))
         close(angles(profile, about(Y, 0.3), system="EUN"), (0, 0.3, 0))
-    if profile in {"R2021a", "R2020a"}:  # those of NUE in all worlds
+    if profile in {"R2021a", "R2020a"}:  # the formulas of NUE in all worlds
         close(angles(profile, ENU_FROM_NUE * about(X, 0.3), system="ENU"), (0, 0, 0.3))
         close(angles(profile, ENU_FROM_NUE * about(Z, 0.3), system="ENU"), (0.3, 0, 0))
 
@@ -141,7 +141,7 @@ def check_resolution(profile, _said):
 
 
 def check_rounding(profile, _said):
-    # north is at -0.25 of y, which is 1.25 steps
+    # north is -0.25 along y, which is 1.25 steps
     got = values(profile, "Compass { resolution 0.2 }", R=about(Z, math.asin(0.25)))
     close(got[1], by(profile, -0.2, 0.0, 0.0, 0.0))
     got = values(profile, "Accelerometer { resolution 0.3 }", R=about(X, math.pi))
@@ -179,7 +179,7 @@ def check_quaternion(profile, _said):
 
 
 def starting(t_s):
-    """Accelerate by 2 along x, and for another velocity than the acceleration tells."""
+    """Accelerate along x by 2 according to the velocity, and by 7 according to the acceleration."""
     zero = (0.0, 0.0, 0.0)
     return zero, (0.0, 0.0, 0.0, 1.0), (2.0 * t_s, 0.0, 0.0), zero, (7.0, 0.0, 0.0), zero
 

@@ -1,4 +1,4 @@
-"""What a world means in each profile, against the published conventions."""
+"""Readings of a world's devices in each profile, against the published conventions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explained(tmp_path):
 
 
 def changes(explanation, profile):
-    """How each angle of the only unit changes when the robot turns."""
+    """Return the change of each angle of the only unit when the robot turns."""
     meaning = next(each for each in explanation.meanings if each.profile == profile)
     (readings,) = meaning.angles.values()
     still = readings[TURNS[0]]

@@ -1,4 +1,4 @@
-"""Floors that stand in worlds without the files of their PROTOs."""
+"""Floors of worlds without the files of their PROTOs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_floor_is_a_plane_with_a_notice():
     assert plane.kind == "Plane"
     assert world.notices == [
         (
-            "Floor: line 3: a plane stands for it: "
+            "Floor: line 3: replaced by a plane: "
             "PROTO at 'https://example.org/Floor.proto' is not fetched"
         )
     ]

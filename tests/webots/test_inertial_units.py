@@ -16,12 +16,12 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError
 from strapdown.geometry.euler import from_quaternion
 from strapdown.webots.devices.inertial_units import inertial_angles
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 HALF = math.pi / 2
 NAN = math.nan
@@ -33,7 +33,7 @@ def about(axis, angle):
 
 
 def compass(roll, pitch, yaw):
-    """Return north, up and east from forward, up and right."""
+    """Return the rotation from forward, up and right to north, up and east."""
     return about(Y, -yaw) * about(Z, pitch) * about(X, roll)
 
 
@@ -103,7 +103,7 @@ def angles_of(profile, R, system="NUE", **kwargs):
     return inertial_angles(PROFILES[profile], system, values)
 
 
-# As the manual describes it.
+# By the manual.
 
 DIRECTIONS = {
     "NUE": make_conventions("NUE"),
@@ -294,7 +294,7 @@ def test_documented_noise_is_drawn_for_roll_pitch_and_yaw_in_that_order():
     assert got == pytest.approx(np.array([1, 2, -3]) * 0.02 * HALF, abs=1e-15)
 
 
-# As the releases compute it.
+# By the releases.
 
 
 @pytest.mark.data
@@ -477,7 +477,7 @@ def test_angles_of_r2025a_come_back(angles, system):
     R = zyx(*angles) if enu else about(Y, yaw) * about(Z, pitch) * about(X, roll)
     got = angles_of("R2025a", R, system)
     difference = (np.subtract(got, angles) + math.pi) % (2 * math.pi) - math.pi
-    # a turn whose cosine rounds to 1 is none
+    # a turn whose cosine rounds to 1 is the identity
     np.testing.assert_allclose(difference, 0.0, atol=2e-8)
 
 
@@ -519,7 +519,7 @@ WRONG_SIDE = {  # attitude: angles for n=x, n=z, n=-z, n=-x (u=y) and n=y (u=z)
     "east": (about(Y, -1.57079), [*[(0, 0, -HALF)] * 4, (0, -HALF, 0)]),
 }
 FRAMES = [(X, Y), (Z, Y), ((0.0, 0.0, -1.0), Y), ((-1.0, 0.0, 0.0), Y), (Y, Z)]
-SYSTEMS = {0: "NUE", 1: "EUN", 4: "ENU"}  # frames that R2021a can have
+SYSTEMS = {0: "NUE", 1: "EUN", 4: "ENU"}  # frames that exist in R2021a
 
 
 def test_the_frame_on_the_wrong_side_mixes_the_angles(subtests):

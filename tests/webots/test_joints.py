@@ -1,4 +1,4 @@
-"""Joint nodes against what the reference manual says of them."""
+"""Joint nodes against the reference manual."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_a_sorted_table_is_numpys_interpolation(inputs, value):
 
 def test_a_table_without_order_is_used_as_it_is():
     table = [(0.0, 0.0, 0.0), (2.0, 2.0, 0.0), (2.0, 3.0, 0.0), (1.0, 9.0, 0.0), (4.0, 4.0, 0.0)]
-    # an input that equals the value begins the interval
+    # an input that equals the value starts the interval
     assert kernels.look_up(2.0, table[:3] + table[4:]) == (3.0, 0.0)
     assert math.isfinite(kernels.look_up(3.0, table)[0])
 

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider, hinge2
 from strapdown.webots.file.world_file import read_world
-from strapdown.webots.scene.driven import Driver
+from strapdown.webots.scene.drivers import Driver
 from strapdown.webots.scene.kinematic import KinematicScene
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.world.world import World
 
 STEP_S = 0.032
@@ -21,7 +21,7 @@ VECTORS = BodyStates._fields[1:]
 
 
 class Rig:
-    """A world from text, with its nodes by name."""
+    """World from text, with its nodes by name."""
 
     def __init__(self, text, *, step_s=STEP_S, system="ENU", drive=(), **options):
         head = f'#VRML_SIM R2025a utf8\nWorldInfo {{ coordinateSystem "{system}" }}\n'
@@ -85,12 +85,12 @@ SENSOR = (
 
 
 def steady(position, velocity):
-    """Return the law of a joint that runs at a steady velocity."""
+    """Return the law of a joint with a constant velocity."""
     return lambda t_s: (position + velocity * t_s, velocity, 0.0)
 
 
 def assert_states_agree(states, motion, t_s, *, atol=1e-12):
-    """Hold states against a motion of the library in the same axes."""
+    """Compare states with a motion of the library in the same axes."""
     known = motion.at(t_s)
     rotation = Rotation.from_quat(known.q_world_from_body)
     np.testing.assert_allclose(states.R_world_from_body, rotation.as_matrix(), atol=atol)
@@ -146,7 +146,7 @@ JOINTS = {
         endPoint %s
     }""",
 }
-"""Texts of joints, for an end point to be put in."""
+"""Texts of joints, as templates for an end point."""
 
 TREES = {
     "hinge": lambda law: [Hinge((1, 2, -2), law, ANCHOR)],
@@ -170,7 +170,7 @@ def test_every_joint_moves_as_in_a_kinematic_tree(kind):
     seat = {"position": (0.2, 0.1, -0.4), "q_parent_from_link": (0.1, 0.7, 0.5, 0.5)}
     sensor = {"position": (0.3, 0.0, 0.1), "q_parent_from_link": SENSOR_Q}
 
-    # The pose of the end point in the file belongs to the positions in the file.
+    # The pose of the end point in the file belongs to the joint positions in the file.
     rest = Link("end", joints(*(steady(position, 0.0) for position in positions)))
     placed = KinematicTree([rest, Link("seat", parent="end", **seat)]).motion("seat").at([0.0])
     in_file = pose(placed.position_world[0], placed.q_world_from_body[0])
@@ -263,7 +263,7 @@ def test_velocities_and_accelerations_are_the_derivatives_of_the_poses():
     rig = Rig(robot(hinge("a", upper, parameters=parameters, motor="acceleration 20")), step_s=1e-3)
     rig.run("a", 4.0)
     rig.run("b", -3.0)
-    states = rig.ahead(60, "sensor")  # both still speed up
+    states = rig.ahead(60, "sensor")  # both are still accelerating
     for value, rate in (
         ("position", "velocity"),
         ("velocity", "acceleration"),
@@ -350,7 +350,7 @@ Robot { children [ HingeJoint {
 } ] }
 """
 
-# sensor, what the original suite expects within 0.1, and the two models within 1e-3
+# sensor, the original suite's expectation within 0.1, and the two models within 1e-3
 C2_CASES = [
     ("center", (0, 9.8, 0), (0, 9.81, 0), (0.0086, 9.81, -0.0856)),
     ("tX", (-1, 9.8, -0.1), (-0.9853, 9.81, -0.0496), (-0.9767, 9.81, -0.1352)),
@@ -363,7 +363,7 @@ C2_CASES = [
 ]
 
 C2_LEVERS = [(0, 0), (0.1, 0), (0, 0), (0, 0.1), (0.1, 0), (0.2, 0), (0.1, 0), (0.1, 0.1)]
-"""The places x and z of the sensors on the rotor."""
+"""Positions x and z of the sensors on the rotor."""
 
 
 @pytest.mark.parametrize(("model", "passes"), [("exact", 7), ("ode", 8)])
@@ -627,7 +627,7 @@ def test_a_rebuilt_scene_goes_on_where_it_was_with_nodes_that_came_and_went():
 
 
 def circle(t_s):
-    """Return the states of a body on a circle of 2 m at 0.5 rad/s that looks ahead."""
+    """Return the states of a body on a circle of 2 m at 0.5 rad/s, facing forward."""
     angle = 0.5 * np.asarray(t_s)
     ahead = np.stack([-np.sin(angle), np.cos(angle), 0.0 * angle], axis=-1)
     outward = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=-1)
@@ -703,5 +703,5 @@ def test_a_scene_refuses_what_it_cannot_do():
         rig.scene.commit(3)
     rig.scene.ahead(2)
     rig.scene.commit(0)
-    with pytest.raises(ValueRangeError, match="ask with ahead"):
+    with pytest.raises(ValueRangeError, match="call ahead"):
         rig.scene.commit(1)

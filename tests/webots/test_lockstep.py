@@ -131,7 +131,7 @@ def test_who_waits_over_a_reset_waits_for_the_rest_of_its_time(world):
 
 
 class Clock:
-    """A wall clock that only sleeping moves."""
+    """Wall clock that advances only by sleeping."""
 
     def __init__(self, monkeypatch):
         self.now_s = 100.0

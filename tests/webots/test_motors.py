@@ -1,4 +1,4 @@
-"""Commands to motors, and the velocities that follow."""
+"""Commands to motors, and the resulting velocities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_position_control_runs_at_the_gain_within_the_commanded_velocity():
     state = motor()
     assert state.command("position", (0.5,)) == ""
     assert state.step(0.0, 0.0, 0.032) == (5.0, 5.0)
-    state.command("velocity", (-2.0,))  # a speed limit; its sign says nothing
+    state.command("velocity", (-2.0,))  # a speed limit; its sign has no effect
     assert state.step(0.0, 0.0, 0.032) == (2.0, 2.0)
     assert state.step(1.0, 0.0, 0.032) == (-2.0, -2.0)
     state.command("pid", (3.0, 1.0, 1.0))

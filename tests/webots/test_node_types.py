@@ -92,7 +92,7 @@ def test_devices_have_the_numbers_of_the_controller_interface(subtests):
 
 
 def test_no_two_types_share_a_number():
-    # A Supervisor is the Robot of old releases.
+    # A Supervisor is the Robot type of old releases.
     numbers = [number for name, number in NODE_TYPES.items() if name != "Supervisor"]
     assert len(set(numbers)) == len(numbers)
     assert set(numbers) == set(range(1, 88))

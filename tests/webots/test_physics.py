@@ -20,7 +20,7 @@ FAST = "maxVelocity 100 maxTorque 10"
 
 
 class Stage:
-    """A world from text, with its scene."""
+    """World from text, with its scene."""
 
     def __init__(self, text, *, step_s=0.032, info="", release="R2025a", **options):
         info = f"basicTimeStep {step_s * 1000} {info}"
@@ -54,7 +54,7 @@ class Stage:
 
 
 def rod(joint="", motor="", position=0.0, *, physics="physics Physics { density -1 mass 1 }"):
-    """Return a rod that hangs from the origin; it turns about y."""
+    """Return a rod that hangs from the origin and rotates about y."""
     device = f"DEF M RotationalMotor {{ {motor} }}" if motor else ""
     x, z = -0.5 * math.sin(position), -0.5 * math.cos(position)
     return f"""Solid {{ children [ HingeJoint {{
@@ -110,7 +110,7 @@ def test_a_pile_rests_though_the_lightest_box_is_at_the_bottom():
 
 
 def slope(friction, degrees=20.0):
-    """Return a box on a plane that descends towards x, and the unit vector down the slope."""
+    """Return a box on a plane that descends toward x, and the unit vector down the slope."""
     angle = math.radians(degrees)
     sine, cosine = math.sin(angle), math.cos(angle)
     turn = f"rotation 0 1 0 {angle}"
@@ -394,7 +394,7 @@ def test_a_ball_joint_lets_a_rod_circle_as_a_conical_pendulum():
 
 
 def two_fingers(self_collision):
-    """Return a robot with a finger on a motor that pushes where another one is held loosely."""
+    """Return a robot with a finger on a motor that pushes against a loosely held one."""
     finger = "boundingObject Box { size 0.1 0.1 0.1 } physics Physics { mass 1 }"
     return Stage(
         f"""Robot {{ selfCollision {self_collision} children [
@@ -514,7 +514,7 @@ def test_damping_takes_its_share_of_the_velocities_in_a_second(linear, angular):
 
 
 def test_worlds_with_y_and_z_upwards_move_alike():
-    """The same box with a spin on the same floor, with axes called x, y, z and z, x, y."""
+    """The same spinning box on the same floor, with axes named x, y, z and z, x, y."""
     first = Stage(
         f"{FLOOR} DEF B Solid {{ translation 0 0 0.3 {BOX} linearVelocity 1 0.5 0"
         " angularVelocity 1 2 3 }"
@@ -533,7 +533,7 @@ def test_worlds_with_y_and_z_upwards_move_alike():
         np.testing.assert_allclose(one.velocity[[1, 2, 0]], other.velocity, atol=1e-5)
 
 
-# -- what is not simulated, and errors -----------------------------------------------------------
+# -- unsupported content, and errors -------------------------------------------------------------
 
 
 def test_what_cannot_be_mapped_is_listed_once_each():
@@ -566,7 +566,7 @@ def test_what_cannot_be_mapped_is_listed_once_each():
 
 
 def test_an_unstable_simulation_is_an_error_of_one_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # MuJoCo writes a log where it stands
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes a log to the working directory
     stage = Stage(SLIDER.format("position 1 springConstant 1e9", "translation 1 0 0", BOX))
     with pytest.raises(ValueRangeError, match="expected a stable simulation") as caught:
         stage.run(100)
@@ -598,7 +598,7 @@ def test_without_mujoco_the_error_names_the_extra(monkeypatch):
         Stage(FLOOR)
 
 
-# -- changes from outside ------------------------------------------------------------------------
+# -- changes by a supervisor ---------------------------------------------------------------------
 
 
 def test_the_same_commands_give_the_same_bits_whatever_is_read_between():
@@ -632,7 +632,7 @@ def test_a_horizon_is_the_state_of_the_step_taken():
 def test_only_what_was_set_changes_where_a_body_floats():
     stage = Stage(f"DEF B Solid {{ {BOX} linearVelocity 1 0 0 }}", info="gravity 0")
     stage.run(10)
-    for _ in range(2):  # the second time to where its field says that it is already
+    for _ in range(2):  # the second time to the position that its field already has
         stage["B"].set("translation", [0.0, 0.0, 5.0])
         stage.scene.place(stage["B"])
         state = stage.state("B")
@@ -745,7 +745,7 @@ def test_gravity_can_be_changed():
     np.testing.assert_allclose(stage.state("B").acceleration, [0.0, 0.0, -1.6], atol=1e-12)
 
 
-# -- which worlds need it ------------------------------------------------------------------------
+# -- worlds that need physics --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from strapdown.errors import UnsupportedError
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream, MarsagliaStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 NAN = math.nan
 
@@ -83,7 +83,7 @@ def test_noise_of_a_position_keeps_its_size_and_is_correlated_in_time():
     count = 20_000
     values = device.batch(states_of(np.zeros((count, 3))), np.full(count, 0.5))
     x = values[:, :3] / 2.0
-    keep = 0.25**0.5  # over half a second
+    keep = 0.25**0.5  # for half a second
     # an autoregression has fewer independent numbers
     effective = math.sqrt(count * (1 - keep**2) / (1 + keep**2))
     np.testing.assert_allclose(x.std(axis=0), 1.0, atol=4 / math.sqrt(2) / effective)

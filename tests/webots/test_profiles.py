@@ -1,4 +1,4 @@
-"""Profiles by name, and the switches that they share."""
+"""Profiles by name, and the properties that they share."""
 
 from __future__ import annotations
 

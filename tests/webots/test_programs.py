@@ -1,4 +1,4 @@
-"""Which controller drives which robot, and what its process finds."""
+"""Controllers of the robots of a world, and the environment of their processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPT = "from controller import Robot\nrobot = Robot()\nrobot.step(32)\n"
 
 @pytest.fixture
 def project(tmp_path):
-    """A project with a controller for each of two robots, and none for the third."""
+    """Project with a controller for each of two robots, and none for the third."""
     for name in ("walk", "talk"):
         folder = tmp_path / "controllers" / name
         folder.mkdir(parents=True)

@@ -33,7 +33,7 @@ PROTO Arm [
 
 @pytest.fixture
 def project(tmp_path):
-    """A function that writes PROTOs and a world, and reads the world."""
+    """Function that writes PROTOs and a world, and reads the world."""
     (tmp_path / "protos" / "arms").mkdir(parents=True)
     (tmp_path / "worlds").mkdir()
 

@@ -41,7 +41,7 @@ WRONG = [
 
 @pytest.fixture
 def make(capsys):
-    """Make a supervisor whose sensors are enabled, and forget what it said."""
+    """Return a supervisor with enabled sensors, and discard its messages."""
 
     def supervisor(profile="documented", *, unit="", acc=""):
         made = Supervisor(WORLD % (unit, acc), profile=profile)

@@ -1,4 +1,4 @@
-"""Controllers in processes of their own, and what the runner makes of the bad ones."""
+"""Controllers in separate processes, and the handling of faulty ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ imu.enable(32)
 
 @pytest.fixture
 def runs(tmp_path, capfd):
-    """Run one controller a robot, given as text; return the report, the world, what was said."""
+    """Run one controller for each robot, given as text; return report, world and output."""
 
     def run(*texts, duration_s=0.32, observe=None, **options):
         robots = [f"r{number}" for number in range(len(texts))]
@@ -135,7 +135,7 @@ def test_a_controller_that_hangs_is_ended_when_it_is_late(runs):
     assert time.monotonic() - begun < 8.0
     assert [each.status for each in report.ended] == [143, 0]
     assert report.ended[0].forced == "it let the simulation wait for 1 s"
-    assert world.step_count == 10  # the other one went on
+    assert world.step_count == 10  # the other one continued
 
 
 def test_waiting_for_a_slow_robot_is_not_hanging(runs):

@@ -1,4 +1,4 @@
-"""The worlds and controllers that come along, each in its own process, against mathematics."""
+"""Sample worlds and controllers, each in a separate process, against mathematics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STANDARD = 9.81
 
 @pytest.fixture
 def play(capfd):
-    """Run a sample world; return what its controllers printed, as lines of words."""
+    """Run a sample world; return the output of its controllers, as lines of words."""
 
     def run(name, duration_s, script=None, *, args=(), profile="R2025a", **options):
         world = World(find_world(name), profile=profile, duration_s=duration_s, **options)
@@ -63,7 +63,7 @@ def test_a_tilted_unit_reads_the_attitude_that_it_has(play):
 
 
 def test_the_manual_reads_it_as_a_compass(play):
-    """North is y and up is z, and a unit has its y axis up: turn it, then ask for the bearing."""
+    """North is y and up is z, and a unit has its y axis up: rotate it, then read the bearing."""
     rows = numbers(play("tilted_unit", 0.1, profile="documented"))
     R = Rotation.from_euler("ZYX", [0.6, 0.3, 0.2]).as_matrix()  # x forward, y left, z up
     east, north, up = R  # rows: components along the world's axes
@@ -85,7 +85,7 @@ def test_a_rotor_feels_the_centripetal_acceleration(play):
 def test_the_release_averages_it_over_the_period(play):
     speed, radius, dt = 5.0, 0.1, 0.016
     rows = numbers(play("rotor", 0.2))
-    turn = speed * dt  # velocity difference, seen from the end of the period
+    turn = speed * dt  # velocity difference, in the axes at the end of the period
     mean = np.array([-math.sin(turn), 1.0 - math.cos(turn)]) * speed * radius / dt
     np.testing.assert_allclose(rows[2:, 2:4], [mean] * (len(rows) - 2), rtol=1e-9, atol=1e-9)
 

@@ -1,4 +1,4 @@
-"""What supervisors do with a world, by numbers of nodes and names of fields."""
+"""Requests of supervisors to a world, by numbers of nodes and names of fields."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_everything_that_passes_is_plain_data(ask):
         assert {type(item) for item in answer} <= {str, float, int}
 
 
-# ---- nodes come and go ---------------------------------------------------------------------
+# ---- added and removed nodes ---------------------------------------------------------------
 
 
 def test_a_node_is_imported_and_removed(world, ask):
@@ -206,7 +206,7 @@ def test_a_node_is_imported_and_removed(world, ask):
     ask("remove", ball)
     assert at(ask, "BALL") is None
     assert ask("from_id", ball) is None
-    with pytest.raises(DeviceError, match="it has gone"):
+    with pytest.raises(DeviceError, match="which was removed"):
         ask("type", ball)
 
 
@@ -251,7 +251,7 @@ def test_an_imported_node_is_checked(world, ask, capsys):
 
 
 def test_poses_are_in_the_world(ask):
-    # The robot at (1, 0, 0) looks along y, so what is 1 m ahead of it is at (1, 1, 0).
+    # The robot at (1, 0, 0) looks along y, so a point 1 m ahead of it is at (1, 1, 0).
     assert ask("position", at(ask, "S")) == pytest.approx([1, 1, 0], abs=1e-12)
     assert ask("center_of_mass", at(ask, "S")) == pytest.approx([1, 1, 0], abs=1e-12)
     turn = [0, -1, 0, 1, 0, 0, 0, 0, 1]

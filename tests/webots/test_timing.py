@@ -1,4 +1,4 @@
-"""When devices are sampled, when values arrive, and what a step returns."""
+"""Times of samples and of their arrival, and return values of steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER = "#VRML_SIM R2025a utf8\n"
 
 
 def ticking(t_s):
-    """Stand at (t, 0, 0), so that the position of a sample tells when it was taken."""
+    """Return a state at (t, 0, 0), so that the position of a sample shows its time."""
     still = (0.0, 0.0, 0.0)
     return (t_s, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), still, still, still, still
 
@@ -32,7 +32,7 @@ def gps(*names):
 
 
 class Client:
-    """Steps, and remembers the last sample of each device, as a controller does."""
+    """Steps a robot, and stores the last sample of each device, as a controller does."""
 
     def __init__(self, port):
         self.port = port
@@ -63,7 +63,7 @@ class Client:
         return answer.delay
 
     def at(self, name):
-        """When the last sample was taken [ms]; None: there is none."""
+        """Time of the last sample [ms]; None: there is none."""
         sample = self.samples.get(self.tags[name])
         return None if sample is None else round(sample[0] * 1000.0, 6)
 
@@ -152,7 +152,7 @@ def test_enabling_and_disabling_while_the_world_changes():
 
 
 def moves_after(t_change_s):
-    """Turn and move between the sample of an instant and the next."""
+    """Rotate and move between the sample of an instant and the next."""
 
     def state(t_s):
         late = t_s > t_change_s + 1e-9
@@ -174,7 +174,7 @@ def test_a_change_during_a_long_step_is_seen_by_the_next_sample():
     assert client.values("compass") == pytest.approx([1.0, 0.0, 0.0], abs=1e-4)
     assert client.values("gps")[:3] == pytest.approx([0.0, 0.0, 0.0], abs=1e-4)
     client.step(B)
-    # north turned into the sensor: transpose of Ry(1) times x
+    # north rotated into the sensor: transpose of Ry(1) times x
     assert client.values("compass") == pytest.approx([math.cos(1.0), 0.0, math.sin(1.0)], abs=1e-4)
     assert client.values("gps")[:3] == pytest.approx([0.1, 0.2, 0.3], abs=1e-4)
 
@@ -342,7 +342,7 @@ def test_quitting_ends_the_simulation_at_the_present_step():
 
 
 class Countdown:
-    """A driven robot that is told of its motors, and asked for no state twice."""
+    """Driven robot that gets its motor commands, and is asked for no state twice."""
 
     def __init__(self):
         self.asked = []

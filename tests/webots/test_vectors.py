@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import UnknownNameError
-from strapdown.webots.devices.measuring import make_measurement
+from strapdown.webots.devices.measurement_factory import make_measurement
 from strapdown.webots.devices.random_streams import DeviceStream
 from strapdown.webots.file.conventions import AXES, Conventions
 from strapdown.webots.file.node import Node
 from strapdown.webots.profiles import PROFILES
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 NAN = math.nan
 STEP = 0.032
@@ -65,7 +65,7 @@ def refresh(device, states, dt_s=STEP):
 
 
 def rotor(times_s, point, rate=math.pi):
-    """Return the states of a point of a rotor about y, which has no acceleration."""
+    """Return the states of a point of a rotor about y, without accelerations."""
     turns = Rotation.from_rotvec(np.outer(times_s, (0.0, rate, 0.0)))
     omega = np.array([0.0, rate, 0.0])
     position = turns.apply(point)
@@ -151,7 +151,7 @@ def test_without_accelerations_the_documented_device_differences_from_where_it_w
     device = accelerometer("documented", system="ENU")
     states = unknown(rotor(STEP * np.arange(4), (0.1, 0.0, 0.0)))
     rows = device.prepare(states)
-    for _ in range(2):  # enabled twice: nothing is remembered
+    for _ in range(2):  # enabled twice: no state is kept
         device.start(rows[0])
         got = [device.take(row, STEP) for row in rows[1:]]
         change = np.diff(states.velocity, axis=0) / STEP + (0, 0, 9.81)
@@ -167,7 +167,7 @@ def test_a_documented_device_takes_differences_only_where_no_acceleration_is_kno
         states.acceleration[lost] = NAN
     changes[:, 2] += 9.81
     expected = np.einsum("nji,nj->ni", states.R_world_from_body, changes)
-    for sliced in ([6], [1, 1, 1, 1, 1, 1], [2, 3, 1]):  # however many states are known ahead
+    for sliced in ([6], [1, 1, 1, 1, 1, 1], [2, 3, 1]):  # for any number of states known ahead
         device = accelerometer("documented", system="ENU")
         got, first = [], 0
         for count in sliced:
@@ -207,7 +207,7 @@ def test_without_physics_each_profile_has_its_own_reading():
         assert said == texts
 
 
-# The point that R2020a takes.
+# The point that R2020a measures at.
 
 
 def merged(*, joint=False, outer_physics=True):
@@ -231,7 +231,7 @@ def merged(*, joint=False, outer_physics=True):
 def test_r2020a_measures_at_the_translation_of_the_sensor_in_the_merged_body():
     body_R, omega = Rotation.from_rotvec([0.1, 0.7, 0.2]), np.array([0.3, 2.0, -1.0])
     R = body_R * Rotation.from_rotvec([0, math.pi / 2, 0])
-    # the sensor stands at inner + Ry(pi/2) (0, 0, 0.1) of the body
+    # the sensor is at inner + Ry(pi/2) (0, 0, 0.1) of the body
     position = body_R.apply([0.2, 0.05, 0.0])
     states = states_of(
         1,

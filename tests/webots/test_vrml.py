@@ -32,7 +32,7 @@ DEF ARM Robot {
 
 
 def same(one, other):
-    """Whether two values, or trees of nodes, hold the same."""
+    """Whether two values, or trees of nodes, are equal."""
     if isinstance(one, Node) and isinstance(other, Node):
         return (
             (one.type, one.def_name, list(one.fields))

@@ -1,4 +1,4 @@
-"""Worlds: noise and resets, robots and their ports, what controllers and supervisors change."""
+"""Worlds: noise and resets, robots and ports, requests of controllers and supervisors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text(devices, *, info="", robot=""):
 
 
 def record(world):
-    """Keep (robot, device, step, values) of every refresh."""
+    """Record (robot, device, step, values) of every refresh."""
     taken = []
     world.observe(
         lambda robot, device, step, values: taken.append((robot.name, device.name, step, values))
@@ -52,7 +52,7 @@ def run(world, steps):
 
 
 def circling(t_s):
-    """Turn about z while going round, with all derivatives."""
+    """Rotate about z while moving on a circle, with all derivatives."""
     c, s = math.cos(t_s), math.sin(t_s)
     q = (0.0, 0.0, math.sin(t_s / 2.0), math.cos(t_s / 2.0))
     return (c, s, 0.0), q, (-s, c, 0.0), (0.0, 0.0, 1.0), (-c, -s, 0.0), (0.0, 0.0, 0.0)
@@ -297,7 +297,7 @@ def test_motions_are_given_by_robot_def_or_solid_name():
         World(source, motion=at(1.0))
 
 
-# -- what controllers ask for --------------------------------------------------------------------
+# -- requests of controllers ---------------------------------------------------------------------
 
 
 def test_a_position_sensor_follows_its_motor():
@@ -401,7 +401,7 @@ def test_a_torque_between_two_equal_commands_lets_the_second_count(capsys):
 
 
 class Doubled:
-    """Another way to measure: twice what the device would."""
+    """Another measurement: twice the reading of the device."""
 
     width = 3
 
@@ -476,7 +476,7 @@ def test_devices_without_surroundings_read_zero_after_their_period():
     assert [values for _, _, values in port.exchange(32, ()).samples] == [[0.0], [0.0], [0.0] * 3]
 
 
-# -- what supervisors change ---------------------------------------------------------------------
+# -- changes by supervisors ----------------------------------------------------------------------
 
 
 def test_custom_data_that_somebody_else_set_is_told_once():
@@ -631,7 +631,7 @@ def test_a_removed_robot_has_no_more_steps():
     assert world.port("one").exchange(32, ()).delay == 0
 
 
-# -- observers, words, options -------------------------------------------------------------------
+# -- observers, messages, options ----------------------------------------------------------------
 
 
 def test_an_observer_sees_every_refresh_until_it_stops():

@@ -28,7 +28,7 @@ def texts(world):
 
 
 def only(body, **options):
-    """The only node beside WorldInfo, and the texts of its warnings."""
+    """The only node except WorldInfo, and the texts of its warnings."""
     world = read(body, **options)
     return world.nodes[-1], texts(world)
 

@@ -42,7 +42,7 @@ from .api import Speaker as Speaker
 from .api import Supervisor as Supervisor
 from .api import TouchSensor as TouchSensor
 from .api import VacuumGripper as VacuumGripper
-from .devices.part_models import fit_sensor as fit_sensor
+from .devices.sensor_models import fit_sensor as fit_sensor
 from .file.world_file import WorldFile as WorldFile
 from .file.world_file import read_world as read_world
 from .profiles import DIFFERENCES as DIFFERENCES

@@ -1,7 +1,7 @@
-"""What passes between a controller and the world: the one door for every kind of controller.
+"""Messages between a controller and its world, and the interface that carries them.
 
-A controller in this process, one in a process of its own and one that speaks the wire protocol
-all do the same: read the configuration, then send requests and get answers.
+A controller in this process, one in a separate process and one that speaks the wire protocol all do
+the same: read the configuration, then send requests and receive answers.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Sample: TypeAlias = tuple[int, float, list[float]]
 
 
 class DeviceInfo(NamedTuple):
-    """What a controller learns about a device."""
+    """Description of a device, as its controller gets it."""
 
     tag: int
     kind: str
-    """Name of the node, such as ``InertialUnit``."""
+    """Type of the node, such as ``InertialUnit``."""
     node_type: int
-    """Number of the kind in the controller interface, such as 46."""
+    """Number of the node type in the controller interface, such as 46."""
     name: str
     model: str
     parameters: Mapping[str, Any]
-    """By the kind: see :mod:`strapdown.webots.devices.device_info`."""
+    """Depend on ``kind``: see :mod:`strapdown.webots.devices.device_info`."""
 
 
 class RobotInfo(NamedTuple):
-    """What a controller learns about its robot and the world."""
+    """Description of a robot and its world, as the controller gets it."""
 
     name: str
     model: str
     version: str
-    """Of the simulator that is played, such as ``R2025a``."""
+    """Release of the simulated Webots, such as ``R2025a``."""
     profile: str
     coordinate_system: str
     supervisor: bool
@@ -58,24 +58,24 @@ class RobotInfo(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What comes back from a step."""
+    """Answer to a step."""
 
     delay: int
-    """How much longer than asked the step took [ms]; -1 when the simulation has ended."""
+    """Milliseconds that the previous step took more than this one asks for; -1 after the end."""
     time_s: float
     samples: Sequence[Sample]
     """The last sample of each device that was refreshed since the last answer, in tag order."""
     devices: Sequence[DeviceInfo] = ()
     """Devices whose parameters changed, and new ones."""
     custom_data: str | None = None
-    """Where somebody else changed it."""
+    """The new text where somebody other than the controller changed it."""
 
 
 class Port(Protocol):
-    """The door of one robot."""
+    """Interface of a controller to its robot."""
 
     def configure(self) -> RobotInfo:
-        """Return what there is; the first call of a controller."""
+        """Return the description of robot and world; the first call of a controller."""
         ...
 
     def begin(self, ms: int, requests: Sequence[Request]) -> None:
@@ -87,7 +87,7 @@ class Port(Protocol):
         ...
 
     def exchange(self, ms: int, requests: Sequence[Request]) -> Answer:
-        """Do :meth:`begin` and :meth:`end` in one."""
+        """Call :meth:`begin` and :meth:`end`."""
         ...
 
     def supervise(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401 (as the method says)
@@ -95,5 +95,5 @@ class Port(Protocol):
         ...
 
     def close(self) -> None:
-        """Say that the controller has gone."""
+        """Announce that the controller has ended."""
         ...

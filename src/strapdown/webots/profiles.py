@@ -1,8 +1,8 @@
-"""Profiles: how each generation of Webots behaves, and how its manual says it should.
+"""Profiles: device behaviour of each generation of Webots, and that of its manual.
 
 A profile is chosen by name and never guessed from a world. ``documented`` does what the reference
 manual says in words; the others play the released simulator of that year, quirks included.
-:data:`DIFFERENCES` tells a reader what a :class:`Profile` tells the code.
+:data:`DIFFERENCES` lists for a reader the differences that :class:`Profile` defines for the code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class InertialFrame(StrEnum):
-    """What an InertialUnit measures its attitude against."""
+    """Frame that an InertialUnit measures its attitude against."""
 
     COMPASS = "north, up, north x up"
     WORLD = "world axes"
@@ -42,7 +42,7 @@ class InertialFrame(StrEnum):
 
 
 class Angles(StrEnum):
-    """Where roll, pitch and yaw come from."""
+    """Source of roll, pitch and yaw."""
 
     AXES = "axis vectors; yaw as a compass, pitch up"
     COORDINATE_SYSTEM = "quaternion, NUE or ENU formulas"
@@ -51,7 +51,7 @@ class Angles(StrEnum):
 
 
 class InertialNoise(StrEnum):
-    """What the field ``noise`` of an InertialUnit does."""
+    """Meaning of the field ``noise`` of an InertialUnit."""
 
     ANGLES = "noise pi/2 on each angle"
     ROTATION = "noise pi about each axis of the unit"
@@ -59,7 +59,7 @@ class InertialNoise(StrEnum):
 
 
 class DisabledAxis(StrEnum):
-    """What a FALSE axis of an InertialUnit does."""
+    """Effect of a FALSE axis of an InertialUnit."""
 
     NAN = "NaN for that angle"
     ROTATION_AXIS = "a component of the rotation axis is lost"
@@ -68,14 +68,14 @@ class DisabledAxis(StrEnum):
 
 
 class Rounding(StrEnum):
-    """How a value is brought to a resolution."""
+    """Rule by which a value is rounded to a resolution."""
 
     SYMMETRIC = "nearest step, ties away from zero"
     TRUNCATING = "half a step added, truncated toward zero"
 
 
 class Acceleration(StrEnum):
-    """Where the acceleration of an Accelerometer comes from."""
+    """Source of the acceleration of an Accelerometer."""
 
     EXACT = "exact"
     DIFFERENCE = "velocity difference over the period"
@@ -83,7 +83,7 @@ class Acceleration(StrEnum):
 
 
 class Unsupported(StrEnum):
-    """What an Accelerometer reads whose parent has no Physics."""
+    """Reading of an Accelerometer whose parent has no Physics."""
 
     MEASURED = "measured, with one warning"
     NAN = "NaN, with one warning"
@@ -92,22 +92,22 @@ class Unsupported(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How devices behave.
+    """Behaviour of devices.
 
     Parameters
     ----------
     name : str
     version : str
-        The release that a controller is told.
+        The release that is reported to a controller.
     inertial_frame, angles, inertial_noise, disabled_axis
-        Of InertialUnits. What their resolution rounds, and whether they have a lookup table,
-        follows from where the angles come from.
+        For InertialUnits. ``angles`` also determines what their resolution rounds, and whether they
+        have a lookup table.
     has_quaternion : bool
         Whether an InertialUnit has ``getQuaternion`` and ``getNoise``.
     rounding : Rounding
-        Of all devices.
+        For all devices.
     acceleration, without_physics
-        Of Accelerometers.
+        For Accelerometers.
     shared_stream : bool
         One stream of random numbers for the simulation, instead of one per device.
     keeps_vectors : bool
@@ -117,12 +117,13 @@ class Profile:
     integral_floats : bool
         Periods and durations may be floats without a fraction.
     refuses_values : bool
-        A field that is set to a value out of its range is an error, instead of being put back.
+        Setting a field to a value out of its range is an error; otherwise Webots' default is set.
     stamps_samples : bool
-        Messages to ROS have the time of their sample and say the variance that noise gives them,
-        instead of the time when they are published and nothing.
+        Messages to ROS carry the time of their sample and the variance of the sensor noise;
+        otherwise the time of publication and no variance.
     can_be_served : bool
-        Whether clients of the original controller library can be told all of it.
+        Whether the wire protocol can transmit everything that the profile needs to clients of the
+        original controller library.
     """
 
     name: str
@@ -213,15 +214,15 @@ _R2020A: Final = replace(
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
     {profile.name: profile for profile in (_DOCUMENTED, _R2025A, _R2023B, _R2021A, _R2020A)}
 )
-"""Every profile by its name: the manual, then releases from new to old.
+"""All profiles by name: the manual, then releases from new to old.
 
-``R2025a`` plays R2024a and later, ``R2023b`` R2021b to R2023b, ``R2021a`` that release with its
-revision, and ``R2020a`` R2019a to R2020a; version 7 did the same, as far as its manual tells.
+``R2025a`` covers R2024a and later, ``R2023b`` R2021b to R2023b, ``R2021a`` that release with its
+revision, and ``R2020a`` R2019a to R2020a; version 7 did the same, as far as its manual states.
 """
 
 
 def find_profile(name: str | Profile) -> Profile:
-    """Return a profile by its name; a profile passes through.
+    """Return a profile by its name; a profile is returned unchanged.
 
     Raises
     ------
@@ -331,4 +332,4 @@ DIFFERENCES: Final = (
     ),
     Difference("value before the first sample", "NaN", "NaN", "NaN", "NaN"),
 )
-"""The same for a reader: one row for each topic."""
+"""The differences in words: one row for each topic."""

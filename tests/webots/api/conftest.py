@@ -1,4 +1,4 @@
-"""A port that plays a simulator from a script, and a robot on it."""
+"""A port with scripted answers, and a robot on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOUR = ("InertialUnit inertial unit", "Accelerometer accelerometer", "Gyro gyro"
 
 
 class ScriptedPort:
-    """A world whose samples tell their time: (t, 2t, -t) in ms; the attitude is the identity."""
+    """World whose samples encode their time: (t, 2t, -t) in ms; the attitude is the identity."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ def port() -> type[ScriptedPort]:
 
 @pytest.fixture
 def robot() -> Callable[..., Robot]:
-    """Make a robot on a scripted port, which is its ``port``."""
+    """Return a robot on a scripted port, which is its ``port``."""
 
     def make(*devices: str, **info: Any) -> Any:
         port = ScriptedPort(devices or FOUR, **info)
@@ -137,7 +137,7 @@ def robot() -> Callable[..., Robot]:
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedPort], None]]:
-    """Be the runner of a controller in this process."""
+    """Set up this process as a runner sets up that of a controller."""
     before = vars(Robot)["created"]
 
     def run(port: ScriptedPort) -> None:

@@ -1,4 +1,4 @@
-"""The session of a Python controller, as the client library of R2025a went through it."""
+"""Session of a Python controller, as recorded with the client library of R2025a."""
 
 # ruff: noqa: T201 (a controller prints)
 
@@ -21,7 +21,7 @@ UNINITIALISED = {"NaN x4": "[nan, nan, nan, nan]", "NaN x3": "[nan, nan, nan]"}
 
 
 def controller() -> None:
-    """Print what the calls of the session return, in their order."""
+    """Print the results of the calls of the session, in their order."""
     r = Robot()
     print("devices", list(r.devices), r.getNumberOfDevices(), r.number_of_devices)
     print(
@@ -119,7 +119,7 @@ def attempt(label: str, call: object) -> None:
 
 
 def normal(text: str) -> list[str]:
-    """Return lines without what may differ."""
+    """Return lines without the parts that may differ."""
     text = PLACEHOLDER.sub(lambda match: UNINITIALISED[match[1] or match[2]], text)
     text = re.sub(r"(<class 'SystemError'>) .*", r"\1", text)  # worded by the interpreter
     text = re.sub(r"at 0x\w+", "at 0x...", text)

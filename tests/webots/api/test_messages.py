@@ -1,4 +1,4 @@
-"""What a controller is told on stderr, word for word."""
+"""Messages to a controller on stderr, word for word."""
 
 from __future__ import annotations
 

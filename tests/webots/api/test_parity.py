@@ -1,8 +1,8 @@
 """The controller interface against Webots R2025a: names, signatures, types.
 
-Signatures are those of the Python tabs of the reference manual, and of what a Python shell
-tells about the client library of that release. ``robot`` is an addition of ours to all that
-belong to a robot.
+Signatures are those of the Python tabs of the reference manual, and those that a Python shell
+prints for the client library of that release. ``robot`` is an additional parameter of all classes
+that belong to a robot.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def test_a_device_has_the_recorded_names_and_one_of_ours(recorded, robot, kind, 
 
 
 def signature(function, *, bound):
-    """Return parameters as the manual writes them, without ``self`` and what is ours."""
+    """Return parameters as the manual writes them, without ``self`` and our additions."""
     parameters = list(inspect.signature(function).parameters.values())[bound:]
     parameters = [each for each in parameters if each.kind is not each.KEYWORD_ONLY]
     return ",".join(

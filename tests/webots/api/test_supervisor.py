@@ -1,4 +1,4 @@
-"""Supervisors: nodes and fields of a world, and the simulation itself."""
+"""Supervisors: nodes and fields of a world, and the simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller sees of time: steps, samples, and the end."""
+"""Time of a controller: steps, samples, and the end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NEVER = [math.nan] * 3
 
 @pytest.fixture
 def three(robot):
-    """Return a robot, and three sensors that tell the time of their samples."""
+    """Return a robot, and three sensors whose samples encode their time."""
     rob = robot()
     return rob, *map(rob.getDevice, ("accelerometer", "gyro", "compass"))
 
 
 def times(rob, acc, gyro, compass):
-    """Return what a table of the timing has in a row: times of the samples [ms], NaN: none."""
+    """Return a row of the timing table: times of the samples [ms], NaN: none."""
     return [
         round(1000 * rob.getTime()),
         *(sensor.getValues()[0] for sensor in (acc, gyro, compass)),

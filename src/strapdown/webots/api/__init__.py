@@ -1,4 +1,4 @@
-"""The controller interface of Webots: what ``from controller import *`` gives in R2025a."""
+"""Controller interface of Webots: the names of ``from controller import *`` in R2025a."""
 
 from strapdown.webots.api.accelerometer import Accelerometer
 from strapdown.webots.api.altimeter import Altimeter

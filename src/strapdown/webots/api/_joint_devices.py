@@ -1,4 +1,4 @@
-"""Devices of a joint, each of which gives the others: motors, brakes and position sensors."""
+"""Devices of a joint, which refer to each other: motors, brakes and position sensors."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Motor(JointDevice):
         self._command("available_force", "set_available_torque", torque)
 
     def setForce(self, force: SupportsFloat) -> None:
-        """Apply a force, whatever the target position [N]."""
+        """Apply a force, regardless of the target position [N]."""
         self._command("force", "set_force", force)
 
     def setTorque(self, torque: SupportsFloat) -> None:
-        """Apply a torque, whatever the target position [N m]."""
+        """Apply a torque, regardless of the target position [N m]."""
         self._command("torque", "set_torque", torque)
 
     def setControlPID(self, p: SupportsFloat, i: SupportsFloat, d: SupportsFloat) -> None:
@@ -60,11 +60,11 @@ class Motor(JointDevice):
         return self.target_position
 
     def getMinPosition(self) -> float:
-        """Return the smallest position that may be asked for."""
+        """Return the smallest position that can be requested."""
         return self.min_position
 
     def getMaxPosition(self) -> float:
-        """Return the largest position that may be asked for; both 0: any."""
+        """Return the largest position that can be requested; both 0: any."""
         return self.max_position
 
     def getVelocity(self) -> float:
@@ -72,7 +72,7 @@ class Motor(JointDevice):
         return self.target_velocity
 
     def getMaxVelocity(self) -> float:
-        """Return the largest velocity that may be asked for."""
+        """Return the largest velocity that can be requested."""
         return self.max_velocity
 
     def getAcceleration(self) -> float:
@@ -84,7 +84,7 @@ class Motor(JointDevice):
         return self.available_force
 
     def getMaxForce(self) -> float:
-        """Return the largest force that may be asked for [N]."""
+        """Return the largest force that can be requested [N]."""
         return self.max_force
 
     def getAvailableTorque(self) -> float:
@@ -92,23 +92,23 @@ class Motor(JointDevice):
         return self.available_torque
 
     def getMaxTorque(self) -> float:
-        """Return the largest torque that may be asked for [N m]."""
+        """Return the largest torque that can be requested [N m]."""
         return self.max_torque
 
     def getMultiplier(self) -> float:
-        """Return the factor of this motor among those that are coupled."""
+        """Return the factor of this motor among coupled ones."""
         return self.multiplier
 
     def enableForceFeedback(self, sampling_period: int) -> None:
-        """Measure the force every so many ms; nothing is simulated, and it reads 0."""
+        """Enable force feedback with a period [ms]; it is not simulated, and reads 0."""
         self.force_feedback_sampling_period = sampling_period
 
     def disableForceFeedback(self) -> None:
-        """Measure the force no more."""
+        """Disable force feedback."""
         self.force_feedback_sampling_period = 0
 
     def getForceFeedbackSamplingPeriod(self) -> int:
-        """Return the period of the force [ms]; 0: disabled."""
+        """Return the period of force feedback [ms]; 0: disabled."""
         return self.force_feedback_sampling_period
 
     def getForceFeedback(self) -> float:
@@ -116,15 +116,15 @@ class Motor(JointDevice):
         return self.force_feedback
 
     def enableTorqueFeedback(self, sampling_period: int) -> None:
-        """Measure the torque every so many ms; nothing is simulated, and it reads 0."""
+        """Enable torque feedback with a period [ms]; it is not simulated, and reads 0."""
         self.torque_feedback_sampling_period = sampling_period
 
     def disableTorqueFeedback(self) -> None:
-        """Measure the torque no more."""
+        """Disable torque feedback."""
         self.torque_feedback_sampling_period = 0
 
     def getTorqueFeedbackSamplingPeriod(self) -> int:
-        """Return the period of the torque [ms]; 0: disabled."""
+        """Return the period of torque feedback [ms]; 0: disabled."""
         return self.torque_feedback_sampling_period
 
     def getTorqueFeedback(self) -> float:
@@ -189,37 +189,37 @@ class Motor(JointDevice):
 
     @property
     def min_position(self) -> float:
-        """Smallest position that may be asked for."""
+        """Smallest position that can be requested."""
         return self._parameter("min_position", "get_min_position", math.nan)
 
     @property
     def max_position(self) -> float:
-        """Largest position that may be asked for; both 0: any."""
+        """Largest position that can be requested; both 0: any."""
         return self._parameter("max_position", "get_max_position", math.nan)
 
     @property
     def max_velocity(self) -> float:
-        """Largest velocity that may be asked for."""
+        """Largest velocity that can be requested."""
         return self._parameter("max_velocity", "get_max_velocity", math.nan)
 
     @property
     def max_force(self) -> float:
-        """Largest force that may be asked for [N]."""
+        """Largest force that can be requested [N]."""
         return self._parameter("max_force", "get_max_force", math.nan)
 
     @property
     def max_torque(self) -> float:
-        """Largest torque that may be asked for [N m]."""
+        """Largest torque that can be requested [N m]."""
         return self._parameter("max_force", "get_max_torque", math.nan)
 
     @property
     def multiplier(self) -> float:
-        """Factor of this motor among those that are coupled."""
+        """Factor of this motor among coupled ones."""
         return self._parameter("multiplier", "get_multiplier", math.nan)
 
     @property
     def force_feedback_sampling_period(self) -> int:
-        """Period of the force [ms]; 0: disabled."""
+        """Period of force feedback [ms]; 0: disabled."""
         return self._feedback_period("force")
 
     @force_feedback_sampling_period.setter
@@ -228,7 +228,7 @@ class Motor(JointDevice):
 
     @property
     def torque_feedback_sampling_period(self) -> int:
-        """Period of the torque [ms]; 0: disabled."""
+        """Period of torque feedback [ms]; 0: disabled."""
         return self._feedback_period("torque")
 
     @torque_feedback_sampling_period.setter
@@ -280,13 +280,13 @@ class Motor(JointDevice):
 
 
 class RotationalMotor(Motor):
-    """A motor of a hinge [rad, N m]."""
+    """Motor of a hinge [rad, N m]."""
 
     _kinds = ("RotationalMotor",)
 
 
 class LinearMotor(Motor):
-    """A motor of a slider [m, N]."""
+    """Motor of a slider [m, N]."""
 
     _kinds = ("LinearMotor",)
 

@@ -14,5 +14,5 @@ class Accelerometer(VectorSensor):
     _kinds = ("Accelerometer",)
 
     def _refuse(self, call: str) -> None:
-        if call != "get_values":  # alone among the getters it says nothing
+        if call != "get_values":  # the only getter without this message
             super()._refuse(call)

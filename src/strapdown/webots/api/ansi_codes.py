@@ -8,7 +8,7 @@ __all__ = ["AnsiCodes"]
 
 
 class AnsiCodes:
-    """Texts that switch the looks of what is printed after them."""
+    """Control sequences for the colour and style of printed text."""
 
     RESET: ClassVar[str] = "\x1b[0m"
     BOLD: ClassVar[str] = "\x1b[1m"

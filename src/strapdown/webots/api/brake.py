@@ -1,4 +1,4 @@
-"""Brake: accepted, and nothing brakes."""
+"""Brake: inert, without damping."""
 
 from strapdown.webots.api._joint_devices import Brake
 

@@ -1,4 +1,4 @@
-"""Camera: accepted, and its images are black."""
+"""Camera: inert, with black images."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["Camera", "CameraRecognitionObject"]
 
 @dataclass
 class CameraRecognitionObject:
-    """What a camera recognised."""
+    """Object recognised by a camera."""
 
     id: int = 0
-    """Of the node."""
+    """Number of the node."""
     position: list[float] = field(default_factory=lambda: [0.0] * 3)
-    """In the frame of the camera [m]."""
+    """Position in the frame of the camera [m]."""
     orientation: list[float] = field(default_factory=lambda: [0.0, 0.0, 1.0, 0.0])
-    """In the frame of the camera, as axis and angle."""
+    """Orientation in the frame of the camera, as axis and angle."""
     size: list[float] = field(default_factory=lambda: [0.0] * 2)
-    """[m]."""
+    """Width and height [m]."""
     position_on_image: list[int] = field(default_factory=lambda: [0] * 2)
-    """[pixel]."""
+    """Centre [pixel]."""
     size_on_image: list[int] = field(default_factory=lambda: [0] * 2)
-    """[pixel]."""
+    """Width and height [pixel]."""
     number_of_colors: int = 0
     colors: list[float] = field(default_factory=list)
-    """Red, green and blue of each."""
+    """Red, green and blue of each colour."""
     model: str = ""
 
     def getId(self) -> int:
@@ -57,7 +57,7 @@ class CameraRecognitionObject:
         return self.size_on_image
 
     def getNumberOfColors(self) -> int:
-        """Return how many colours there are."""
+        """Return the number of colours."""
         return self.number_of_colors
 
     def getColors(self) -> list[float]:
@@ -70,7 +70,7 @@ class CameraRecognitionObject:
 
 
 class Camera(PixelDevice, Sensor):
-    """A camera; its images are BGRA, row after row."""
+    """Camera; its images are BGRA, row by row."""
 
     _function = "camera"
     _kinds = ("Camera",)
@@ -105,7 +105,7 @@ class Camera(PixelDevice, Sensor):
         return sum(image[pixel : pixel + 3]) // 3
 
     def saveImage(self, filename: str, quality: int) -> int:
-        """Save the image: it cannot, and returns -1."""
+        """Return -1: no image can be saved."""
         return -1
 
     def getFov(self) -> float:
@@ -125,7 +125,7 @@ class Camera(PixelDevice, Sensor):
         return self.min_fov
 
     def getNear(self) -> float:
-        """Return the nearest distance that is seen [m]."""
+        """Return the distance of the near clipping plane [m]."""
         return self.near
 
     def getExposure(self) -> float:
@@ -157,44 +157,44 @@ class Camera(PixelDevice, Sensor):
         return self.min_focal_distance
 
     def hasRecognition(self) -> bool:
-        """Return whether the camera recognises objects: it does not."""
+        """Return whether the camera recognises objects: False."""
         return False
 
     def recognitionEnable(self, sampling_period: int) -> None:
-        """Recognise objects every so many ms."""
+        """Enable recognition with a period [ms]."""
         period = self._session.milliseconds(sampling_period, 2)
         self._keep("recognition", "recognition_enable", period)
 
     def recognitionDisable(self) -> None:
-        """Recognise objects no more."""
+        """Disable recognition."""
         self._keep("recognition", "recognition_disable", 0)
 
     def getRecognitionSamplingPeriod(self) -> int:
-        """Return the period of the recognition [ms]; 0: disabled."""
+        """Return the period of recognition [ms]; 0: disabled."""
         return int(self._parameter("recognition", "recognition_get_sampling_period", 0))
 
     def getRecognitionNumberOfObjects(self) -> int:
-        """Return how many objects are recognised: 0."""
+        """Return the number of recognised objects: 0."""
         return 0
 
     def getRecognitionObjects(self) -> list[CameraRecognitionObject]:
-        """Return the objects that are recognised: none."""
+        """Return the recognised objects: none."""
         return []
 
     def hasRecognitionSegmentation(self) -> bool:
-        """Return whether images are segmented: they are not."""
+        """Return whether images are segmented: False."""
         return False
 
     def enableRecognitionSegmentation(self) -> None:
-        """Segment images."""
+        """Enable segmentation."""
         self._keep("segmentation", "recognition_enable_segmentation", 1)
 
     def disableRecognitionSegmentation(self) -> None:
-        """Segment images no more."""
+        """Disable segmentation."""
         self._keep("segmentation", "recognition_disable_segmentation", 0)
 
     def isRecognitionSegmentationEnabled(self) -> bool:
-        """Return whether segmentation was asked for."""
+        """Return whether segmentation was enabled."""
         call = "recognition_is_segmentation_enabled"
         return bool(self._parameter("segmentation", call, 0))
 
@@ -207,7 +207,7 @@ class Camera(PixelDevice, Sensor):
         return self.getImageArray()
 
     def saveRecognitionSegmentationImage(self, filename: str, quality: int) -> int:
-        """Save the segmented image: it cannot, and returns -1."""
+        """Return -1: no image can be saved."""
         return -1
 
     @property
@@ -241,7 +241,7 @@ class Camera(PixelDevice, Sensor):
 
     @property
     def near(self) -> float:
-        """Nearest distance that is seen [m]."""
+        """Distance of the near clipping plane [m]."""
         return self._parameter("near", "get_near", 0.01)
 
     @property

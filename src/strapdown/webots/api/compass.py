@@ -1,4 +1,4 @@
-"""Compass: the direction of north."""
+"""Compass: direction of north."""
 
 from __future__ import annotations
 

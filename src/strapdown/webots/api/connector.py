@@ -1,4 +1,4 @@
-"""Connector: accepted, and finds nothing to connect to."""
+"""Connector: inert, and never near another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Connector(PresenceDevice):
     _kinds = ("Connector",)
 
     def getPresence(self) -> int:
-        """Return 1 when another is near, 0 when none is, -1 when disabled."""
+        """Return 1 if another one is near, 0 if none is, -1 if disabled."""
         return self.presence
 
     def lock(self) -> None:
@@ -36,5 +36,5 @@ class Connector(PresenceDevice):
 
     @property
     def presence(self) -> int:
-        """1 when another is near, 0 when none is, -1 when disabled."""
+        """1 if another one is near, 0 if none is, -1 if disabled."""
         return 0 if self._parameter("presence", "get_presence", 0) else -1

@@ -1,4 +1,4 @@
-"""What all devices have."""
+"""Base classes of devices."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ ROBOT_NODE = 34
 
 
 class Device:
-    """A device of a robot.
+    """Device of a robot.
 
     Parameters
     ----------
     name : str or int
-        Name, or tag as the robot counts its devices from 1.
+        Name, or tag of the device on its robot, from 1.
     robot : Robot, optional
-        Which one; by default the first of this process.
+        Its robot; by default the first one of this process.
     """
 
     _function: ClassVar[str] = "device"
-    """What the functions of this kind are called in messages."""
+    """Name of this device type in the function names of messages."""
     _kinds: ClassVar[tuple[str, ...]] = ()
-    """Nodes that this class can stand for; none named: all."""
+    """Node types that this class represents; empty: all."""
 
     def __init__(self, name: str | int, *, robot: Owner | None = None) -> None:
         session = session_of(robot)
@@ -89,7 +89,7 @@ class Device:
         self._session.refuse(self._tag, self._function, call)
 
     def _on_joint(self, kind: type[Kind]) -> Kind | None:
-        """Return the device of a kind that is on the same joint."""
+        """Return the device of a given type on the same joint."""
         for tag in () if self._state is None else self._state.info.parameters.get("joint", ()):
             state = self._session.state(tag)
             if tag != self._tag and state is not None and state.info.kind in kind._kinds:
@@ -97,7 +97,7 @@ class Device:
         return None
 
     def _parameter(self, key: str, call: str, default: float) -> float:
-        """Return a number that the simulator told, or that was set here."""
+        """Return a number that the simulator sent, or that was set here."""
         state = self._state
         if state is None:
             self._refuse(call)
@@ -108,7 +108,7 @@ class Device:
         return value
 
     def _keep(self, key: str, call: str, value: SupportsFloat) -> None:
-        """Keep a number for :meth:`_parameter`."""
+        """Store a number for :meth:`_parameter`."""
         number = value if isinstance(value, int) else real(value)
         if self._state is None:
             self._refuse(call)
@@ -117,7 +117,7 @@ class Device:
 
 
 class JointDevice(Device):
-    """A device of a joint."""
+    """Device of a joint."""
 
     ROTATIONAL: ClassVar[int] = 0
     LINEAR: ClassVar[int] = 1
@@ -134,22 +134,22 @@ class JointDevice(Device):
 
 
 class PresenceDevice(Device):
-    """A device that may look, every so many ms, for what it can hold."""
+    """Device that can detect the presence of an object to hold."""
 
     def enablePresence(self, sampling_period: int) -> None:
-        """Look every so many ms."""
+        """Enable presence detection with a period [ms]."""
         period = self._session.milliseconds(sampling_period, 2)
         self._keep("presence", "enable_presence", period)
 
     def disablePresence(self) -> None:
-        """Look no more."""
+        """Disable presence detection."""
         self._keep("presence", "disable_presence", 0)
 
     def getPresenceSamplingPeriod(self) -> int:
-        """Return the period [ms]; 0: disabled."""
+        """Return the period of presence detection [ms]; 0: disabled."""
         return self.presence_sampling_period
 
     @property
     def presence_sampling_period(self) -> int:
-        """Period [ms]; 0: disabled."""
+        """Period of presence detection [ms]; 0: disabled."""
         return int(self._parameter("presence", "get_presence_sampling_period", 0))

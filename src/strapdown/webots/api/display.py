@@ -1,4 +1,4 @@
-"""Display: accepted, and shows nothing."""
+"""Display: inert."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Display"]
 
 
 class Display(PixelDevice):
-    """A screen to draw on."""
+    """Screen for drawing."""
 
     RGB: ClassVar[int] = 3
     RGBA: ClassVar[int] = 4
@@ -27,22 +27,22 @@ class Display(PixelDevice):
     _kinds = ("Display",)
 
     def attachCamera(self, camera: Camera) -> None:
-        """Show what a camera sees."""
+        """Show the images of a camera."""
 
     def detachCamera(self) -> None:
-        """Show what a camera sees no more."""
+        """Stop showing the images of a camera."""
 
     def setColor(self, color: int) -> None:
-        """Choose the colour, 0xRRGGBB."""
+        """Set the colour, 0xRRGGBB."""
 
     def setAlpha(self, alpha: float) -> None:
-        """Choose the transparency of the colour: 0 clear, 1 full."""
+        """Set the opacity of the colour: 0 transparent, 1 opaque."""
 
     def setOpacity(self, opacity: float) -> None:
-        """Choose how much new pixels count: 0 not at all, 1 alone."""
+        """Set the share of new pixels in the result, 0 to 1."""
 
     def setFont(self, font: str, size: int, anti_aliasing: bool) -> None:
-        """Choose the font."""
+        """Set the font."""
 
     def drawPixel(self, x: int, y: int) -> None:
         """Draw a pixel."""
@@ -72,7 +72,7 @@ class Display(PixelDevice):
         """Fill a polygon."""
 
     def imageNew(self, data: bytes, format: int, width: int, height: int) -> int:
-        """Make an image, and return its number."""
+        """Create an image, and return its number."""
         return self._new_image()
 
     def imageLoad(self, filename: str) -> int:
@@ -80,17 +80,17 @@ class Display(PixelDevice):
         return self._new_image()
 
     def imageCopy(self, x: int, y: int, width: int, height: int) -> int:
-        """Copy a part of the screen to an image, and return its number."""
+        """Copy a part of the screen to a new image, and return its number."""
         return self._new_image()
 
     def imagePaste(self, image: int, x: int, y: int, blend: bool) -> None:
-        """Show an image."""
+        """Draw an image."""
 
     def imageSave(self, image: int, filename: str) -> None:
         """Save an image."""
 
     def imageDelete(self, image: int) -> None:
-        """Forget an image."""
+        """Delete an image."""
 
     alpha = property(fset=setAlpha)
     color = property(fset=setColor)

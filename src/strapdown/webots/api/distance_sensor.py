@@ -1,4 +1,4 @@
-"""DistanceSensor: accepted, and reads 0."""
+"""DistanceSensor: inert, reads 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DistanceSensor"]
 
 
 class DistanceSensor(TableSensor, ScalarSensor):
-    """Distance to what is ahead, as its lookup table says it."""
+    """Distance to the nearest object ahead, by its lookup table."""
 
     GENERIC: ClassVar[int] = 0
     INFRA_RED: ClassVar[int] = 1
@@ -34,7 +34,7 @@ class DistanceSensor(TableSensor, ScalarSensor):
         return self.min_value
 
     def getType(self) -> int:
-        """Return the principle, such as :attr:`SONAR`."""
+        """Return the type, such as :attr:`SONAR`."""
         return self.type
 
     @property
@@ -54,5 +54,5 @@ class DistanceSensor(TableSensor, ScalarSensor):
 
     @property
     def type(self) -> int:
-        """Principle, such as :attr:`SONAR`."""
+        """Type, such as :attr:`SONAR`."""
         return int(self._parameter("type", "get_type", -1))

@@ -1,4 +1,4 @@
-"""Emitter: accepted, and nothing is received anywhere."""
+"""Emitter: inert; its packets are not received."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Emitter"]
 
 
 class Emitter(Device):
-    """Sends packets to receivers."""
+    """Transmitter of packets to receivers."""
 
     CHANNEL_BROADCAST: ClassVar[int] = -1
 
@@ -36,7 +36,7 @@ class Emitter(Device):
         return self.channel
 
     def setChannel(self, channel: int) -> None:
-        """Choose the channel; -1: all."""
+        """Set the channel; -1: all."""
         self.channel = channel
 
     def getRange(self) -> float:

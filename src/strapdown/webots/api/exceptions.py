@@ -1,4 +1,4 @@
-"""Exceptions with two faces: what the original interface raised, and what they mean in Python."""
+"""Exceptions of the original interface, combined with the usual ones of Python."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["ArgumentError", "NullPointerError"]
 
 
 class ArgumentError(ctypes.ArgumentError, TypeError):
-    """An argument of a wrong type.
+    """Argument of a wrong type.
 
     Parameters
     ----------
     argument : int
         Number of the argument in the original call.
     value : object
-        What came.
+        The argument.
     """
 
     __module__ = "ctypes"
@@ -28,7 +28,7 @@ class ArgumentError(ctypes.ArgumentError, TypeError):
 
 
 class NullPointerError(SystemError, ValueError):
-    """A value was asked of a device that is none, or of another kind."""
+    """A value was requested from a missing device, or from one of another type."""
 
     __module__ = "builtins"
 

@@ -27,15 +27,15 @@ __all__ = ["Field", "FieldKey", "FieldOwner"]
 KINDS = ("Bool", "Int32", "Float", "Vec2f", "Vec3f", "Rotation", "Color", "String", "Node")
 SIZES = {"Vec2f": 2, "Vec3f": 3, "Rotation": 4, "Color": 3}
 MANY = 16
-"""What the number of a field type of many values has more than that of one."""
+"""Difference between the numbers of a multiple-value field type and of its single-value type."""
 
 
 class FieldOwner(Owner, Protocol):
-    """What a field asks of its node."""
+    """Interface of a node to its fields."""
 
     @property
     def id(self) -> int:
-        """Number."""
+        """Number of the node."""
         ...
 
     @classmethod
@@ -47,21 +47,21 @@ Value: TypeAlias = "bool | int | float | str | list[float] | Node | None"
 
 
 class FieldKey(NamedTuple, Generic[Node]):
-    """Which field."""
+    """Identification of a field."""
 
     node: Node
     name: str
     type_name: str
-    """Such as ``SFVec3f``."""
+    """Type, such as ``SFVec3f``."""
 
 
 class Field(Generic[Node]):
-    """A field of a node; nodes make them.
+    """Field of a node; obtained from nodes.
 
     Parameters
     ----------
     ref : FieldKey
-        Which one.
+        Identification of the field.
     """
 
     SF_BOOL: ClassVar[int] = 1
@@ -102,18 +102,18 @@ class Field(Generic[Node]):
         return self.type_name
 
     def getCount(self) -> int:
-        """Return how many values there are; -1: the field is of one value."""
+        """Return the number of values; -1: the field has a single value."""
         return self.count
 
     def getActualField(self) -> Field[Node]:
-        """Return the field of the node inside a PROTO: this one."""
+        """Return the field of the node inside a PROTO: this field."""
         return self
 
     def enableSFTracking(self, samplingPeriod: int) -> None:
-        """Be told of changes; values are always the present ones."""
+        """Do nothing: values are always the present ones."""
 
     def disableSFTracking(self) -> None:
-        """Be told of changes no more."""
+        """Do nothing: there is no tracking."""
 
     def removeMF(self, index: int) -> None:
         """Remove one of many values."""
@@ -124,31 +124,31 @@ class Field(Generic[Node]):
         self._call("remove_sf", "remove_item", None)
 
     def importMFNodeFromString(self, position: int, nodeString: str) -> None:
-        """Insert a node that is written as in a world file; -1: at the end."""
+        """Insert a node given as text of a world file; -1: at the end."""
         self._call("import_mf_node_from_string", "import", position, nodeString)
 
     def importSFNodeFromString(self, nodeString: str) -> None:
-        """Put in a node that is written as in a world file."""
+        """Insert a node given as text of a world file."""
         self._call("import_sf_node_from_string", "import", None, nodeString)
 
     def getSFBool(self) -> bool:
-        """Return a truth value."""
+        """Return the boolean value."""
         return cast("bool", self.value)
 
     def getSFInt32(self) -> int:
-        """Return an integer."""
+        """Return the integer."""
         return cast("int", self.value)
 
     def getSFFloat(self) -> float:
-        """Return a float."""
+        """Return the float."""
         return cast("float", self.value)
 
     def getSFVec2f(self) -> list[float]:
-        """Return two floats."""
+        """Return the two floats."""
         return cast("list[float]", self.value)
 
     def getSFVec3f(self) -> list[float]:
-        """Return three floats."""
+        """Return the three floats."""
         return cast("list[float]", self.value)
 
     def getSFRotation(self) -> list[float]:
@@ -160,15 +160,15 @@ class Field(Generic[Node]):
         return cast("list[float]", self.value)
 
     def getSFString(self) -> str:
-        """Return a text."""
+        """Return the text."""
         return cast("str", self.value)
 
     def getSFNode(self) -> Node | None:
-        """Return a node."""
+        """Return the node, or None."""
         return cast("Node | None", self.value)
 
     def getMFBool(self, index: int) -> bool:
-        """Return a truth value of many."""
+        """Return a boolean value of many."""
         return cast("bool", self._get(index))
 
     def getMFInt32(self, index: int) -> int:
@@ -204,23 +204,23 @@ class Field(Generic[Node]):
         return cast("Node | None", self._get(index))
 
     def setSFBool(self, value: bool) -> None:
-        """Set a truth value."""
+        """Set the boolean value."""
         self.value = value
 
     def setSFInt32(self, value: int) -> None:
-        """Set an integer."""
+        """Set the integer."""
         self.value = value
 
     def setSFFloat(self, value: float) -> None:
-        """Set a float."""
+        """Set the float."""
         self.value = value
 
     def setSFVec2f(self, value: Sequence[float]) -> None:
-        """Set two floats."""
+        """Set the two floats."""
         self._set_vector(value)
 
     def setSFVec3f(self, value: Sequence[float]) -> None:
-        """Set three floats."""
+        """Set the three floats."""
         self._set_vector(value)
 
     def setSFRotation(self, value: Sequence[float]) -> None:
@@ -232,11 +232,11 @@ class Field(Generic[Node]):
         self._set_vector(value)
 
     def setSFString(self, value: str) -> None:
-        """Set a text."""
+        """Set the text."""
         self.value = value
 
     def setMFBool(self, index: int, value: bool) -> None:
-        """Set a truth value of many."""
+        """Set a boolean value of many."""
         self._put("set", index, value)
 
     def setMFInt32(self, index: int, value: int) -> None:
@@ -268,7 +268,7 @@ class Field(Generic[Node]):
         self._put("set", index, value)
 
     def insertMFBool(self, index: int, value: bool) -> None:
-        """Insert a truth value into many; -1: at the end."""
+        """Insert a boolean value into many; -1: at the end."""
         self._put("insert", index, value)
 
     def insertMFInt32(self, index: int, value: int) -> None:
@@ -311,7 +311,7 @@ class Field(Generic[Node]):
 
     @property
     def count(self) -> int:
-        """How many values there are; -1: the field is of one value."""
+        """Number of values; -1: the field has a single value."""
         if self.type < MANY:
             return -1
         _, count = self._call("get_count", "field")
@@ -319,7 +319,7 @@ class Field(Generic[Node]):
 
     @property
     def value(self) -> Value[Node]:
-        """The value; None in a field of many values."""
+        """Value; None for a field of many values."""
         return None if self.type > MANY else self._get(None)
 
     @value.setter
@@ -343,7 +343,7 @@ class Field(Generic[Node]):
             say(texts.WRONG_LENGTH, f"set{self.type_name}", size)
 
     def _put(self, method: str, index: int | None, value: object) -> None:
-        """Set or insert a value, if it is of the right kind."""
+        """Set or insert a value, if it has the right type."""
         plain = _plain(self._kind, value)
         if plain is None:
             say(texts.WRONG_VALUE)
@@ -357,7 +357,7 @@ class Field(Generic[Node]):
 
 
 def _plain(kind: str, value: object) -> bool | int | float | str | tuple[float, ...] | None:
-    """Return a value as plain data; None where it is not of a kind."""
+    """Return a value as plain data; None if it has another type."""
     if kind == "Bool":
         return value if isinstance(value, bool) else None
     if kind == "Int32":

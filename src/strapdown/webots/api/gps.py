@@ -11,7 +11,7 @@ __all__ = ["GPS"]
 
 
 class GPS(Sensor):
-    """Position and speed in the world."""
+    """GPS with position and speed in the world."""
 
     LOCAL: ClassVar[int] = 0
     WGS84: ClassVar[int] = 1

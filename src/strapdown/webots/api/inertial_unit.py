@@ -18,7 +18,7 @@ __all__ = ["InertialUnit"]
 
 
 class InertialUnit(Sensor):
-    """Attitude in the world, as a quaternion and as roll, pitch and yaw.
+    """InertialUnit with attitude in the world, as a quaternion and as roll, pitch and yaw.
 
     A robot of the profile ``R2020a`` has neither the quaternion nor ``noise``.
     """
@@ -29,7 +29,7 @@ class InertialUnit(Sensor):
     def __new__(
         cls, name: str | int, sampling_period: int | None = None, *, robot: Owner | None = None
     ) -> Self:
-        """Choose the interface that the robot's profile has."""
+        """Select the interface of the robot's profile."""
         del name, sampling_period
         if cls is InertialUnit and not session_of(robot).profile.has_quaternion:
             return cast("Self", super().__new__(_AnglesOnly))
@@ -41,11 +41,11 @@ class InertialUnit(Sensor):
         state = self._state
         if state is None:
             self._refuse("get_roll_pitch_yaw")
-            return session.angles[:3]  # all units share the memory of the last angles
+            return session.angles[:3]  # as in Webots, which has one buffer of angles for all units
         if not state.period:
             self._say_disabled("get_roll_pitch_yaw")
         values = state.values
-        if len(values) == 4:  # alone; other profiles send angles first
+        if len(values) == 4:  # quaternion only; other profiles send angles first
             coordinate_system = state.info.parameters["coordinate_system"]
             values = list(_angles(session.profile.angles, coordinate_system)(*values))
         session.angles = values
@@ -79,7 +79,7 @@ class InertialUnit(Sensor):
 
 
 class _Absent:
-    """An attribute that is not there, although the base class has it."""
+    """Attribute that is absent, although the base class has it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -89,7 +89,7 @@ class _Absent:
 
 
 class _AnglesOnly(InertialUnit):
-    """The interface of R2020a."""
+    """Interface of R2020a."""
 
     getQuaternion = _Absent()
     getNoise = _Absent()

@@ -1,4 +1,4 @@
-"""Joystick: accepted, and none is connected."""
+"""Joystick: inert, not connected."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["Joystick"]
 
 
 class Joystick(UserInput):
-    """The joystick of whoever looks at a simulation."""
+    """Joystick of the user of a simulation."""
 
     _function = "joystick"
 
     def isConnected(self) -> bool:
-        """Return whether there is one: there is not."""
+        """Return whether a joystick is connected: False."""
         return False
 
     def getNumberOfAxes(self) -> int:
-        """Return how many axes it has: 0."""
+        """Return the number of axes: 0."""
         return 0
 
     def getAxisValue(self, axis: int) -> int:
@@ -25,7 +25,7 @@ class Joystick(UserInput):
         return 0
 
     def getNumberOfPovs(self) -> int:
-        """Return how many points of view it has: 0."""
+        """Return the number of points of view: 0."""
         return 0
 
     def getPovValue(self, pov: int) -> int:
@@ -33,45 +33,45 @@ class Joystick(UserInput):
         return 0
 
     def getPressedButton(self) -> int:
-        """Return the next button that is pressed: -1, none."""
+        """Return the next pressed button: -1, none."""
         return -1
 
     def setConstantForce(self, level: int) -> None:
-        """Push back."""
+        """Set the constant force."""
 
     def setConstantForceDuration(self, duration: float) -> None:
-        """Limit how long to push back [s]."""
+        """Set the duration of the constant force [s]."""
 
     def setAutoCenteringGain(self, gain: float) -> None:
-        """Pull to the centre."""
+        """Set the gain of automatic centering."""
 
     def setResistanceGain(self, gain: float) -> None:
-        """Resist motion."""
+        """Set the gain of the resistance."""
 
     def setForceAxis(self, axis: int) -> None:
-        """Choose the axis that pushes back."""
+        """Set the axis of the force."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is one: there is not."""
+        """Whether a joystick is connected: False."""
         return False
 
     @property
     def model(self) -> str:
-        """Model: empty, none."""
+        """Model: empty."""
         return ""
 
     @property
     def number_of_axes(self) -> int:
-        """How many axes it has: 0."""
+        """Number of axes: 0."""
         return 0
 
     @property
     def number_of_povs(self) -> int:
-        """How many points of view it has: 0."""
+        """Number of points of view: 0."""
         return 0
 
     @property
     def pressed_button(self) -> int:
-        """Next button that is pressed: -1, none."""
+        """Next pressed button: -1, none."""
         return -1

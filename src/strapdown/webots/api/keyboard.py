@@ -1,4 +1,4 @@
-"""Keyboard: accepted, and no key is ever pressed."""
+"""Keyboard: inert, without pressed keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Keyboard"]
 
 
 class Keyboard(UserInput):
-    """The keyboard of whoever looks at a simulation."""
+    """Keyboard of the user of a simulation."""
 
     END: ClassVar[int] = 312
     HOME: ClassVar[int] = 313
@@ -34,15 +34,15 @@ class Keyboard(UserInput):
     _function = "keyboard"
 
     def getKey(self) -> int:
-        """Return the next key that is pressed: -1, none."""
+        """Return the next pressed key: -1, none."""
         self._check("get_key")
         return -1
 
     def getKeyCode(self) -> int:
-        """Return the next key that is pressed: -1, none."""
+        """Return the next pressed key: -1, none."""
         return self.getKey()
 
     def get_key(self) -> str:
-        """Return the name of the next key that is pressed: empty, none."""
+        """Return the name of the next pressed key: empty, none."""
         self._check("get_key")
         return ""

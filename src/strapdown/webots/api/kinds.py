@@ -1,4 +1,4 @@
-"""Which class stands for which kind of device."""
+"""Classes of the controller interface by device type."""
 
 from __future__ import annotations
 

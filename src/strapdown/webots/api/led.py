@@ -1,4 +1,4 @@
-"""LED: keeps its colour, and lights nothing."""
+"""LED: stores its colour, without effect."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ __all__ = ["LED"]
 
 
 class LED(Device):
-    """A light of one or many colours."""
+    """LED of one or many colours."""
 
     _function = "led"
     _kinds = ("LED",)
 
     def set(self, v: int) -> None:
-        """Switch off with 0, on with an index of the colours, or to an RGB colour."""
+        """Switch off with 0, or on with an index into the colours or an RGB colour."""
         self.value = v
 
     def get(self) -> int:
-        """Return what was set last."""
+        """Return the value that was set last."""
         return self.value
 
     @property
     def value(self) -> int:
-        """What was set last."""
+        """Value that was set last."""
         return int(self._parameter("value", "get", 0))
 
     @value.setter

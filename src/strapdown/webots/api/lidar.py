@@ -1,4 +1,4 @@
-"""Lidar: accepted, and sees nothing within its range."""
+"""Lidar: inert, with nothing in its range."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Lidar"]
 
 
 class Lidar(Sensor):
-    """Distances in layers."""
+    """Lidar with distances in layers."""
 
     _function = "lidar"
     _kinds = ("Lidar",)
@@ -52,15 +52,15 @@ class Lidar(Sensor):
         return self.min_range
 
     def getHorizontalResolution(self) -> int:
-        """Return how many points a layer has."""
+        """Return the number of points of a layer."""
         return self.horizontal_resolution
 
     def getNumberOfLayers(self) -> int:
-        """Return how many layers there are."""
+        """Return the number of layers."""
         return self.number_of_layers
 
     def getNumberOfPoints(self) -> int:
-        """Return how many points there are in all layers."""
+        """Return the number of points of all layers."""
         return self.number_of_points
 
     def getRangeImage(self) -> list[float]:
@@ -76,15 +76,15 @@ class Lidar(Sensor):
         return [math.inf] * self.horizontal_resolution
 
     def enablePointCloud(self) -> None:
-        """Make points, too."""
+        """Enable the point cloud."""
         self._keep("point_cloud", "enable_point_cloud", 1)
 
     def disablePointCloud(self) -> None:
-        """Make points no more."""
+        """Disable the point cloud."""
         self._keep("point_cloud", "disable_point_cloud", 0)
 
     def isPointCloudEnabled(self) -> bool:
-        """Return whether points are made."""
+        """Return whether the point cloud was enabled."""
         return bool(self._parameter("point_cloud", "is_point_cloud_enabled", 0))
 
     def getPointCloud(self) -> list[LidarPoint]:
@@ -132,17 +132,17 @@ class Lidar(Sensor):
 
     @property
     def horizontal_resolution(self) -> int:
-        """How many points a layer has."""
+        """Number of points of a layer."""
         return int(self._parameter("horizontal_resolution", "get_horizontal_resolution", 512))
 
     @property
     def number_of_layers(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return int(self._parameter("number_of_layers", "get_number_of_layers", 4))
 
     @property
     def number_of_points(self) -> int:
-        """How many points there are in all layers."""
+        """Number of points of all layers."""
         return self.horizontal_resolution * self.number_of_layers
 
     @property

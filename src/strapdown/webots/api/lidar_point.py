@@ -1,4 +1,4 @@
-"""What a Lidar measures."""
+"""Points of a Lidar."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["LidarPoint"]
 
 
 class LidarPoint:
-    """One point of a cloud.
+    """Point of a Lidar's point cloud.
 
     Parameters
     ----------
     data : bytes
         Points of 20 bytes: x, y, z [m] as floats, layer as int32, time [s] as float.
     offset : int
-        Which point.
+        Index of the point.
     """
 
     def __init__(self, data: bytes, offset: int) -> None:

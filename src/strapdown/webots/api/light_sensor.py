@@ -1,4 +1,4 @@
-"""LightSensor: accepted, and reads 0."""
+"""LightSensor: inert, reads 0."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["LightSensor"]
 
 
 class LightSensor(TableSensor, ScalarSensor):
-    """Light that falls on a sensor, as its lookup table says it."""
+    """Irradiance, by its lookup table."""
 
     _function = "light_sensor"
     _kinds = ("LightSensor",)

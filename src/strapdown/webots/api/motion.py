@@ -1,4 +1,4 @@
-"""Motion files: poses of motors over time, played while a robot steps."""
+"""Motion files: motor positions over time, played while a robot steps."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HEADER = "#WEBOTS_MOTION"
 
 class _Pose(NamedTuple):
     time: int
-    """[ms]."""
+    """Time in the motion [ms]."""
     positions: list[float | None]
-    """Of each motor; None: leave it."""
+    """Position of each motor; None: unchanged."""
 
 
 class Motion:
-    """A motion file.
+    """Motion file.
 
     The first line is ``#WEBOTS_MOTION,V1.0,`` and the names of motors; each other line is a pose:
     time as ``minutes:seconds:milliseconds``, a name, and a position for each motor, or ``*``.
@@ -38,7 +38,7 @@ class Motion:
     filename : str
         Absolute, or relative to the working directory, which is the controller's.
     robot : Robot, optional
-        Which one; by default the first of this process.
+        Its robot; by default the first one of this process.
     """
 
     def __init__(self, filename: str, *, robot: Owner | None = None) -> None:
@@ -60,7 +60,7 @@ class Motion:
         return bool(self._poses)
 
     def play(self) -> None:
-        """Play from the present time on, or anew from the end, beginning with the next step."""
+        """Play from the next step on, at the present time or again from the start if at the end."""
         self._over = False
         if self._time == self._end:
             self._time = self.duration - self._time
@@ -68,16 +68,16 @@ class Motion:
             self._session.motions.append(self)
 
     def stop(self) -> None:
-        """Stop; the present time stays."""
+        """Stop; the present time is kept."""
         if self in self._session.motions:
             self._session.motions.remove(self)
 
     def setLoop(self, loop: bool) -> None:
-        """Start again at the end, or not."""
+        """Set whether the motion restarts at its end."""
         self._loop = bool(loop)
 
     def setReverse(self, reverse: bool) -> None:
-        """Play backward, or not."""
+        """Set whether the motion plays backward."""
         self._reverse = bool(reverse)
 
     def isOver(self) -> bool:
@@ -93,7 +93,7 @@ class Motion:
         return self._time
 
     def setTime(self, time: int) -> None:
-        """Go to a time in the motion [ms]."""
+        """Set the present time in the motion [ms]."""
         self.time = time
 
     @property
@@ -116,7 +116,7 @@ class Motion:
         return 0 if self._reverse else self.duration
 
     def _advance(self, ms: int) -> None:
-        """Send the present pose, then let time pass."""
+        """Send the present pose, then advance the time."""
         for motor, position in zip(self._motors, self._positions(), strict=True):
             if position is not None and motor._state is not None:
                 motor.setPosition(position)
@@ -133,7 +133,7 @@ class Motion:
         self._time = min(max(time, 0), duration)
 
     def _positions(self) -> list[float | None]:
-        """Interpolate at the present time."""
+        """Return the interpolated positions at the present time."""
         poses = self._poses
         after = bisect_right(poses, self._time, key=lambda pose: pose.time)
         if after in {0, len(poses)}:

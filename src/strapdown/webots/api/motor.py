@@ -1,4 +1,4 @@
-"""Motors: what moves a joint."""
+"""Motors of joints."""
 
 from strapdown.webots.api._joint_devices import LinearMotor, Motor, RotationalMotor
 

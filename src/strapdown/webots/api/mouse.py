@@ -1,4 +1,4 @@
-"""Mouse: accepted, and never moved."""
+"""Mouse: inert, without position and pressed buttons."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Mouse", "MouseState"]
 
 @dataclass
 class MouseState:
-    """Where a mouse is, and which buttons are down."""
+    """Position and buttons of a mouse."""
 
     u: float
-    """Across the view, 0 to 1."""
+    """Horizontal position in the view, 0 to 1."""
     v: float
-    """Down the view, 0 to 1."""
+    """Vertical position in the view from above, 0 to 1."""
     x: float
-    """In the world [m], and so y and z."""
+    """Position in the world [m]; likewise y and z."""
     y: float
     z: float
     left: bool
@@ -28,25 +28,25 @@ class MouseState:
 
 
 class Mouse(UserInput):
-    """The mouse of whoever looks at a simulation."""
+    """Mouse of the user of a simulation."""
 
     _function = "mouse"
     _in_3d = False
 
     def getState(self) -> MouseState:
-        """Return where the mouse is: NaN, nowhere."""
+        """Return the state of the mouse: positions NaN, no buttons."""
         self._check("get_state")
         nowhere = math.nan
         return MouseState(nowhere, nowhere, nowhere, nowhere, nowhere, False, False, False)  # noqa: FBT003 (no button is down)
 
     def enable3dPosition(self) -> None:
-        """Find the position in the world, too."""
+        """Enable the position in the world."""
         self._in_3d = True
 
     def disable3dPosition(self) -> None:
-        """Find the position in the world no more."""
+        """Disable the position in the world."""
         self._in_3d = False
 
     def is3dPositionEnabled(self) -> bool:
-        """Return whether the position in the world was asked for."""
+        """Return whether the position in the world was enabled."""
         return self._in_3d

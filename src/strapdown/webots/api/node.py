@@ -20,7 +20,7 @@ __all__ = ["ContactPoint", "Node"]
 
 
 class ContactPoint:
-    """Where a body touches another.
+    """Contact of a body with another.
 
     Parameters
     ----------
@@ -42,22 +42,22 @@ class ContactPoint:
 
 
 class Node:
-    """A node.
+    """Node of the scene tree.
 
-    Supervisors make them; of the arguments, the last that is given counts.
+    Supervisors create them; of the arguments, the last one given is used.
 
     Parameters
     ----------
     DEF : str, optional
         Its ``DEF`` name.
     tag : int, optional
-        Its tag as a device of this robot; 0 is the robot.
+        Its tag as a device of this robot; 0 for the robot.
     id : int, optional
         Its number.
     selected : bool, optional
-        The one that a person has selected.
+        The node that a user has selected.
     ref : int, optional
-        Its number, which is known to be right.
+        Its number, which is known to be valid.
     robot : Robot, optional
         The supervisor; by default the first robot of this process.
     """
@@ -94,7 +94,7 @@ class Node:
 
     @classmethod
     def _made(cls, owner: Owner, ref: int | None) -> Self | None:
-        """Return the node of a number; None of None."""
+        """Return the node of a number; None for None."""
         return None if ref is None else cls(ref=ref, robot=owner)
 
     def _look_up(
@@ -116,14 +116,14 @@ class Node:
     def _ask(self, call: str, method: str, *values: Any) -> Any:  # noqa: ANN401 (by the method)
         return self._session.supervise(f"node_{call}", method, *values)
 
-    # -- what it is ------------------------------------------------------------------------------
+    # -- identity --------------------------------------------------------------------------------
 
     def getId(self) -> int:
         """Return the number."""
         return self.id
 
     def getDef(self) -> str:
-        """Return the ``DEF`` name; empty: none."""
+        """Return the ``DEF`` name; empty if it has none."""
         return self.DEF
 
     def getType(self) -> int:
@@ -135,19 +135,19 @@ class Node:
         return self.type_name
 
     def getBaseTypeName(self) -> str:
-        """Return the name of the type, of a PROTO that of its root."""
+        """Return the name of the type; for a PROTO that of its root."""
         return self.base_type_name
 
     def getParentNode(self) -> Node | None:
-        """Return the node that holds this one."""
+        """Return the parent node."""
         return self._made(self, self._ask("get_parent_node", "parent", self._ref))
 
     def isProto(self) -> bool:
-        """Return whether it is made from a PROTO."""
+        """Return whether it is an instance of a PROTO."""
         return self.type_name != self.base_type_name
 
     def getProto(self) -> Proto[Self] | None:
-        """Return what it is made from; None: it is no PROTO."""
+        """Return the PROTO that it is an instance of, or None."""
         return Proto(self) if self.isProto() else None
 
     def getFromProtoDef(self, DEF: str) -> Node | None:
@@ -156,7 +156,7 @@ class Node:
         return self._made(self, ref)
 
     def exportString(self) -> str:
-        """Return the node as it is written in a world file."""
+        """Return the node as text of a world file."""
         return str(self._ask("export_string", "export", self._ref))
 
     @property
@@ -166,7 +166,7 @@ class Node:
 
     @property
     def DEF(self) -> str:
-        """``DEF`` name; empty: none."""
+        """``DEF`` name; empty if it has none."""
         return str(self._ask("get_def", "def", self._ref))
 
     @property
@@ -181,23 +181,23 @@ class Node:
 
     @property
     def base_type_name(self) -> str:
-        """Name of the type, of a PROTO that of its root."""
+        """Name of the type; for a PROTO that of its root."""
         return str(self._ask("get_base_type_name", "base_type", self._ref))
 
     # -- fields ----------------------------------------------------------------------------------
 
     def getField(self, fieldName: str) -> Field[Self] | None:
-        """Return a field; None where there is none."""
+        """Return a field; None if there is none."""
         found = self._ask("get_field", "field", self._ref, fieldName)
         return None if found is None else Field(FieldKey(self, fieldName, found[0]))
 
     def getFieldByIndex(self, index: int) -> Field[Self] | None:
-        """Return a field by its place; None where there is none."""
+        """Return a field by its index; None if there is none."""
         names = self._ask("get_field_by_index", "fields", self._ref)
         return self.getField(names[index]) if 0 <= index < len(names) else None
 
     def getNumberOfFields(self) -> int:
-        """Return how many fields there are."""
+        """Return the number of fields."""
         return self.number_of_fields
 
     def getBaseNodeField(self, fieldName: str) -> Field[Self] | None:
@@ -209,31 +209,31 @@ class Node:
         return self.getFieldByIndex(index)
 
     def getNumberOfBaseNodeFields(self) -> int:
-        """Return how many fields the root of a PROTO has."""
+        """Return the number of fields of the root of a PROTO."""
         return self.number_of_base_node_fields
 
     @property
     def number_of_fields(self) -> int:
-        """How many fields there are."""
+        """Number of fields."""
         return len(self._ask("get_number_of_fields", "fields", self._ref))
 
     @property
     def number_of_base_node_fields(self) -> int:
-        """How many fields the root of a PROTO has."""
+        """Number of fields of the root of a PROTO."""
         return self.number_of_fields
 
-    # -- where it is -----------------------------------------------------------------------------
+    # -- pose and motion -------------------------------------------------------------------------
 
     def getPosition(self) -> list[float]:
         """Return the position in the world [m]."""
         return list(self._ask("get_position", "position", self._ref))
 
     def getOrientation(self) -> list[float]:
-        """Return the rotation to the world, row after row of a matrix."""
+        """Return the rotation matrix to the world, row by row."""
         return list(self._ask("get_orientation", "orientation", self._ref))
 
     def getPose(self, fromNode: Node | None = None) -> list[float]:
-        """Return the pose in the world or in another node, row after row of a 4 x 4 matrix."""
+        """Return the pose in the world or in another node as a 4 x 4 matrix, row by row."""
         matrix, position = _rows(self.getOrientation()), self.getPosition()
         if fromNode is not None:
             columns = list(zip(*_rows(fromNode.getOrientation()), strict=True))
@@ -244,10 +244,10 @@ class Node:
         return [*rows[0], *rows[1], *rows[2], 0.0, 0.0, 0.0, 1.0]
 
     def enablePoseTracking(self, samplingPeriod: int, fromNode: Node | None = None) -> None:
-        """Be told of poses; they are always the present ones."""
+        """Do nothing: poses are always the present ones."""
 
     def disablePoseTracking(self, fromNode: Node | None = None) -> None:
-        """Be told of poses no more."""
+        """Do nothing: there is no tracking."""
 
     def getCenterOfMass(self) -> list[float]:
         """Return the centre of mass in the world [m]."""
@@ -271,65 +271,65 @@ class Node:
         else:
             field.setSFFloat(real(position))
 
-    # -- what is done to it ----------------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        """Take the node out of the world."""
+        """Remove the node from the world."""
         self._ask("remove", "remove", self._ref)
 
     def resetPhysics(self) -> None:
-        """Stop the node and all below it."""
+        """Stop the node and its descendants."""
         self._ask("reset_physics", "reset_physics", self._ref)
 
     def saveState(self, stateName: str) -> None:
-        """Keep the present state under a name; nothing is kept."""
+        """Save the present state under a name; without effect."""
         self._session.inert("Node.saveState")
 
     def loadState(self, stateName: str) -> None:
-        """Go back to a state that was kept; nothing was kept."""
+        """Restore a saved state; without effect."""
         self._session.inert("Node.loadState")
 
     def restartController(self) -> None:
-        """Start the controller of a robot anew; it goes on."""
+        """Restart the controller of a robot; without effect."""
         self._session.inert("Node.restartController")
 
     def addForce(self, force: Sequence[float], relative: bool) -> None:
-        """Push for a step; nothing pushes."""
+        """Apply a force during a step; without effect."""
         self._session.inert("Node.addForce")
 
     def addForceWithOffset(
         self, force: Sequence[float], offset: Sequence[float], relative: bool
     ) -> None:
-        """Push a point for a step; nothing pushes."""
+        """Apply a force at a point during a step; without effect."""
         self._session.inert("Node.addForceWithOffset")
 
     def addTorque(self, torque: Sequence[float], relative: bool) -> None:
-        """Turn for a step; nothing turns."""
+        """Apply a torque during a step; without effect."""
         self._session.inert("Node.addTorque")
 
     def getContactPoints(self, includeDescendants: bool = False) -> list[ContactPoint]:
-        """Return where the node touches others: nowhere."""
+        """Return the contact points of the node: none."""
         self._session.inert("Node.getContactPoints")
         return []
 
     def enableContactPointsTracking(
         self, samplingPeriod: int, includeDescendants: bool = False
     ) -> None:
-        """Be told of contacts; there are none."""
+        """Do nothing: there are no contact points."""
 
     def disableContactPointsTracking(self, includeDescendants: bool = False) -> None:
-        """Be told of contacts no more."""
+        """Do nothing: there is no tracking."""
 
     def getStaticBalance(self) -> bool:
-        """Return whether it would stand still on its contacts; it has none."""
+        """Return whether it is statically balanced on its contacts: False, it has none."""
         self._session.inert("Node.getStaticBalance")
         return False
 
     def moveViewpoint(self) -> None:
-        """Look at the node; nobody looks."""
+        """Move the viewpoint to the node; without effect."""
 
     def setVisibility(self, fromNode: Node, visible: bool) -> None:
-        """Show or hide the node; nobody looks."""
+        """Show or hide the node; without effect."""
 
 
 def _rows(values: Sequence[float]) -> list[Sequence[float]]:

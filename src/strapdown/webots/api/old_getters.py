@@ -1,4 +1,4 @@
-"""How devices were once asked for: by their kind."""
+"""Deprecated functions that return devices by their type."""
 
 from __future__ import annotations
 
@@ -40,107 +40,107 @@ __all__ = ["OldGetters"]
 
 
 class OldGetters:
-    """The part of a robot that is kept for old controllers."""
+    """Deprecated functions of a robot, for old controllers."""
 
-    if TYPE_CHECKING:  # what the robot has
+    if TYPE_CHECKING:  # methods of the robot
 
         def getDevice(self, name: str) -> Device | None:
-            """Return a device; None, and words on stderr, where there is none."""
+            """Return a device; None, with a message on stderr, if there is none."""
 
     def getAccelerometer(self, name: str) -> Accelerometer | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Accelerometer, name)
 
     def getAltimeter(self, name: str) -> Altimeter | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Altimeter, name)
 
     def getBrake(self, name: str) -> Brake | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Brake, name)
 
     def getCamera(self, name: str) -> Camera | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Camera, name)
 
     def getCompass(self, name: str) -> Compass | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Compass, name)
 
     def getConnector(self, name: str) -> Connector | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Connector, name)
 
     def getDisplay(self, name: str) -> Display | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Display, name)
 
     def getDistanceSensor(self, name: str) -> DistanceSensor | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(DistanceSensor, name)
 
     def getEmitter(self, name: str) -> Emitter | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Emitter, name)
 
     def getGPS(self, name: str) -> GPS | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(GPS, name)
 
     def getGyro(self, name: str) -> Gyro | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Gyro, name)
 
     def getInertialUnit(self, name: str) -> InertialUnit | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(InertialUnit, name)
 
     def getLED(self, name: str) -> LED | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(LED, name, "Led")
 
     def getLidar(self, name: str) -> Lidar | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Lidar, name)
 
     def getLightSensor(self, name: str) -> LightSensor | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(LightSensor, name)
 
     def getMotor(self, name: str) -> Motor | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Motor, name)
 
     def getPen(self, name: str) -> Pen | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Pen, name)
 
     def getPositionSensor(self, name: str) -> PositionSensor | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(PositionSensor, name)
 
     def getRadar(self, name: str) -> Radar | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Radar, name)
 
     def getRangeFinder(self, name: str) -> RangeFinder | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(RangeFinder, name)
 
     def getReceiver(self, name: str) -> Receiver | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Receiver, name)
 
     def getSkin(self, name: str) -> Skin | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Skin, name)
 
     def getSpeaker(self, name: str) -> Speaker | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(Speaker, name)
 
     def getTouchSensor(self, name: str) -> TouchSensor | None:
-        """Return a device; say :meth:`getDevice` instead."""
+        """Return a device; use :meth:`getDevice` instead."""
         return self._deprecated(TouchSensor, name)
 
     def _deprecated(self, kind: type[Kind], name: str, word: str | None = None) -> Kind | None:

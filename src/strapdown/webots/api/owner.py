@@ -1,4 +1,4 @@
-"""Whose a device is: the robot that is given, or the first of this process."""
+"""Robot of a device: the one that is given, or the first one of this process."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["Owner", "first_robot", "session_of"]
 
 
 class Owner(Protocol):
-    """What belongs to a session: a robot, and each device of it."""
+    """Member of a session: a robot, or a device of it."""
 
     _session: Session
 
 
 def _nobody() -> None:
-    """Give the first robot of a process that has none."""
+    """Return None, for a process without a robot."""
 
 
 first_robot: Callable[[], Owner | None] = _nobody
-"""Gives the first robot of this process; the class of robots sets it."""
+"""Returns the first robot of this process; replaced by the module of robots."""
 
 
 def session_of(robot: Owner | None) -> Session:

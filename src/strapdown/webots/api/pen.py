@@ -1,4 +1,4 @@
-"""Pen: accepted, and draws nothing."""
+"""Pen: inert."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["Pen"]
 
 
 class Pen(Device):
-    """Draws on a surface under a robot."""
+    """Pen that draws on the surface under a robot."""
 
     _function = "pen"
     _kinds = ("Pen",)
 
     def write(self, write: bool) -> None:
-        """Draw from now on, or no more."""
+        """Start or stop drawing."""
 
     def setInkColor(self, color: int, density: float) -> None:
-        """Choose the ink."""
+        """Set the colour and density of the ink."""

@@ -1,4 +1,4 @@
-"""What devices of pixels have."""
+"""Base class of devices with pixels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["PixelDevice"]
 
 
 class PixelDevice(Device):
-    """A device of rows of pixels."""
+    """Device with rows of pixels."""
 
     def getWidth(self) -> int:
         """Return the width [pixel]."""

@@ -1,4 +1,4 @@
-"""PositionSensor: the position of a joint."""
+"""PositionSensor: position of a joint."""
 
 from strapdown.webots.api._joint_devices import PositionSensor
 

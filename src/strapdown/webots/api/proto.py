@@ -15,7 +15,7 @@ __all__ = ["Proto", "ProtoOwner"]
 
 
 class ProtoOwner(FieldOwner, Protocol):
-    """What a PROTO asks of the node that is made from it."""
+    """Interface of an instance of a PROTO."""
 
     @property
     def type_name(self) -> str:
@@ -24,15 +24,15 @@ class ProtoOwner(FieldOwner, Protocol):
 
     @property
     def number_of_fields(self) -> int:
-        """How many fields there are."""
+        """Number of fields."""
         ...
 
     def getField(self, fieldName: str) -> Field[Self] | None:
-        """Return a field; None where there is none."""
+        """Return a field; None if there is none."""
         ...
 
     def getFieldByIndex(self, index: int) -> Field[Self] | None:
-        """Return a field by its place; None where there is none."""
+        """Return a field by its index; None if there is none."""
         ...
 
 
@@ -40,9 +40,9 @@ Node = TypeVar("Node", bound=ProtoOwner)
 
 
 class Proto(Generic[Node]):
-    """What a node was made from; nodes make them.
+    """PROTO of a node; obtained from nodes.
 
-    Its fields are those of the node: PROTO parameters are not kept.
+    Its fields are those of the node: PROTO parameters are not stored.
 
     Parameters
     ----------
@@ -58,23 +58,23 @@ class Proto(Generic[Node]):
         return self.type_name
 
     def getParent(self) -> Proto[Node] | None:
-        """Return the PROTO that this one is made from: None, it is not kept."""
+        """Return the PROTO that this one is derived from: None, it is not stored."""
         return None
 
     def getField(self, name: str) -> Field[Node] | None:
-        """Return a field of the node; None where there is none."""
+        """Return a field of the node; None if there is none."""
         return self._ref.getField(name)
 
     def getFieldByIndex(self, index: int) -> Field[Node] | None:
-        """Return a field of the node by its place."""
+        """Return a field of the node by its index."""
         return self._ref.getFieldByIndex(index)
 
     def getNumberOfFields(self) -> int:
-        """Return how many fields the node has."""
+        """Return the number of fields of the node."""
         return self.number_of_fields
 
     def isDerived(self) -> bool:
-        """Return whether the PROTO is made from another: it is not kept."""
+        """Return whether the PROTO is derived from another: False, it is not stored."""
         return self.is_derived
 
     @property
@@ -84,10 +84,10 @@ class Proto(Generic[Node]):
 
     @property
     def number_of_fields(self) -> int:
-        """How many fields the node has."""
+        """Number of fields of the node."""
         return self._ref.number_of_fields
 
     @property
     def is_derived(self) -> bool:
-        """Whether the PROTO is made from another: it is not kept."""
+        """Whether the PROTO is derived from another: False, it is not stored."""
         return False

@@ -1,4 +1,4 @@
-"""Radar: accepted, and sees nothing."""
+"""Radar: inert, without targets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Radar"]
 
 
 class Radar(Sensor):
-    """Distances and speeds of targets."""
+    """Radar with distances and speeds of targets."""
 
     _function = "radar"
     _kinds = ("Radar",)
@@ -35,7 +35,7 @@ class Radar(Sensor):
         return self.vertical_fov
 
     def getNumberOfTargets(self) -> int:
-        """Return how many targets are seen: 0."""
+        """Return the number of targets: 0."""
         return self.number_of_targets
 
     def getTargets(self) -> list[RadarTarget]:
@@ -64,5 +64,5 @@ class Radar(Sensor):
 
     @property
     def number_of_targets(self) -> int:
-        """How many targets are seen: 0."""
+        """Number of targets: 0."""
         return 0

@@ -1,4 +1,4 @@
-"""What a Radar sees."""
+"""Targets of a Radar."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["RadarTarget"]
 
 @dataclass
 class RadarTarget:
-    """One target."""
+    """Target of a radar."""
 
     distance: float
-    """[m]."""
+    """Distance [m]."""
     receiver_power: float
-    """[dBm]."""
+    """Received power [dBm]."""
     speed: float
-    """Away from the radar [m/s]."""
+    """Speed away from the radar [m/s]."""
     azimuth: float
-    """[rad]."""
+    """Azimuth [rad]."""

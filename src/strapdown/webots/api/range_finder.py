@@ -1,4 +1,4 @@
-"""RangeFinder: accepted, and sees nothing within its range."""
+"""RangeFinder: inert, with nothing in its range."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RangeFinder"]
 
 
 class RangeFinder(PixelDevice, Sensor):
-    """A camera of distances."""
+    """Camera of distances."""
 
     _function = "range_finder"
     _kinds = ("RangeFinder",)
@@ -33,7 +33,7 @@ class RangeFinder(PixelDevice, Sensor):
         return self.min_range
 
     def getRangeImage(self, data_type: str = "list") -> list[float]:
-        """Return the distances, row after row: infinite [m]."""
+        """Return the distances, row by row: infinite [m]."""
         return self.range_image
 
     def getRangeImageArray(self) -> list[list[float]]:
@@ -46,12 +46,12 @@ class RangeFinder(PixelDevice, Sensor):
         return image[y * width + x]
 
     def saveImage(self, filename: str, quality: int) -> int:
-        """Save the image: it cannot, and returns -1."""
+        """Return -1: no image can be saved."""
         return -1
 
     @property
     def range_image(self) -> list[float]:
-        """Distances, row after row: infinite [m]."""
+        """Distances, row by row: infinite [m]."""
         return [math.inf] * (self.width * self.height)
 
     @property

@@ -1,4 +1,4 @@
-"""Receiver: accepted, and nothing arrives."""
+"""Receiver: inert, without packets."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ __all__ = ["Receiver"]
 
 
 class Receiver(Sensor):
-    """Receives packets of emitters."""
+    """Receiver of packets from emitters."""
 
     _function = "receiver"
     _kinds = ("Receiver",)
 
     def getQueueLength(self) -> int:
-        """Return how many packets wait: 0."""
+        """Return the number of packets in the queue: 0."""
         return self.queue_length
 
     def nextPacket(self) -> None:
-        """Drop the first packet."""
+        """Discard the first packet."""
 
     def getBytes(self) -> bytes:
         """Return the first packet: empty."""
@@ -64,12 +64,12 @@ class Receiver(Sensor):
         return self.channel
 
     def setChannel(self, channel: int) -> None:
-        """Choose the channel; -1: all."""
+        """Set the channel; -1: all."""
         self.channel = channel
 
     @property
     def queue_length(self) -> int:
-        """How many packets wait: 0."""
+        """Number of packets in the queue: 0."""
         return 0
 
     @property

@@ -1,4 +1,4 @@
-"""Robot: where a controller begins."""
+"""Robot: the entry point of a controller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Robot"]
 
 
 class _InUse:
-    """The first robot that is in use, of all that were entered."""
+    """First robot that still exists, of all that were created."""
 
     def __init__(self) -> None:
         self._robots: list[Callable[[], Robot | None]] = []
@@ -42,37 +42,37 @@ class _InUse:
 
 
 class Robot(OldGetters):
-    """A robot, with its devices and its time.
+    """Robot with its devices and its time.
 
-    In a controller's own process the runner has set what ``Robot()`` is. Library code gives a
-    world.
+    In a controller's process ``Robot()`` is the robot that the runner has set. Library code passes
+    a world.
 
     Parameters
     ----------
     world : path, text, WorldFile or World, optional
-        Where the robot lives; the options of a :class:`~strapdown.webots.World` are given
-        to it, not here.
+        World of the robot; options of a given :class:`~strapdown.webots.World` are passed to its
+        constructor, not here.
     profile : str
-        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
+        Behaviour of devices; one of :data:`~strapdown.webots.PROFILES`.
     motion : object or mapping of str to object, optional
-        What moves the robot.
+        Motion of the robot.
     seed : int, optional
-        Of all noise.
+        Seed of all noise.
     duration : float, optional
-        When the simulation ends [s].
+        End of the simulation [s].
     robot : str, optional
-        Which robot of the world; needed where there are several.
+        Name of the robot; needed if the world has several.
     port : Port, optional
-        The door of the robot, instead of a world.
+        Port of the robot, instead of a world.
     **options
-        Others of :class:`~strapdown.webots.World`, which raises what it raises itself.
+        Other options of :class:`~strapdown.webots.World`, whose errors are passed on.
 
     Raises
     ------
     RuntimeError
         There is neither a world nor a runner.
     TypeError
-        Options came with a :class:`~strapdown.webots.World`.
+        Options were given with a :class:`~strapdown.webots.World`.
     """
 
     EVENT_QUIT: ClassVar[int] = -1
@@ -97,7 +97,7 @@ class Robot(OldGetters):
     joystick: Joystick
     _session: Session
     _adopted: int = 0
-    """The last tag that has an object."""
+    """Last tag for which there is an object."""
 
     def __init__(
         self,
@@ -128,19 +128,19 @@ class Robot(OldGetters):
         self.joystick = Joystick(0, robot=self)
 
     def step(self, time_step: int | None = None) -> int:
-        """Let time pass [ms]; return how much longer it took, or -1 when the simulation ended."""
+        """Advance time [ms]; return the excess of the step before, or -1 at the end."""
         return self._session.step(time_step)
 
     def stepBegin(self, time_step: int | None = None) -> int:
-        """Ask for time to pass [ms], and do not wait."""
+        """Request a step [ms], without waiting."""
         return self._session.begin(time_step)
 
     def stepEnd(self) -> int:
-        """Wait for :meth:`stepBegin`; return what :meth:`step` would."""
+        """Wait for :meth:`stepBegin`; return the result of :meth:`step`."""
         return self._session.end()
 
     def getDevice(self, name: str) -> Device | None:
-        """Return a device; None, and words on stderr, where there is none."""
+        """Return a device; None, with a message on stderr, if there is none."""
         device = self.devices.get(name)
         if device is None:
             self._adopt()
@@ -150,12 +150,12 @@ class Robot(OldGetters):
         return device
 
     def getDeviceByIndex(self, index: int) -> Device:
-        """Return a device by its place, from 0.
+        """Return a device by its index, from 0.
 
         Raises
         ------
         KeyError
-            There is no such place; the key is the name of the robot.
+            There is no such index; the key is the name of the robot.
         """
         state = self._session.state(index + 1)
         if state is None:
@@ -165,7 +165,7 @@ class Robot(OldGetters):
         return self.devices[state.info.name]
 
     def getNumberOfDevices(self) -> int:
-        """Return how many devices there are."""
+        """Return the number of devices."""
         return self.number_of_devices
 
     def getBasicTimeStep(self) -> float:
@@ -185,11 +185,11 @@ class Robot(OldGetters):
         return self.model
 
     def getCustomData(self) -> str:
-        """Return a text that is kept with the robot."""
+        """Return the text that is stored with the robot."""
         return self.custom_data
 
     def setCustomData(self, data: str) -> None:
-        """Keep a text with the robot."""
+        """Store a text with the robot."""
         self.custom_data = data
 
     def getProjectPath(self) -> str:
@@ -201,7 +201,7 @@ class Robot(OldGetters):
         return self.world_path
 
     def getSupervisor(self) -> bool:
-        """Return whether the robot may do what a :class:`Supervisor` does."""
+        """Return whether the robot may act as a :class:`Supervisor`."""
         return self.supervisor
 
     def getSynchronization(self) -> bool:
@@ -213,27 +213,27 @@ class Robot(OldGetters):
         return self.mode
 
     def setMode(self, mode: int, arg: str) -> None:
-        """Choose what is controlled; it is always the simulation."""
+        """Set the mode; only simulation is available."""
         if mode not in {self.MODE_SIMULATION, self.MODE_REMOTE_CONTROL}:
             say(texts.WRONG_MODE, mode)
 
     def getUrdf(self, prefix: str = "") -> str:
-        """Return the robot as URDF: empty, none."""
+        """Return the robot as URDF: empty."""
         return ""
 
     def waitForUserInputEvent(self, event_type: int, timeout: int) -> int:
-        """Wait for a person: none comes, and it returns at once."""
+        """Wait for user input: there is none, and it returns at once."""
         return self.EVENT_NO_EVENT
 
     def wwiSendText(self, text: str) -> None:
         """Send a text to the robot's window: there is none."""
 
     def wwiReceiveText(self) -> str | None:
-        """Return a text from the robot's window: None."""
+        """Return a text from the robot's window: None, there is none."""
         return None
 
     def batterySensorEnable(self, sampling_period: int) -> None:
-        """Measure the battery every so many ms."""
+        """Enable the battery sensor with a period [ms]."""
         period = self._session.milliseconds(sampling_period, 1)
         if period < 0:
             say(texts.NEGATIVE_PERIOD, "robot_battery_sensor")
@@ -242,15 +242,15 @@ class Robot(OldGetters):
             self._session.ask(0, "battery", period)
 
     def batterySensorDisable(self) -> None:
-        """Measure the battery no more."""
+        """Disable the battery sensor."""
         self.batterySensorEnable(0)
 
     def batterySensorGetSamplingPeriod(self) -> int:
-        """Return the period of the battery [ms]; 0: disabled."""
+        """Return the period of the battery sensor [ms]; 0: disabled."""
         return self._session.battery_period
 
     def batterySensorGetValue(self) -> float:
-        """Return the energy of the battery [J]: NaN, nothing is simulated."""
+        """Return the energy of the battery [J]: NaN, it is not simulated."""
         if not self._session.battery_period:
             say(texts.DISABLED, "robot_battery_sensor", "get_value")
         return math.nan
@@ -289,7 +289,7 @@ class Robot(OldGetters):
 
     @property
     def custom_data(self) -> str:
-        """A text that is kept with the robot."""
+        """Text that is stored with the robot."""
         return self._session.custom_data
 
     @custom_data.setter
@@ -311,7 +311,7 @@ class Robot(OldGetters):
 
     @property
     def supervisor(self) -> bool:
-        """Whether the robot may do what a :class:`Supervisor` does."""
+        """Whether the robot may act as a :class:`Supervisor`."""
         return self._session.info.supervisor
 
     @property
@@ -321,7 +321,7 @@ class Robot(OldGetters):
 
     @property
     def number_of_devices(self) -> int:
-        """How many devices there are."""
+        """Number of devices."""
         return len(self._session.states) - 1
 
     @property
@@ -331,7 +331,7 @@ class Robot(OldGetters):
 
     @property
     def battery_sensor_sampling_period(self) -> int:
-        """Period of the battery [ms]; 0 or None: disabled."""
+        """Period of the battery sensor [ms]; 0 or None: disabled."""
         return self._session.battery_period
 
     @battery_sensor_sampling_period.setter
@@ -339,7 +339,7 @@ class Robot(OldGetters):
         self.batterySensorEnable(0 if sampling_period is None else sampling_period)
 
     def _enter(self) -> None:
-        """Be the first robot of this process, or one of many."""
+        """Register as the robot of this process, or as one of several."""
         if runtime.single_instance:
             Robot.created = self
             return
@@ -352,7 +352,7 @@ class Robot(OldGetters):
         registry.enter(self)
 
     def _adopt(self) -> None:
-        """Make objects for devices that are new."""
+        """Create objects for new devices."""
         inert = []
         for state in self._session.states[self._adopted + 1 :]:
             if state is not None:
@@ -371,7 +371,7 @@ class Robot(OldGetters):
             self.devices[info.name] = kind(info.tag, robot=self)
 
 
-owner.first_robot = lambda: Robot.created  # whose devices without a robot are
+owner.first_robot = lambda: Robot.created  # default robot of devices
 
 
 def _port(

@@ -1,4 +1,4 @@
-"""What a runner sets for the controller of this process."""
+"""Settings of the runner for the controller of this process."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 __all__ = ["owns_process", "port", "single_instance"]
 
 port: Port | None = None
-"""The robot of ``Robot()`` without arguments."""
+"""Port of ``Robot()`` without arguments."""
 
 single_instance: bool = False
-"""Whether a second ``Robot()`` is refused, as in a controller's own process."""
+"""Whether a second ``Robot()`` is refused, as in a controller's process."""
 
 owns_process: bool = False
 """Whether a controller that survives its ``SystemExit`` may be ended with its process."""

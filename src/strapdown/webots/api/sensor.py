@@ -1,4 +1,4 @@
-"""What all sensors have, and what many have: a lookup table, three values, one value."""
+"""Base classes of sensors: with a lookup table, three values, or one value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
     from strapdown.webots.api.owner import Owner
-    from strapdown.webots.api.session import DeviceState
+    from strapdown.webots.api.session import DeviceView
 
 __all__ = ["ScalarSensor", "Sensor", "TableSensor", "VectorSensor"]
 
 
 class Sensor(Device):
-    """A device that measures at a period.
+    """Device that measures with a period.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Sensor(Device):
     sampling_period : int, optional
         With a name: the period [ms]; by default the basic time step.
     robot : Robot, optional
-        Which one; by default the first of this process.
+        Its robot; by default the first one of this process.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Sensor(Device):
             self.enable(basic if sampling_period is None else sampling_period)
 
     def enable(self, p: int) -> None:
-        """Measure every ``p`` ms from the next step on; the first time when that has passed."""
+        """Measure every ``p`` ms from the next step on; the first sample comes after one period."""
         period = self._session.milliseconds(p, 2)
         if period < 0:
             say(texts.NEGATIVE_PERIOD, self._function)
@@ -50,11 +50,11 @@ class Sensor(Device):
             self._session.ask(self._tag, "period", period)
 
     def disable(self) -> None:
-        """Measure no more; the last values stay readable."""
+        """Stop measuring; the last values stay readable."""
         self.enable(0)
 
     def getSamplingPeriod(self) -> int:
-        """Return the period as it was asked for [ms]; 0: disabled."""
+        """Return the period as requested [ms]; 0: disabled."""
         if self._state is None:
             self._refuse("get_sampling_period")
             return 0
@@ -62,7 +62,7 @@ class Sensor(Device):
 
     @property
     def sampling_period(self) -> int:
-        """Period as it was asked for [ms]; 0 or None: disabled."""
+        """Period as requested [ms]; 0 or None: disabled."""
         return self.getSamplingPeriod()
 
     @sampling_period.setter
@@ -71,13 +71,13 @@ class Sensor(Device):
 
     @property
     def sample_time(self) -> float:
-        """When the present values were measured [s]; NaN before the first time."""
+        """Time of the present values [s]; NaN before the first measurement."""
         return math.nan if self._state is None else self._state.sample_time
 
     def _say_disabled(self, call: str) -> None:
         say(texts.DISABLED, self._function, call)
 
-    def _read(self, call: str) -> DeviceState:
+    def _read(self, call: str) -> DeviceView:
         """Return the state of a device of this kind, enabled or not."""
         state = self._state
         if state is None:
@@ -88,7 +88,7 @@ class Sensor(Device):
         return state
 
     def _scalar(self, call: str, index: int = 0) -> float:
-        """Return one of the values; NaN for a device of another kind."""
+        """Return one of the values; NaN for a device of another type."""
         state = self._state
         if state is None:
             self._refuse(call)
@@ -99,15 +99,15 @@ class Sensor(Device):
 
 
 class TableSensor(Sensor):
-    """A sensor with a lookup table."""
+    """Sensor with a lookup table."""
 
     def getLookupTable(self) -> list[float]:
-        """Return the lookup table, row after row: input, output, noise."""
+        """Return the lookup table, row by row: input, output, noise."""
         return self.lookup_table
 
     @property
     def lookup_table(self) -> list[float]:
-        """Lookup table, row after row: input, output, noise."""
+        """Lookup table, row by row: input, output, noise."""
         if self._state is None:
             self._refuse("get_lookup_table_size")
             self._refuse("get_lookup_table")
@@ -116,7 +116,7 @@ class TableSensor(Sensor):
 
 
 class VectorSensor(TableSensor):
-    """A sensor of three values along its axes."""
+    """Sensor of three values along its axes."""
 
     def getValues(self) -> list[float]:
         """Return the last values along x, y and z; NaN before the first measurement."""
@@ -132,7 +132,7 @@ class VectorSensor(TableSensor):
 
 
 class ScalarSensor(Sensor):
-    """A sensor of one value."""
+    """Sensor of one value."""
 
     def getValue(self) -> float:
         """Return the last value; NaN before the first measurement."""

@@ -1,4 +1,4 @@
-"""A controller's side of its port: the clock, what it will ask, and what it knows of devices."""
+"""Controller's side of a port: clock, pending requests, and the known state of devices."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Answer, DeviceInfo, Port, Request
 
-__all__ = ["DeviceState", "Playing", "Session", "real"]
+__all__ = ["DeviceView", "Playing", "Session", "real"]
 
 _WIDTHS = {"Accelerometer": 3, "Gyro": 3, "Compass": 3, "GPS": 7, "TouchSensor": 3}
 _INERTIAL_WIDTHS = {Angles.AXES: 7, Angles.MATRIX: 3}
 
 
 class Playing(Protocol):
-    """A motion that plays while a robot steps."""
+    """Motion that plays while a robot steps."""
 
     def _advance(self, ms: int) -> None: ...
 
 
-class DeviceState:
-    """A device as its controller knows it, whatever objects stand for it."""
+class DeviceView:
+    """Device as known to its controller, shared by all its objects."""
 
     __slots__ = ("info", "memory", "period", "sample_time", "values")
 
     def __init__(self, info: DeviceInfo, width: int) -> None:
         self.info = info
         self.period = 0
-        """As asked for [ms]; 0: disabled."""
+        """Period as requested [ms]; 0: disabled."""
         self.sample_time = math.nan
-        """When the values were measured [s]."""
+        """Time of the measurement of the values [s]."""
         self.values = [math.nan] * width
         self.memory: dict[str, float] = {}
-        """What was set and is not sent back, such as the targets of a motor."""
+        """Values that were set and are not sent back, such as the targets of a motor."""
 
 
 class Session:
-    """One controller on one robot.
+    """Session of a controller on a robot.
 
     Parameters
     ----------
     port : Port
-        The door of the robot; configured here.
+        Port of the robot; configured here.
 
     Attributes
     ----------
     info : RobotInfo
-        What there was at the start; ``states`` has the devices of now.
+        Description at the start; ``states`` has the present devices.
     time_s : float
-        Of the last answer [s].
+        Time of the last answer [s].
     battery_period : int
-        As asked for [ms]; 0: disabled.
+        Period as requested [ms]; 0: disabled.
     ended : bool
         Whether a step has returned -1.
     names : dict of str to int
-        Tag of each name; of a name that is taken, the first. The robot is tag 0.
+        Tag by name; of equal names that of the first. The robot has tag 0.
     inert_calls : set of str
-        Those that were said to do nothing.
+        Calls that were reported as inert.
     """
 
     __slots__ = (
@@ -87,11 +87,11 @@ class Session:
         self.battery_period = 0
         self.ended = False
         self.angles = [0.0, 0.0, 0.0]
-        """What any InertialUnit gave last begins with its angles."""
+        """Last values read from any InertialUnit, beginning with the angles."""
         self.motions: list[Playing] = []
         self.inert_calls: set[str] = set()
-        self.states: list[DeviceState | None] = [None]
-        """By tag; 0 is the robot."""
+        self.states: list[DeviceView | None] = [None]
+        """Devices by tag; 0 is the robot."""
         self.names = {info.name: 0}
         self._learn(info.devices)
         if info.version[:6] != self.profile.version[:6]:
@@ -100,7 +100,7 @@ class Session:
     # -- time ------------------------------------------------------------------------------------
 
     def step(self, ms: int | None) -> int:
-        """Let time pass; return the delay [ms], or -1 at the end."""
+        """Advance time; return the delay [ms], or -1 at the end."""
         if type(ms) is not int:
             ms = self.duration(ms)
         if ms < 0 or self.ended or self._begun or self.motions:
@@ -109,7 +109,7 @@ class Session:
         return self._take(self._port.exchange(ms, requests))
 
     def begin(self, ms: int | None) -> int:
-        """Ask for time to pass, and do not wait."""
+        """Request a step, without waiting."""
         ms = self.duration(ms)
         self._before(ms, stepping=False)
         self._port.begin(ms, self._requests())
@@ -125,7 +125,7 @@ class Session:
         return self._take(self._port.end())
 
     def duration(self, ms: object) -> int:
-        """Return the milliseconds of a step; None is the basic step."""
+        """Return the milliseconds of a step; the basic step for None."""
         return int(self.info.basic_time_step) if ms is None else self.milliseconds(ms, 1)
 
     def milliseconds(self, value: object, argument: int) -> int:
@@ -134,7 +134,7 @@ class Session:
         Raises
         ------
         ArgumentError
-            The value is none.
+            The value is not one.
         """
         if isinstance(value, int):
             return int(value)
@@ -143,7 +143,7 @@ class Session:
         raise ArgumentError(argument, value)
 
     def _before(self, ms: int, *, stepping: bool) -> None:
-        """Do what is seldom needed before a step."""
+        """Handle the rare cases before a step."""
         if ms < 0:
             raise ValueError(
                 f"expected a step of at least 0 ms, got {ms} in Robot.step; "
@@ -175,7 +175,7 @@ class Session:
         return delay
 
     def _exit(self) -> None:
-        """End the program; a program that survives this twice ends without being asked."""
+        """Exit the program; the third call ends a controller process directly."""
         self._exits += 1
         if runtime.owns_process and self._exits > 2:
             self._port.close()
@@ -193,7 +193,7 @@ class Session:
                 if state is not None:
                     state.info = info
             else:
-                self.states.append(DeviceState(info, self._width(info.kind)))
+                self.states.append(DeviceView(info, self._width(info.kind)))
                 self.names.setdefault(info.name, info.tag)
 
     def _width(self, kind: str) -> int:
@@ -202,27 +202,27 @@ class Session:
         return _WIDTHS.get(kind, 1)
 
     def find(self, name: str) -> int:
-        """Return the tag of a name; 0, the robot's, where there is none."""
+        """Return the tag of a name; 0, that of the robot, if there is none."""
         if not name:
             say(texts.EMPTY_NAME)
         elif name not in self.names:
             say(texts.NO_DEVICE, name)
         return self.names.get(name, 0)
 
-    def state(self, tag: int) -> DeviceState | None:
-        """Return the device of a tag; None for the robot and for a tag that is none."""
+    def state(self, tag: int) -> DeviceView | None:
+        """Return the device of a tag; None for the robot and for an invalid tag."""
         return self.states[tag] if 0 <= tag < len(self.states) else None
 
     def refuse(self, tag: int, function: str, call: str) -> None:
-        """Say that a tag is not a device of the kind that a function is for."""
+        """Report that a tag is not a device of the type that a function needs."""
         if not 0 <= tag < len(self.states):
             say(texts.NO_SUCH_TAG, tag)
         say(texts.INVALID_TAG, function, call)
 
-    # -- asking ----------------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------------
 
     def ask(self, tag: int, command: str, *values: Any) -> None:  # noqa: ANN401 (by the command)
-        """Ask for something with the next step; the last word on a matter counts."""
+        """Add a request to the next step; it replaces an earlier one with its tag and command."""
         self._pending.pop((tag, command), None)
         self._pending[tag, command] = values
 
@@ -232,21 +232,21 @@ class Session:
         return requests
 
     def supervise(self, function: str, method: str, *values: Any) -> Any:  # noqa: ANN401 (by method)
-        """Call a supervisor's method; None, and words on stderr, in a robot that is none."""
+        """Call a supervisor's method; None, with a message on stderr, if this is no supervisor."""
         if not self.info.supervisor:
             say(texts.NOT_A_SUPERVISOR, f"wb_supervisor_{function}")
             return None
         return self._port.supervise(method, *values)
 
     def inert(self, call: str) -> None:
-        """Say, once, that a call does nothing."""
+        """Report once that a call has no effect."""
         if call not in self.inert_calls:
             self.inert_calls.add(call)
             say(texts.INERT_CALL, call)
 
 
 def real(value: SupportsFloat) -> float:
-    """Return a float, as the original interface takes them: no text.
+    """Return a float with the rule of the original interface: text is refused.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Skin: accepted, and has no bones."""
+"""Skin: inert, without bones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Skin"]
 
 
 class Skin(Device):
-    """An animated mesh."""
+    """Animated mesh."""
 
     _function = "skin"
     _kinds = ("Skin",)
@@ -35,7 +35,7 @@ class Skin(Device):
         return [0.0, 0.0, 0.0]
 
     def setBoneOrientation(self, index: int, orientation: Sequence[float], absolute: bool) -> None:
-        """Turn a bone."""
+        """Rotate a bone."""
 
     def setBonePosition(self, index: int, position: Sequence[float], absolute: bool) -> None:
         """Move a bone."""

@@ -1,4 +1,4 @@
-"""Speaker: accepted, and silent."""
+"""Speaker: inert."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Speaker"]
 
 
 class Speaker(Device):
-    """Plays sounds and speaks."""
+    """Speaker for sounds and speech."""
 
     _function = "speaker"
     _kinds = ("Speaker",)
@@ -26,22 +26,22 @@ class Speaker(Device):
         """Play a sound file."""
 
     def stop(self, sound: str | None = None) -> None:
-        """Stop a sound, or all."""
+        """Stop a sound, or all sounds."""
 
     def isSoundPlaying(self, sound: str) -> bool:
-        """Return whether a sound is playing: it never is."""
+        """Return whether a sound is playing: False."""
         return False
 
     def setEngine(self, engine: str) -> bool:
-        """Choose how text is spoken."""
+        """Set the speech engine."""
         return True
 
     def setLanguage(self, language: str) -> bool:
-        """Choose the language of speech."""
+        """Set the language of speech."""
         return True
 
     def getEngine(self) -> str:
-        """Return the engine that speaks: the default one."""
+        """Return the speech engine: the default one."""
         return "pico"
 
     def getLanguage(self) -> str:
@@ -52,5 +52,5 @@ class Speaker(Device):
         """Speak a text."""
 
     def isSpeaking(self) -> bool:
-        """Return whether it is speaking: it never is."""
+        """Return whether it is speaking: False."""
         return False

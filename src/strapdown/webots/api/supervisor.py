@@ -1,4 +1,4 @@
-"""Supervisor: a robot that may change the world."""
+"""Supervisor: a robot that can change the world."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Supervisor"]
 
 
 class Supervisor(Robot):
-    """A robot whose field ``supervisor`` is TRUE: it may read and change the world.
+    """Robot whose field ``supervisor`` is TRUE: it can read and change the world.
 
-    It is made as any :class:`Robot`.
+    It is created like any :class:`Robot`.
     """
 
     SIMULATION_MODE_PAUSE: ClassVar[int] = 0
@@ -33,7 +33,7 @@ class Supervisor(Robot):
         return self._node(Node(tag=0, robot=self))
 
     def getFromDef(self, d: str) -> Node | None:
-        """Return a node by its ``DEF`` name; ``A.B`` is B inside A."""
+        """Return a node by its ``DEF`` name; ``A.B`` is the first B below A."""
         return self._node(Node(DEF=d, robot=self))
 
     def getFromId(self, id: int) -> Node | None:
@@ -46,13 +46,13 @@ class Supervisor(Robot):
         return self._node(Node(tag=number, robot=self))
 
     def getSelected(self) -> Node | None:
-        """Return the node that a person has selected: None."""
+        """Return the node that a user has selected: None."""
         return self._node(Node(selected=True, robot=self))
 
     # -- the simulation --------------------------------------------------------------------------
 
     def simulationReset(self) -> None:
-        """Put the world back to its beginning; controllers go on."""
+        """Restore the initial state of the world; controllers continue."""
         self._session.supervise("simulation_reset", "simulation_reset")
 
     def simulationResetPhysics(self) -> None:
@@ -66,28 +66,28 @@ class Supervisor(Robot):
         self._session.supervise("simulation_quit", "simulation_quit", status)
 
     def simulationGetMode(self) -> int:
-        """Return the pace, such as :attr:`SIMULATION_MODE_FAST`."""
+        """Return the simulation mode, such as :attr:`SIMULATION_MODE_FAST`."""
         return self.simulation_mode
 
     def simulationSetMode(self, mode: int) -> None:
-        """Choose the pace; a world keeps the one that it was started with."""
+        """Set the simulation mode; without effect."""
         self.simulation_mode = mode
 
     def worldLoad(self, filename: str) -> None:
-        """Load another world; this one stays."""
+        """Load another world; without effect."""
         self._session.inert("Supervisor.worldLoad")
 
     def worldReload(self) -> None:
-        """Load the world anew: as :meth:`simulationReset`."""
+        """Reload the world: as :meth:`simulationReset`."""
         self.simulationReset()
 
     def worldSave(self, filename: str | None = None) -> bool:
-        """Save the world, by default to where it was read from; return whether it could."""
+        """Save the world, by default to its file; return whether that succeeded."""
         return bool(self._session.supervise("world_save", "world_save", filename))
 
     @property
     def simulation_mode(self) -> int:
-        """Pace, such as :attr:`SIMULATION_MODE_FAST`."""
+        """Simulation mode, such as :attr:`SIMULATION_MODE_FAST`."""
         return self.SIMULATION_MODE_FAST
 
     @simulation_mode.setter
@@ -95,7 +95,7 @@ class Supervisor(Robot):
         if mode != self.simulation_mode:
             self._session.inert("Supervisor.simulationSetMode")
 
-    # -- what a person would see -----------------------------------------------------------------
+    # -- view ------------------------------------------------------------------------------------
 
     def setLabel(
         self,
@@ -108,10 +108,10 @@ class Supervisor(Robot):
         transparency: float = 0,
         font: str = "Arial",
     ) -> None:
-        """Show a text over the view."""
+        """Show a text in the view; without effect."""
 
     def exportImage(self, filename: str, quality: int) -> None:
-        """Save the view; there is none."""
+        """Save an image of the view; without effect."""
         self._session.inert("Supervisor.exportImage")
 
     def movieStartRecording(
@@ -124,11 +124,11 @@ class Supervisor(Robot):
         acceleration: int,
         caption: bool,
     ) -> None:
-        """Record the view; there is none."""
+        """Record a movie of the view; without effect."""
         self._session.inert("Supervisor.movieStartRecording")
 
     def movieStopRecording(self) -> None:
-        """Record the view no more."""
+        """Stop recording a movie."""
 
     def movieIsReady(self) -> bool:
         """Return whether no movie is being written."""
@@ -139,24 +139,24 @@ class Supervisor(Robot):
         return False
 
     def animationStartRecording(self, filename: str) -> bool:
-        """Record the view as a page; it cannot, and returns False."""
+        """Return False: no animation can be recorded."""
         self._session.inert("Supervisor.animationStartRecording")
         return False
 
     def animationStopRecording(self) -> bool:
-        """Record the view as a page no more; none was recorded."""
+        """Return False: no animation is being recorded."""
         return False
 
     def virtualRealityHeadsetIsUsed(self) -> bool:
-        """Return whether somebody wears a headset: nobody does."""
+        """Return whether a virtual reality headset is used: False."""
         return False
 
     def virtualRealityHeadsetGetPosition(self) -> list[float]:
-        """Return where the headset is: NaN, nowhere."""
+        """Return the position of the headset: NaN, there is none."""
         return [math.nan] * 3
 
     def virtualRealityHeadsetGetOrientation(self) -> list[float]:
-        """Return how the headset is turned: NaN, it is nowhere."""
+        """Return the orientation of the headset: NaN, there is none."""
         return [math.nan] * 9
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What a controller is told on stderr: the words of the Webots R2025a controller library."""
+"""Messages to a controller on stderr, in the wording of the Webots R2025a controller library."""
 
 from __future__ import annotations
 

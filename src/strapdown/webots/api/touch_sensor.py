@@ -1,4 +1,4 @@
-"""TouchSensor: accepted, and reads 0."""
+"""TouchSensor: inert, reads 0."""
 
 from __future__ import annotations
 

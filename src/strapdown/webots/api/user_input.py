@@ -1,4 +1,4 @@
-"""What a keyboard, a mouse and a joystick have: nobody uses them."""
+"""Base class of keyboard, mouse and joystick, which get no input."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["UserInput"]
 
 
 class UserInput:
-    """Something that a person could use.
+    """Input device for the user of a simulation.
 
     Parameters
     ----------
     sampling_period : int, optional
         Period [ms]; 0: disabled; by default the basic time step.
     robot : Robot, optional
-        Which one; by default the first of this process.
+        Its robot; by default the first one of this process.
     """
 
     _function: ClassVar[str]
@@ -35,7 +35,7 @@ class UserInput:
             self.enable(basic if sampling_period is None else sampling_period)
 
     def enable(self, p: int) -> None:
-        """Look every ``p`` ms."""
+        """Enable the device with a period [ms]."""
         period = self._session.milliseconds(p, 1)
         if period < 0:
             say(texts.NEGATIVE_PERIOD, self._function)
@@ -45,7 +45,7 @@ class UserInput:
         self._period = period
 
     def disable(self) -> None:
-        """Look no more."""
+        """Disable the device."""
         self.enable(0)
 
     def getSamplingPeriod(self) -> int:

@@ -1,4 +1,4 @@
-"""VacuumGripper: accepted, and grips nothing."""
+"""VacuumGripper: inert."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["VacuumGripper"]
 
 
 class VacuumGripper(PresenceDevice):
-    """Holds what touches it."""
+    """Gripper that holds an object by suction."""
 
     _function = "vacuum_gripper"
     _kinds = ("VacuumGripper",)

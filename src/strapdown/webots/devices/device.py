@@ -1,4 +1,4 @@
-"""Robots and their devices, as a world keeps them: what is known, and when to refresh."""
+"""Robots and their devices in a world: properties, and times of refreshes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from strapdown.errors import DeviceError
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement
     from strapdown.webots.file.node import Node
     from strapdown.webots.port import DeviceInfo, Sample
-    from strapdown.webots.scene.protocol import Horizon, Scene
+    from strapdown.webots.scene.scene import Horizon, Scene
 
 __all__ = ["NEVER", "Clock", "DeviceState", "JointPosition", "Measuring", "Neutral", "RobotState"]
 
 NEVER = sys.maxsize
-"""The step at which a disabled device is refreshed."""
+"""Step of the next refresh of a disabled device."""
 
 AT_ONCE = 512
-"""Rows that are made at once: with more, plain numbers leave the caches of a processor."""
+"""Rows that are prepared at once: more would leave the caches of a processor."""
 
 
 Measuring: TypeAlias = "Measurement | JointPosition | Neutral"
 
 
 class Neutral:
-    """Measures nothing: zeros at every refresh, as a device without surroundings."""
+    """Measurement of a device without surroundings: zeros at every refresh."""
 
     def __init__(self, width: int = 1) -> None:
         self.width = width
@@ -41,16 +41,16 @@ class Neutral:
         return [0.0] * self.width
 
     def configure(self) -> None:
-        """Have nothing to take over."""
+        """Do nothing: there are no fields."""
 
     def reset(self) -> None:
-        """Have nothing to forget."""
+        """Do nothing: there is no state."""
 
 
 class JointPosition:
-    """What a PositionSensor measures: the position of its joint [rad or m].
+    """Measurement of a PositionSensor: the position of its joint [rad or m].
 
-    Gaussian noise of the standard deviation ``noise`` is added, then ``resolution`` applied.
+    Gaussian noise of the standard deviation ``noise`` is added, then ``resolution`` is applied.
     """
 
     width = 1
@@ -68,7 +68,7 @@ class JointPosition:
         self.configure()
 
     def take(self, row: float, _dt_s: float) -> list[float]:
-        """Refresh once from the joint's position."""
+        """Return the reading at a joint position."""
         if self._noise:
             row += self._noise * self._gaussian()
         if self._resolution != -1.0:
@@ -76,19 +76,19 @@ class JointPosition:
         return [row]
 
     def configure(self) -> None:
-        """Take over the fields."""
+        """Read the fields of the node again."""
         self._noise = self._node.number("noise")
         self._resolution = self._node.number("resolution")
 
     def reset(self) -> None:
-        """Have nothing to forget."""
+        """Do nothing: there is no state."""
 
 
 class RobotState:
     """A robot of a world, with its devices in the order of their tags.
 
-    ``fresh`` holds the last sample of each device that was refreshed since the last answer, and
-    ``news`` the devices whose change the controller has not been told.
+    ``fresh`` contains the last sample of each device that was refreshed since the last answer, and
+    ``news`` the changed devices that have not been reported to the controller.
     """
 
     def __init__(self, name: str, node: Node) -> None:
@@ -98,12 +98,12 @@ class RobotState:
         self.fresh: dict[int, Sample] = {}
         self.news: dict[int, DeviceInfo] = {}
         self.new_custom_data: str | None = None
-        """Set where somebody else than the controller changed it."""
+        """New text where somebody other than the controller changed it."""
         self.removed = False
 
     @property
     def custom_data(self) -> str:
-        """The robot's text, which all that run in the world share."""
+        """The robot's text, shared by all programs of the world."""
         return self.node.text("customData")
 
     def device(self, tag: int) -> DeviceState:
@@ -121,45 +121,45 @@ class RobotState:
 
 
 class Clock(Protocol):
-    """What a device asks the time of its world for."""
+    """Time of a world, as far as a device needs it."""
 
     step_s: float
-    """How long a basic step lasts [s]."""
+    """Duration of a basic step [s]."""
     step_count: int
-    """How many are over."""
+    """Number of basic steps that have elapsed."""
 
     @property
     def scene(self) -> Scene:
-        """The scene, brought to the present step, with no states ahead."""
+        """The scene at the present step, without states ahead."""
         ...
 
     def settle(self) -> None:
-        """Bring the scene to the present step, and forget states ahead."""
+        """Set the scene to the present step, and discard states ahead."""
         ...
 
     def whole_steps(self, ms: float) -> int:
-        """Return how many basic steps it takes until a positive time [ms] is over."""
+        """Return the number of basic steps until a positive time [ms] has elapsed."""
         ...
 
 
 class DeviceState:
-    """A device of a robot, as the world keeps it.
+    """A device of a robot in its world.
 
-    ``due`` and ``dt_s`` are all that the timing needs: the step of the next refresh, and the
-    time from the last refresh, or from enabling, until then. Rows are made for the steps at
-    which the device is due, and only for these.
+    ``due`` and ``dt_s`` determine the timing: the step of the next refresh, and the time from the
+    last refresh, or from enabling, until then. Rows are prepared only for the steps at which the
+    device is due.
 
     Parameters
     ----------
     robot : RobotState
-        Whose it is.
+        Robot of the device.
     info : DeviceInfo
-        What its controller knows.
+        Description for its controller.
     node : Node
     gaussian : callable
-        Gives its noise the next standard normal number.
+        Returns the next standard normal number for its noise.
     clock : Clock
-        The time of its world.
+        Time of its world.
     """
 
     def __init__(
@@ -180,9 +180,9 @@ class DeviceState:
         self.fresh = robot.fresh
         self.removed = False
         self.period = 0
-        """As asked for [ms]; 0: disabled."""
+        """Period as requested [ms]; 0: disabled."""
         self.stride = 0
-        """The period in whole steps."""
+        """Period in whole steps."""
         self.period_s = self.dt_s = 0.0
         self.due = NEVER
         self.next_row: Callable[[], Any] = _nothing
@@ -192,7 +192,7 @@ class DeviceState:
 
     @property
     def measurement(self) -> Measuring | None:
-        """What the device measures with; None: it has no samples. Another one may be put in."""
+        """Measurement of the device; None if it has no samples. It can be replaced."""
         return self._measurement
 
     @measurement.setter
@@ -203,7 +203,7 @@ class DeviceState:
         self.begin()
 
     def enable(self, period: int) -> None:
-        """Wait for a first refresh from now on; 0 disables, and a negative period is every step."""
+        """Schedule the first refresh; 0 disables, and with a negative period every step is due."""
         clock = self._clock
         clock.settle()
         self.period = period
@@ -214,7 +214,7 @@ class DeviceState:
         self.begin()
 
     def reset(self, dt_s: float) -> None:
-        """Be due at the first step after a reset, which comes ``dt_s`` after what was before."""
+        """Schedule a refresh at the first step after a reset, ``dt_s`` after the one before."""
         self.removed = False
         if self._measurement is not None:
             self._measurement.configure()
@@ -224,7 +224,7 @@ class DeviceState:
         self.begin()
 
     def begin(self) -> None:
-        """Let a first period begin at the present state of the world."""
+        """Start a first period at the present state of the world."""
         measurement = self._measurement
         if self.due != NEVER and not isinstance(measurement, Neutral | JointPosition | None):
             scene = self._clock.scene
@@ -245,11 +245,11 @@ class DeviceState:
         return measurement.batch(_some(horizon.states(self.node), self._due_from(origin)), dt_s)
 
     def _due_from(self, origin: int) -> slice:
-        """Return at which states after ``origin`` the device is due."""
+        """Return the indices of the states after ``origin`` at which the device is due."""
         return slice(self.due - origin - 1, None, self.stride)
 
     def look(self, horizon: Horizon, origin: int) -> None:
-        """Make the rows of a horizon whose first state stands one step after ``origin``."""
+        """Prepare the rows of a horizon whose first state is one step after ``origin``."""
         measurement = self._measurement
         due = self._due_from(origin)
         if isinstance(measurement, JointPosition):
@@ -265,17 +265,17 @@ class DeviceState:
 
 
 def _some(states: BodyStates, rows: slice) -> BodyStates:
-    """Return some of N states."""
+    """Return a selection of N states."""
     count = len(states.position)
-    if len(range(*rows.indices(count))) == count:  # all of them: without six slices
+    if len(range(*rows.indices(count))) == count:  # all of them: no need for six slices
         return states
     return BodyStates(*(array[rows] for array in states))
 
 
 def _nothing() -> None:
-    """Give the row of a device that looks at nothing."""
+    """Row of a device without input."""
 
 
 def _no_values(_row: object, _dt_s: float) -> list[float]:
-    """Give the values of a device that measures nothing."""
+    """Return no values, for a device without a measurement."""
     return []

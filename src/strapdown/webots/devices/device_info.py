@@ -1,4 +1,4 @@
-"""What a controller learns about a device.
+"""Description of a device for its controller.
 
 Parameters in :class:`~strapdown.webots.port.DeviceInfo`, by kind:
 
@@ -16,8 +16,8 @@ TouchSensor                           ``type``, ``lookup_table``
 Camera, RangeFinder, Display          ``width``, ``height``
 ====================================  ===========================================================
 
-All others have none. Devices of a joint also have ``joint``, the tags of all that are on its
-axis. A ``type`` is the number that the controller interface gives it.
+All others have none. Devices of a joint also have ``joint``, the tags of all devices on its
+axis. A ``type`` is its number in the controller interface.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ TOUCH_TYPES = ("bumper", "force", "force-3d")
 def describe(
     node: Node, tag: int, *, coordinate_system: str, wgs84: bool, position: float
 ) -> DeviceInfo:
-    """Return what a controller learns about a device.
+    """Return the description of a device for its controller.
 
     Parameters
     ----------
     node : Node
         The device.
     tag : int
-        Its number on the robot.
+        Tag of the device on its robot.
     coordinate_system : str
-        Of the world: ``NUE``, ``ENU`` or ``EUN``.
+        Coordinate system of the world: ``NUE``, ``ENU`` or ``EUN``.
     wgs84 : bool
         Whether a GPS of this world gives geodetic coordinates.
     position : float
-        Of the joint of a motor, now [rad or m].
+        Present position of the joint of a motor [rad or m].
     """
     kind = node.type
     parameters: dict[str, Any] = {}
@@ -119,6 +119,6 @@ def _flat_table(node: Node) -> list[float]:
 
 
 def _index(node: Node, types: tuple[str, ...]) -> int:
-    """Return the number of the node's ``type``; the first where it is none of them."""
+    """Return the number of the node's ``type``; 0 if it is none of them."""
     name = node.text("type")
     return types.index(name) if name in types else 0

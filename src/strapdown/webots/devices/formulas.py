@@ -1,7 +1,7 @@
-"""Formulas of the devices, over plain floats: as they stand for a refresh, compiled for a batch.
+"""Formulas of the devices, over plain floats: interpreted for a refresh, compiled for a batch.
 
-A rotation ``m`` is its nine entries row by row, from the sensor to the world. What is only a sum
-of products also takes whole columns. The functions named after a plural are loops, and meant to
+A rotation ``m`` is its nine entries row by row, from the sensor to the world. Formulas that are
+sums of products also accept whole columns. Functions with plural names are loops that are meant to
 be compiled.
 """
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     Table: TypeAlias = Sequence[Sequence[float]] | FloatArray
 
 HALF_TURN, TURN = math.pi, 2.0 * math.pi
-LEVEL = 1e-9  # cosine of the pitch up to which roll and yaw are one rotation
-SAME = 10000.0 * 2.0**-52  # Webots: how far from 0, 1 or pi counts as equal
+LEVEL = 1e-9  # cosine of the pitch below which roll and yaw are one rotation
+SAME = 10000.0 * 2.0**-52  # Webots: difference from 0, 1 or pi that counts as equal
 QUIET = 0.0, 0.0, 0.0
 KEEP_ALL, LOSE_AXES, LOSE_AXES_DEAD_ZONE, LOSE_ROLL = 0, 1, 2, 3
 
@@ -40,7 +40,7 @@ KEEP_ALL, LOSE_AXES, LOSE_AXES_DEAD_ZONE, LOSE_ROLL = 0, 1, 2, 3
 
 @kernel
 def to_sensor(m: Sequence[Real], x: Real, y: Real, z: Real) -> tuple[Real, Real, Real]:
-    """Return a vector of the world in the sensor."""
+    """Return a world vector in sensor axes."""
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = m
     return (
         m00 * x + m10 * y + m20 * z,
@@ -57,7 +57,7 @@ def difference_force(
     dt: Real,
     gravity: Vector,
 ) -> tuple[Real, Real, Real]:
-    """Return the specific force of a velocity difference, in the sensor as it is at the end."""
+    """Return the specific force of a velocity difference, in sensor axes at the end."""
     (vx, vy, vz), (bx, by, bz), (gx, gy, gz) = velocity, before, gravity
     return to_sensor(m, (vx - bx) / dt - gx, (vy - by) / dt - gy, (vz - bz) / dt - gz)
 
@@ -94,12 +94,12 @@ def truncated(value: float, resolution: float) -> float:
     steps = value / resolution + 0.5
     if -2147483649.0 < steps < 2147483648.0:
         return float(int(steps)) * resolution
-    return -2147483648.0 * resolution  # what x86 makes of NaN and of too large numbers
+    return -2147483648.0 * resolution  # the x86 conversion of NaN and of too large numbers
 
 
 @kernel
 def nearest(value: float, resolution: float) -> float:
-    """Return the nearest whole multiple of the resolution, of ties that away from zero."""
+    """Return the nearest whole multiple of the resolution, ties rounded away from zero."""
     steps = abs(value) / resolution + 0.5
     if not math.isfinite(steps):
         return value
@@ -142,7 +142,7 @@ def axis_angle_matrix(x: float, y: float, z: float, angle: float) -> Matrix:
 def turned_pair(
     a0: float, a1: float, a2: float, b0: float, b1: float, b2: float, angle: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Turn two columns about the third: x and y about z, y and z about x, z and x about y."""
+    """Rotate two columns about the third: x and y about z, y and z about x, z and x about y."""
     c, s = math.cos(angle), math.sin(angle)
     return (
         c * a0 + s * b0, c * a1 + s * b1, c * a2 + s * b2,
@@ -162,7 +162,7 @@ def turned(m: Matrix, about_x: float, about_y: float, about_z: float) -> Matrix:
 
 @kernel
 def matrix_quaternion(m: Matrix) -> Quaternion:
-    """Return the quaternion x, y, z, w of either sign, as Webots chooses its branch.
+    """Return the quaternion x, y, z, w of either sign, with Webots' choice of the branch.
 
     The branches are those of S. W. Shepperd, "Quaternion from rotation matrix", Journal of
     Guidance and Control 1(3), 1978, here by the sign of the trace first.
@@ -207,7 +207,7 @@ def compass_angles(m: Matrix) -> Vector:
 
 @kernel
 def wrapped(angle: float) -> float:
-    """Return an angle brought into -pi ... pi."""
+    """Return an angle wrapped to -pi ... pi."""
     if abs(angle) <= HALF_TURN:
         return angle
     angle -= TURN * math.floor(angle / TURN + 0.5)
@@ -216,7 +216,7 @@ def wrapped(angle: float) -> float:
 
 @kernel
 def same_attitude(roll: float, pitch: float, yaw: float) -> Vector:
-    """Return the angles that :func:`compass_angles` would give of the same attitude."""
+    """Return the angles that :func:`compass_angles` would give for the same attitude."""
     pitch = wrapped(pitch)
     if abs(pitch) > 0.5 * HALF_TURN:
         pitch = math.copysign(HALF_TURN, pitch) - pitch
@@ -228,7 +228,7 @@ def same_attitude(roll: float, pitch: float, yaw: float) -> Vector:
 
 @kernel
 def compass_quaternion(roll: float, pitch: float, yaw: float) -> Quaternion:
-    """Return the quaternion of Ry(-yaw) Rz(pitch) Rx(roll), which is ZYX with other axes."""
+    """Return the quaternion of Ry(-yaw) Rz(pitch) Rx(roll), which is ZYX in other axes."""
     x, y, z, w = quaternion_from_half_angles_zyx(
         math.sin(0.5 * roll), math.cos(0.5 * roll),
         math.sin(0.5 * pitch), math.cos(0.5 * pitch),
@@ -243,7 +243,7 @@ def compass_sample(
 ) -> tuple[float, float, float, float, float, float, float]:
     """Return roll, pitch, yaw and the quaternion of a unit.
 
-    ``compass`` is north, up and east from forward, up and right.
+    ``compass`` is the rotation from forward, up and right to north, up and east.
     """
     return compass_angles(compass) + canonical(*matrix_quaternion(m))
 
@@ -254,8 +254,8 @@ def noisy_compass_sample(
 ) -> tuple[float, float, float, float, float, float, float]:
     """Return the same with noise on each angle.
 
-    ``world`` turns north, up and east to the world, ``unit`` the axes of the unit to forward, up
-    and right.
+    ``world`` rotates north, up and east to the world, ``unit`` the axes of the unit to forward,
+    up and right.
     """
     roll, pitch, yaw = compass_angles(compass)
     angles = same_attitude(roll + noises[0], pitch + noises[1], yaw + noises[2])
@@ -282,18 +282,18 @@ def noisy_compass_samples(
             out[i, j] = sample[j]
 
 
-# The InertialUnit as Webots computes it.
+# The InertialUnit as implemented in Webots.
 
 
 @kernel
 def lost_roll(m: Matrix) -> Matrix:
-    """Return m with its roll taken out."""
+    """Return m with its roll removed."""
     return turned(m, -math.atan2(-m[5], m[4]), 0.0, 0.0)
 
 
 @kernel
 def rotation_axis(m: Matrix, lost: int) -> Quaternion:
-    """Return the axis, not yet of unit length, and the angle of a rotation."""
+    """Return the axis, not yet normalized, and the angle of a rotation."""
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = m
     x, y, z = m21 - m12, m02 - m20, m10 - m01
     trace = m00 + m11 + m22
@@ -319,7 +319,7 @@ def rotation_axis(m: Matrix, lost: int) -> Quaternion:
 
 @kernel
 def unit_axis(x: float, y: float, z: float) -> Vector:
-    """Return an axis of unit length, or z for none."""
+    """Return an axis of unit length; z for a zero axis."""
     length = math.sqrt(x * x + y * y + z * z)
     if length == 0.0:
         return 0.0, 0.0, 1.0
@@ -329,7 +329,7 @@ def unit_axis(x: float, y: float, z: float) -> Vector:
 
 @kernel
 def lost_axes(m: Matrix, lost: int, kept: Vector) -> Matrix:
-    """Return a turn by the same angle about an axis that has lost components."""
+    """Return a rotation by the same angle about an axis that has lost components."""
     x, y, z, angle = rotation_axis(m, lost)
     x, y, z = unit_axis(x, y, z)
     x, y, z = unit_axis(x * kept[0], y * kept[1], z * kept[2])
@@ -338,7 +338,7 @@ def lost_axes(m: Matrix, lost: int, kept: Vector) -> Matrix:
 
 @kernel
 def webots_quaternion(m: Matrix) -> Quaternion:
-    """Return :func:`matrix_quaternion`, and none for turns that the diagonal does not show."""
+    """Return :func:`matrix_quaternion`; identity for turns that the diagonal does not show."""
     if m[0] == 1.0 and m[4] == 1.0 and m[8] == 1.0:
         return 0.0, 0.0, 0.0, 1.0
     return matrix_quaternion(m)
@@ -348,7 +348,7 @@ def webots_quaternion(m: Matrix) -> Quaternion:
 def inertial_sample(
     m: Matrix, noises: Vector, lost: int, kept: Vector, resolution: float
 ) -> Quaternion:
-    """Return the quaternion of a unit; roll, pitch and yaw are ``kept`` by 1, and lost by 0."""
+    """Return the quaternion of a unit; ``kept`` is 1 for kept and 0 for lost angles."""
     if noises != QUIET:
         m = turned(m, *noises)
     if lost == LOSE_ROLL:
@@ -390,14 +390,14 @@ def matrix_angle_rows(rotations: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def nue_angles(x: float, y: float, z: float, w: float) -> Vector:
-    """Return roll, pitch and yaw as the client library does in NUE worlds."""
+    """Return roll, pitch and yaw by the client library's formulas for NUE worlds."""
     sin_roll, cos_roll, sin_pitch, sin_yaw, cos_yaw = webots_nue_terms(x, y, z, w)
     return math.atan2(sin_roll, cos_roll), arc_sine(sin_pitch), math.atan2(sin_yaw, cos_yaw)
 
 
 @kernel
 def enu_angles(x: float, y: float, z: float, w: float) -> Vector:
-    """Return roll, pitch and yaw as the client library does in all other worlds."""
+    """Return roll, pitch and yaw by the client library's formulas for all other worlds."""
     sin_roll, cos_roll, sin_pitch, sin_yaw, cos_yaw = webots_enu_terms(x, y, z, w)
     if abs(sin_pitch) > 1.0:
         sin_pitch = math.copysign(1.0, sin_pitch)
@@ -406,11 +406,11 @@ def enu_angles(x: float, y: float, z: float, w: float) -> Vector:
 
 @kernel
 def arc_sine(value: float) -> float:
-    """Return the arc sine, and NaN where there is none."""
+    """Return the arc sine; NaN outside -1 ... 1."""
     return math.asin(value) if abs(value) <= 1.0 else math.nan
 
 
 @kernel
 def entries(m: FloatArray, i: int) -> Matrix:
-    """Return one of N matrices that stand in columns, (9, N)."""
+    """Return one of N matrices that are stored as columns, (9, N)."""
     return m[0, i], m[1, i], m[2, i], m[3, i], m[4, i], m[5, i], m[6, i], m[7, i], m[8, i]

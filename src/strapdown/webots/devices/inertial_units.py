@@ -1,4 +1,4 @@
-"""InertialUnits: one as the manual describes it, and two as Webots has them."""
+"""InertialUnits: one as documented in the manual, and two as implemented in Webots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strapdown.geometry.products import entries_of, matrix_matrix
 from strapdown.geometry.quaternion import from_matrix
 from strapdown.webots.devices import formulas as kernels
 from strapdown.webots.devices.measurement import Columnar, Memoryless, one_by_one, rows_of
-from strapdown.webots.devices.output import AXES, Output, draw
+from strapdown.webots.devices.output_stage import AXES, Output, draw
 from strapdown.webots.file.conventions import AXES as WORLD_AXES
 from strapdown.webots.profiles import Angles, DisabledAxis, InertialFrame
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Setting
+    from strapdown.webots.devices.output_stage import Setting
     from strapdown.webots.file.node import Node
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["CompassUnit", "MatrixUnit", "QuaternionUnit", "client_angles", "inertial_angles"]
 
 _ANGLE_AXES: Final = ("xAxis", "zAxis", "yAxis")  # of roll, pitch and yaw
-_UNIT_AXES: Final = {  # the axes of the unit, from forward, up and right
+_UNIT_AXES: Final = {  # axes of the unit as columns, in forward, up and right axes
     "FUR": np.eye(3),
     "FLU": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
 }
@@ -42,21 +42,21 @@ _LOSSES: Final = {
 
 
 def inertial_angles(profile: Profile, coordinate_system: str, q: Sequence[float]) -> list[float]:
-    """Return roll, pitch and yaw of a quaternion, as the client library of Webots does.
+    """Return roll, pitch and yaw of a quaternion, by the formulas of Webots' client library.
 
     Parameters
     ----------
     profile : Profile
-        One whose InertialUnits send a quaternion.
+        A profile whose InertialUnits send a quaternion.
     coordinate_system : str
-        Of the world.
+        Coordinate system of the world.
     q : (4,)
         x, y, z, w, of any length.
 
     Returns
     -------
     list of 3 float
-        [rad]; NaN as in the quaternion, and where a sine is above 1.
+        [rad]; NaN where the quaternion has NaN, and where a sine is above 1.
     """
     return list(client_angles(profile.angles, coordinate_system)(*q))
 
@@ -64,13 +64,13 @@ def inertial_angles(profile: Profile, coordinate_system: str, q: Sequence[float]
 def client_angles(
     angles: Angles, coordinate_system: str
 ) -> Callable[[float, float, float, float], tuple[float, float, float]]:
-    """Return how the client library makes roll, pitch and yaw of x, y, z and w."""
+    """Return the client library's function from x, y, z and w to roll, pitch and yaw."""
     nue = angles is Angles.NUE or coordinate_system == "NUE"
     return kernels.nue_angles if nue else kernels.enu_angles
 
 
 class CompassUnit(Memoryless):
-    """Measures angles against north and the vertical, and an exact quaternion.
+    """InertialUnit with angles against north and the vertical, and an exact quaternion.
 
     Roll is positive with the right side down, pitch with the nose up, yaw from north to east.
     Values: roll, pitch, yaw [rad], and x, y, z, w of ``q_world_from_unit``.
@@ -102,7 +102,7 @@ class CompassUnit(Memoryless):
         return list(zip(*map(rows_of, self._rotations(states)), strict=True))
 
     def take(self, row: Row, _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         compass, m = row
         if not self._sigma:
             return self._output.apply(kernels.compass_sample(compass, m))
@@ -112,8 +112,8 @@ class CompassUnit(Memoryless):
         return self._output.apply(sample)
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
-        if self._sigma and self._output.draws:  # which draw is whose depends on the draws
+        """Return the readings at N states."""
+        if self._sigma and self._output.draws:  # draws depend on earlier values
             return one_by_one(self, states, dt_s)
         out = np.empty((len(dt_s), self.width))
         compass, rotations = self._rotations(states)
@@ -135,7 +135,7 @@ class CompassUnit(Memoryless):
 
 
 class QuaternionUnit(Columnar):
-    """Measures a quaternion, as Webots has done since R2021a; its client makes the angles.
+    """InertialUnit with a quaternion, as in Webots since R2021a; the client computes angles.
 
     Values: x, y, z, w.
     """
@@ -165,7 +165,7 @@ class QuaternionUnit(Columnar):
         self._sigma = node.number("noise") * math.pi
 
     def take(self, row: Row, _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         noises, sigma = kernels.QUIET, self._sigma
         if sigma:
             draw_one = self._gaussian
@@ -175,7 +175,7 @@ class QuaternionUnit(Columnar):
         return list(kernels.inertial_sample(row, noises, self._lost, self._kept, self._resolution))
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         noises = np.zeros((len(dt_s), 3))
         if self._sigma:
             noises = self._sigma * draw(self._gaussian, noises.size).reshape(-1, 3)
@@ -193,7 +193,7 @@ class QuaternionUnit(Columnar):
 
 
 class MatrixUnit(Columnar):
-    """Measures angles in the simulator, as Webots did until R2020a; they have no noise.
+    """InertialUnit whose angles the simulator computes, as in Webots until R2020a; no noise.
 
     Values: roll, pitch, yaw [rad].
     """
@@ -202,7 +202,7 @@ class MatrixUnit(Columnar):
 
     def __init__(self, node: Node, setting: Setting) -> None:
         gravity = np.array(setting.conventions.gravity_world)
-        with np.errstate(invalid="ignore"):  # nothing points up without gravity: NaN
+        with np.errstate(invalid="ignore"):  # without gravity there is no up: NaN
             up = -gravity / np.linalg.norm(gravity)
         self._frame = _frame(setting.conventions.north, up)
         self._output = Output(node, setting, axes=_ANGLE_AXES, rounded=AXES)
@@ -212,11 +212,11 @@ class MatrixUnit(Columnar):
         self._output.configure()
 
     def take(self, row: Row, _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         return self._output.apply(kernels.matrix_angles(row))
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         out = np.empty((len(dt_s), self.width))
         compiled(kernels.matrix_angle_rows)(self._columns(states), out)
         self._output.apply_rows(out)

@@ -1,4 +1,4 @@
-"""A measurement: from the states of a device's frame to the numbers that a controller reads."""
+"""Interface of measurements: from the states of a device's frame to a controller's readings."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["Columnar", "Measurement", "Memoryless", "Row", "one_by_one", "rows_of"]
 
 Row: TypeAlias = "tuple[Any, ...]"
-"""What a measurement prepares of one state, in plain numbers."""
+"""Plain numbers that a measurement prepares from one state."""
 
 
 class Measurement(Protocol):
-    """How one device turns states into values."""
+    """Measurement of one device: converts states to values."""
 
     @property
     def width(self) -> int:
-        """How many values a refresh gives."""
+        """Number of values in a refresh."""
         ...
 
     def prepare(self, states: BodyStates) -> Sequence[Row]:
-        """Return one row for each state of the sensor's frame: all that needs no history."""
+        """Return one row for each state of the sensor's frame, with all that needs no history."""
         ...
 
     def start(self, row: Row) -> None:
-        """Take the state at which an enable took effect: a first period begins here."""
+        """Start a first period at the state at which the device was enabled."""
         ...
 
     def take(self, row: Row, dt_s: float, /) -> list[float]:
@@ -43,7 +43,7 @@ class Measurement(Protocol):
         row : tuple
             From :meth:`prepare`.
         dt_s : float
-            Since the last refresh or enable [s]; infinite right after a reset of a release.
+            Time since the last refresh or enable [s]; infinite right after a reset of a release.
         """
         ...
 
@@ -52,7 +52,7 @@ class Measurement(Protocol):
         ...
 
     def reset(self) -> None:
-        """Forget what a simulation reset makes a device forget."""
+        """Reset the state that a simulation reset clears."""
         ...
 
     def configure(self) -> None:
@@ -61,25 +61,25 @@ class Measurement(Protocol):
 
 
 class Memoryless:
-    """A measurement that needs nothing of the past."""
+    """Measurement without a state."""
 
     def start(self, row: Row) -> None:
-        """Need no beginning."""
+        """Do nothing: there is no state."""
 
     def reset(self) -> None:
-        """Have nothing to forget."""
+        """Do nothing: there is no state."""
 
 
 class Columnar(Memoryless, ABC):
-    """A memoryless measurement whose rows are those of one array."""
+    """Memoryless measurement whose rows are those of one array."""
 
     def prepare(self, states: BodyStates) -> list[Row]:
-        """Return what a refresh needs of each state."""
+        """Return the inputs of a refresh for each state."""
         return rows_of(self._columns(states))
 
     @abstractmethod
     def _columns(self, states: BodyStates) -> FloatArray:
-        """Return what a refresh needs of N states, (K, N)."""
+        """Return the inputs of refreshes at N states, (K, N)."""
 
 
 def rows_of(columns: FloatArray) -> list[Row]:
@@ -88,6 +88,6 @@ def rows_of(columns: FloatArray) -> list[Row]:
 
 
 def one_by_one(measurement: Measurement, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-    """Return the refreshes (N, width) at N states, each taken in turn."""
+    """Return the refreshes (N, width) at N states, computed one after another."""
     rows = zip(measurement.prepare(states), dt_s.tolist(), strict=True)
     return np.array([measurement.take(*row) for row in rows]).reshape(-1, measurement.width)

@@ -1,4 +1,4 @@
-"""Devices that measure where they are: GPS and Altimeter."""
+"""Devices that measure their position: GPS and Altimeter."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 from strapdown.errors import UnsupportedError
 from strapdown.geometry.products import matrix_vector
 from strapdown.webots.devices.measurement import Columnar, one_by_one
-from strapdown.webots.devices.output import rounding
+from strapdown.webots.devices.output_stage import rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Setting
+    from strapdown.webots.devices.output_stage import Setting
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["Altimeter", "Gps"]
 
 
 class _GeodeticError(UnsupportedError, NotImplementedError):
-    """A GPS was to measure in degrees."""
+    """A GPS was configured for geodetic coordinates."""
 
 
 class Gps(Columnar):
-    """Measures position, speed and velocity in the world.
+    """GPS with position, speed and velocity in the world.
 
     Values: position [m], speed [m/s], velocity [m/s].
 
@@ -40,7 +40,7 @@ class Gps(Columnar):
     has_physics : bool
         Whether the velocity is that of the point, and not a difference of positions.
     noise : list of 3 float
-        The state of correlated noise, which several devices may share.
+        State of the correlated noise, which several devices may share.
     """
 
     width = 7
@@ -69,7 +69,7 @@ class Gps(Columnar):
         Raises
         ------
         UnsupportedError
-            Positions are to be geodetic.
+            Positions are configured as geodetic.
         """
         node, info = self._node, self._world_info
         if info.text("gpsCoordinateSystem") == "WGS84":
@@ -86,11 +86,11 @@ class Gps(Columnar):
         self._speed_resolution = node.number("speedResolution")
 
     def start(self, row: Row) -> None:  # noqa: ARG002 (as the method says)
-        """Forget the position before: a first sample has no speed without Physics."""
+        """Discard the previous position: a first sample has no speed without Physics."""
         self._before = None
 
     def take(self, row: Sequence[float], dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         position = row[:3]
         if self._has_physics:
             velocity = list(row[3:])
@@ -112,7 +112,7 @@ class Gps(Columnar):
         return [*measured, speed, *velocity]
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         return one_by_one(self, states, dt_s)
 
     def _disturb(self, measured: list[float], dt_s: float) -> None:
@@ -128,7 +128,7 @@ class Gps(Columnar):
 
 
 class Altimeter(Columnar):
-    """Measures the height above the reference [m].
+    """Altimeter with the height above the reference [m].
 
     The parameters are those of :class:`Gps`.
     """
@@ -152,7 +152,7 @@ class Altimeter(Columnar):
         self._resolution = self._node.number("resolution")
 
     def take(self, row: Sequence[float], _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         height = row[0] + self._reference
         if self._accuracy:
             height += self._accuracy * self._gaussian()
@@ -161,7 +161,7 @@ class Altimeter(Columnar):
         return [height]
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         return one_by_one(self, states, dt_s)
 
     def _columns(self, states: BodyStates) -> FloatArray:

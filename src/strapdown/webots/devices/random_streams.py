@@ -18,16 +18,16 @@ __all__ = ["DeviceStream", "MarsagliaStream", "Streams", "chosen_seed"]
 
 _FIRST_Z: Final = 362436069
 _TO_UNIT: Final = 2.328306435454494e-10  # 1 / (2^32 + 2)
-_BLOCK: Final = 2048  # normal numbers that are made at once
+_BLOCK: Final = 2048  # normal numbers that are generated at once
 
 
 def chosen_seed(random_seed: int) -> int:
-    """Return the seed that a ``WorldInfo.randomSeed`` means: -1 is drawn from the clock."""
+    """Return the seed for a ``WorldInfo.randomSeed``; -1 draws one from the clock."""
     return random_seed if random_seed >= 0 else time.time_ns() // 1_000_000 + os.getpid()
 
 
 class MarsagliaStream:
-    """The one stream of a Webots simulation: multiply-with-carry, and polar normal numbers.
+    """Random stream of a Webots simulation: multiply-with-carry, and polar normal numbers.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class MarsagliaStream:
         self.reseed(seed)
 
     def reseed(self, seed: int) -> None:
-        """Begin again, with a seed as for the constructor."""
+        """Restart with a seed as for the constructor."""
         self._z = _FIRST_Z
         self._w = chosen_seed(seed) & 0xFFFFFFFF
 
@@ -58,11 +58,11 @@ class MarsagliaStream:
         return ((z << 16) + w) & 0xFFFFFFFF
 
     def uniform(self) -> float:
-        """Return the next number from 0 up to, and without, 1."""
+        """Return the next number from 0 up to, but excluding, 1."""
         return ((self.integer() + 1) & 0xFFFFFFFF) * _TO_UNIT
 
     def gaussian(self) -> float:
-        """Return the next standard normal number; takes two uniform ones, or more."""
+        """Return the next standard normal number; consumes two or more uniform ones."""
         while True:
             v = 2.0 * self.uniform() - 1.0
             other = 2.0 * self.uniform() - 1.0
@@ -72,14 +72,14 @@ class MarsagliaStream:
 
 
 class DeviceStream:
-    """The stream of one device: number i is a function of seed, robot, device and i.
+    """Random stream of one device: number i is a function of seed, robot, device and i.
 
     Parameters
     ----------
     seed : int
         0 to 2**64 - 1.
     robot, device : str
-        Names. What else there is in a world changes nothing.
+        Names. Other content of a world has no effect.
     """
 
     __slots__ = ("_block", "_drawn", "_key")
@@ -89,7 +89,7 @@ class DeviceStream:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again."""
+        """Restart the stream."""
         self._drawn = 0
         self._block: list[float] = []
 
@@ -103,7 +103,7 @@ class DeviceStream:
 
 
 class Streams:
-    """The random numbers of all devices: one stream for all of them, or one for each.
+    """Random numbers of all devices: one stream for all of them, or one for each.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Streams:
         self._own: list[DeviceStream] = []
 
     def gaussian(self, robot: str, device: str) -> Callable[[], float]:
-        """Return what gives a device its normal numbers."""
+        """Return the generator of normal numbers for a device."""
         if self._shared is not None:
             return self._shared.gaussian
         stream = DeviceStream(self._seed, robot, device)
@@ -126,7 +126,7 @@ class Streams:
         return stream.gaussian
 
     def reset(self) -> None:
-        """Begin all streams again."""
+        """Restart all streams."""
         if self._shared is not None:
             self._shared.reseed(self._seed)
         for stream in self._own:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.webots.devices.measurement import Row
-    from strapdown.webots.devices.output import Output
+    from strapdown.webots.devices.output_stage import Output
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = [
     "Constant",
@@ -30,16 +30,16 @@ __all__ = [
     "lever_to_translation",
 ]
 
-_POSE: Final = 9  # numbers of a rotation; those of a velocity follow
+_POSE: Final = 9  # entries of a rotation; those of a velocity follow
 
 
 class Vector(Columnar):
-    """Measures what needs no history.
+    """Vector sensor without a state.
 
     Parameters
     ----------
     measure : callable
-        Gives the vectors (N, 3) of states, in the sensor.
+        Returns the vectors (N, 3) of states, in sensor axes.
     output : Output
     """
 
@@ -54,11 +54,11 @@ class Vector(Columnar):
         self._output.configure()
 
     def take(self, row: Row, _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         return self._output.apply(row)
 
     def batch(self, states: BodyStates, _dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         values = self._measure(states)
         self._output.apply_rows(values)
         return values
@@ -68,10 +68,10 @@ class Vector(Columnar):
 
 
 class DifferenceAccelerometer:
-    """Measures the difference of velocities over the period, and gravity.
+    """Accelerometer with the difference of velocities over the period, and gravity.
 
-    The velocity is zero before the first refresh, and neither a disabled device nor a reset
-    forgets it: a device that is enabled while it moves at v first reads v / dt too much.
+    The velocity is zero before the first refresh, and is kept while the device is disabled and
+    over a reset: a device that is enabled at velocity v first reads v / dt too much.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class DifferenceAccelerometer:
         [m/s^2, world], points down.
     output : Output
     lever : (3,)
-        From the sensor to the point whose velocity counts [m, sensor].
+        From the sensor to the point whose velocity is used [m, sensor].
     """
 
     width = 3
@@ -108,7 +108,7 @@ class DifferenceAccelerometer:
         return list(zip(*map(rows_of, self._columns(states)), strict=True))
 
     def take(self, row: Row, dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         m, velocity = row
         before, self.before = self.before, velocity
         return self._output.apply(
@@ -116,13 +116,13 @@ class DifferenceAccelerometer:
         )
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         values = self.forces(states, dt_s)
         self._output.apply_rows(values)
         return values
 
     def forces(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Return what refreshes at N states measure, (N, 3), before the last stage."""
+        """Return the values of refreshes at N states, (N, 3), before the last stage."""
         m, velocity = self._columns(states)
         before = np.column_stack((self.before, velocity))
         self.before = before[:, -1].tolist()
@@ -141,10 +141,10 @@ class DifferenceAccelerometer:
 
 
 class ExactAccelerometer:
-    """Measures specific force; where no acceleration is known, by the velocities of a period.
+    """Accelerometer with specific force, from velocities where the acceleration is unknown.
 
-    The parameters are those of :class:`DifferenceAccelerometer`. A first period whose beginning
-    :meth:`start` was not told reads as one without acceleration.
+    The parameters are those of :class:`DifferenceAccelerometer`. A first period without a call of
+    :meth:`start` is read as one without acceleration.
     """
 
     width = 3
@@ -160,7 +160,7 @@ class ExactAccelerometer:
         self._output.configure()
 
     def prepare(self, states: BodyStates) -> list[Row]:
-        """Return forces and velocities; rotations for forces where no acceleration is known."""
+        """Return forces and velocities; rotations for forces if the acceleration is unknown."""
         forces = self._specific_force(states)
         rows = list(zip(rows_of(forces.T), rows_of(states.velocity.T), strict=True))
         unknown = _unknown(forces)
@@ -171,12 +171,12 @@ class ExactAccelerometer:
         return rows
 
     def start(self, row: Row) -> None:
-        """Take the velocity that a period begins with."""
+        """Start a period with a velocity."""
         self._difference.before = row[1]
         self._started = True
 
     def take(self, row: Row, dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         first, velocity = row
         if len(first) == _POSE:
             if not self._started:
@@ -187,7 +187,7 @@ class ExactAccelerometer:
         return self._output.apply(first)
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         values = self._specific_force(states)
         if len(values):
             if not self._started:
@@ -200,7 +200,7 @@ class ExactAccelerometer:
         return values
 
     def reset(self) -> None:
-        """Forget the velocity before."""
+        """Discard the previous velocity."""
         self._started = False
 
     def _specific_force(self, states: BodyStates) -> FloatArray:
@@ -208,12 +208,12 @@ class ExactAccelerometer:
 
 
 class Constant(Memoryless):
-    """Has nothing to measure.
+    """Measurement with a constant value.
 
     Parameters
     ----------
     value : float
-        Of all three.
+        Value of all three components.
     """
 
     width = 3
@@ -222,32 +222,32 @@ class Constant(Memoryless):
         self._value = value
 
     def configure(self) -> None:
-        """Have no fields."""
+        """Do nothing: there are no fields."""
 
     def prepare(self, states: BodyStates) -> list[Row]:
-        """Return what a refresh needs of each state: nothing."""
+        """Return empty rows: a refresh needs no input."""
         return [()] * len(states.position)
 
     def take(self, _row: Row, _dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the constant values."""
         return [self._value] * 3
 
     def batch(self, states: BodyStates, _dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the constant values for N states."""
         return np.full((len(states.position), 3), self._value)
 
 
 def in_sensor(states: BodyStates, vectors: FloatArray) -> FloatArray:
-    """Return vectors (N, 3) or (3,) of the world in the sensor, (N, 3)."""
+    """Return world vectors (N, 3) or (3,) in sensor axes, (N, 3)."""
     return matrix_vector(states.R_world_from_body.transpose(0, 2, 1), vectors)
 
 
 def lever_to_translation(sensor: Node) -> FloatArray | None:
-    """Return where R2020a has an Accelerometer measure, from the sensor [m, sensor].
+    """Return the point at which R2020a measures an Accelerometer, from the sensor [m, sensor].
 
-    That is the point of the body that the ``translation`` of the sensor would be, if the sensor
-    were a child of the Solid that owns the body. Solids with Physics in Solids with Physics
-    share one body. None: the point is the right one.
+    It is the point of the body at the ``translation`` that the sensor would have as a child of
+    the Solid that owns the body. Nested Solids with Physics share one body. None: the point is
+    that of the sensor.
     """
     body = carrier_of(sensor)
     for node in body.ancestors():
@@ -268,5 +268,5 @@ def lever_to_translation(sensor: Node) -> FloatArray | None:
 
 
 def _unknown(forces: FloatArray) -> BoolArray:
-    """Return which of (N, 3) forces are not known."""
+    """Return which of (N, 3) forces are unknown."""
     return np.isnan(forces[:, 0] + forces[:, 1] + forces[:, 2])

@@ -1,9 +1,9 @@
 """The node types of world files: fields with their types and defaults.
 
 Facts as the reference manual of Webots R2025a prints them (https://cyberbotics.com/doc/reference),
-with the deprecated fields of older files that still mean something. A line at the margin names a
+with the deprecated fields of older files that still have an effect. An unindented line names a
 type, its number in the controller interface (0: abstract or none) and its bases; the lines below
-hold its own fields, separated by semicolons. A field that is written again overrides the default
+hold its fields, separated by semicolons. A field that is repeated overrides the default
 of a base.
 """
 

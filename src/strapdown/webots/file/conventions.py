@@ -1,4 +1,4 @@
-"""Which way is up and north in a world, and how strong gravity is."""
+"""Directions of a world: up, north and gravity."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _PARALLEL: Final = 1e-9
 
 @dataclass(frozen=True)
 class Conventions:
-    """The directions of a world; vectors in its axes."""
+    """Directions of a world; vectors in its axes."""
 
     coordinate_system: str
-    """``NUE``, ``ENU`` or ``EUN``: what the first, second and third axis point to."""
+    """``NUE``, ``ENU`` or ``EUN``: the directions of the first, second and third axis."""
     up: Vector
     """Unit vector against gravity."""
     north: Vector
-    """Unit vector; horizontal but in R2020a, which takes ``northDirection`` as it is."""
+    """Unit vector; horizontal except in R2020a, which takes ``northDirection`` unchanged."""
     gravity_world: Vector
-    """[m/s^2], points down; zero where there is none."""
+    """[m/s^2], points down; zero without gravity."""
 
 
 def conventions(info: Node, *, keep_vectors: bool, level_north: bool = True) -> Conventions:
@@ -49,12 +49,12 @@ def conventions(info: Node, *, keep_vectors: bool, level_north: bool = True) -> 
     info : Node
         The WorldInfo of the world, read with the same ``keep_vectors``.
     keep_vectors : bool
-        Whether a gravity vector and ``northDirection`` count. Up is then against gravity, and
+        Whether a gravity vector and ``northDirection`` are used. Up is then against gravity, and
         the axis of the coordinate system only where gravity is zero; north is the horizontal
-        part of ``northDirection``, if one was written. Releases since R2020b know only the
+        part of ``northDirection``, if it was written. Releases since R2020b use only the
         coordinate system.
     level_north : bool
-        Whether north is made horizontal.
+        Whether north is projected onto the horizontal plane.
 
     Raises
     ------

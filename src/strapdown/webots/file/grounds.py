@@ -1,7 +1,7 @@
-"""What robots stand on in most worlds: ``Floor`` and ``RectangleArena``.
+"""Substitutes for the PROTOs that most worlds have as ground: ``Floor`` and ``RectangleArena``.
 
-Both are PROTOs that Webots fetches, and programs would have to run to know their bodies. Where
-they have no file that can be read, they are made here, as their fields say it.
+Webots downloads both, and a program would have to run to know their bodies. Where they have no
+local file, simple Solids with the sizes in their fields are built here.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from strapdown.webots.file.releases import is_older
 __all__ = ["GROUNDS", "ground"]
 
 GROUNDS: Final = {
-    "Floor": "a plane stands for it",
-    "RectangleArena": "a plane and four walls stand for it",
+    "Floor": "replaced by a plane",
+    "RectangleArena": "replaced by a plane and four walls",
 }
-"""The PROTOs by name, with what is made of them."""
+"""PROTOs by name, with a description of their substitute."""
 
 _SOLID: Final = ("translation", "rotation", "name", "contactMaterial")
 _NAMES: Final = {"Floor": "floor", "RectangleArena": "rectangle arena"}
 
 
 def ground(proto: Node, release: str) -> Node:
-    """Return the Solid that stands for a PROTO.
+    """Return the Solid that replaces a PROTO.
 
     Parameters
     ----------
     proto : Node
-        Of a type in :data:`GROUNDS`, with the fields that were written.
+        Of a type in :data:`GROUNDS`, with the fields as written in the file.
     release : str
-        Of its file: before R2022a such a floor had its normal along y, since then along z.
+        Release of its file: before R2022a such a floor had its normal along y, since then along z.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _walls(arena: Node, x: float, y: float) -> list[Node]:
 
 
 def _size(proto: Node, name: str, default: tuple[float, float]) -> tuple[float, ...]:
-    """Return two lengths; Webots takes the default where one is not positive."""
+    """Return two lengths; the default where one is not positive, as in Webots."""
     size = cast("tuple[float, ...]", coerce("SFVec2f", proto.fields.get(name, default)))
     return size if min(size) > 0.0 else default
 

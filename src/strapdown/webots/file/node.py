@@ -1,4 +1,4 @@
-"""A node of a world: its fields, and its place in the tree."""
+"""A node of a world: its fields, and its position in the tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Node", "Value"]
 
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Node | list[Value] | None"
-"""What a field holds: the last four are a vector, a node, many values, and no node."""
+"""Value of a field; the last four types are a vector, a node, a list of values, and no node."""
 
 
 class Node:
@@ -22,25 +22,25 @@ class Node:
     Parameters
     ----------
     type_name : str
-        Such as ``Solid``. A type that the catalogue does not have is kept with its fields as
-        they were written, and does nothing.
+        Such as ``Solid``. A type that the catalogue does not contain is kept with its fields as
+        written, and has no effect.
     fields : mapping, optional
         Values by name, as :meth:`set` takes them.
     def_name : str
-        The name that ``DEF`` gave it.
+        The name given by ``DEF``.
     line : int
-        Where it stands in its file, from 1; 0 if in none.
+        Line of the file, from 1; 0 if the node was not read from one.
 
     Attributes
     ----------
     type : str
-        Name of the type; for an expanded PROTO that of its root.
+        Name of the type; for an expanded PROTO that of its root node.
     proto : str or None
-        Name of the PROTO that it came from.
+        Name of the PROTO that it is an instance of.
     fields : dict
-        What was written or set, in that order. Change it through :meth:`set` only.
+        Values that were written or set, in that order. Change them through :meth:`set` only.
     parent : Node or None
-        The node that holds this one, in its field ``parent_field``.
+        The node whose field ``parent_field`` contains this one.
     known : bool
         Whether the type is in the catalogue.
     """
@@ -83,7 +83,7 @@ class Node:
         return f"<{define}{self.type}{label}>"
 
     def get(self, field: str) -> Value:
-        """Return what a field holds: what was written, else the default of the type.
+        """Return the value of a field: the one written or set, else the default of the type.
 
         Raises
         ------
@@ -128,35 +128,35 @@ class Node:
             node.parent_field = field
 
     def number(self, field: str) -> float:
-        """Return what :meth:`get` does for a field of one number, as a float."""
+        """Return the value of a field of one number, as a float."""
         value = self.get(field)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong(field, "a number", value)
         return float(value)
 
     def vector(self, field: str) -> tuple[float, ...]:
-        """Return what :meth:`get` does for a field of 2 to 4 numbers (vector, rotation, color)."""
+        """Return the value of a field of 2 to 4 numbers (vector, rotation, color)."""
         value = self.get(field)
         if not isinstance(value, tuple):
             raise self._wrong(field, "a vector", value)
         return value
 
     def text(self, field: str) -> str:
-        """Return what :meth:`get` does for a field with a string."""
+        """Return the value of a string field."""
         value = self.get(field)
         if not isinstance(value, str):
             raise self._wrong(field, "a string", value)
         return value
 
     def flag(self, field: str) -> bool:
-        """Return what :meth:`get` does for a field that is true or false."""
+        """Return the value of a boolean field."""
         value = self.get(field)
         if not isinstance(value, bool):
             raise self._wrong(field, "TRUE or FALSE", value)
         return value
 
     def numbers(self, field: str) -> list[float]:
-        """Return what :meth:`get` does for a field of many numbers."""
+        """Return the values of a field of many numbers."""
         value = self.get(field)
         if isinstance(value, list):
             numbers = [item for item in value if isinstance(item, int | float)]
@@ -165,7 +165,7 @@ class Node:
         raise self._wrong(field, "numbers", value)
 
     def vectors(self, field: str) -> list[tuple[float, ...]]:
-        """Return what :meth:`get` does for a field of many vectors."""
+        """Return the values of a field of many vectors."""
         value = self.get(field)
         if isinstance(value, list):
             vectors = [item for item in value if isinstance(item, tuple)]
@@ -174,23 +174,23 @@ class Node:
         raise self._wrong(field, "vectors", value)
 
     def node(self, field: str) -> Node | None:
-        """Return what :meth:`get` does for a field with a node or none."""
+        """Return the node of a field, or None."""
         value = self.get(field)
         if value is None or isinstance(value, Node):
             return value
         raise self._wrong(field, "a node", value)
 
     def nodes(self, field: str) -> list[Node]:
-        """Return the nodes of a field with many nodes, one or none, as a fresh list."""
+        """Return the nodes of a field with many nodes, one or none, as a new list."""
         return list(_nodes(self.get(field)))
 
     def children_nodes(self) -> Iterator[Node]:
-        """Yield the nodes right below this one, in the order of the file."""
+        """Yield the direct child nodes, in the order of the file."""
         for value in list(self.fields.values()):
             yield from _nodes(value)
 
     def walk(self) -> Iterator[Node]:
-        """Yield this node and all below it, depth first, in the order of the file."""
+        """Yield this node and all its descendants, depth first, in the order of the file."""
         todo = [self]
         while todo:
             node = todo.pop()
@@ -209,7 +209,7 @@ class Node:
         return is_a(self.type, base)
 
     def copy(self) -> Node:
-        """Return a copy of this node and all below it, which has no parent."""
+        """Return a copy of this node and its descendants, without a parent."""
         twin = Node(self.type, def_name=self.def_name, line=self.line)
         twin.proto = self.proto
         for field, value in self.fields.items():

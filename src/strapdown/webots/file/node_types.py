@@ -1,4 +1,4 @@
-"""What is known about the node types of world files: bases, fields, defaults, numbers."""
+"""Node types of world files: bases, fields, defaults, numbers."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _default(text: str) -> object:
 
 
 def coerce(kind: str, value: object) -> object:
-    """Return a value as the field type wants it.
+    """Return a value in the form of a field type.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""PROTOs that stand on this machine: parameters, and a body that they are put into."""
+"""PROTOs in local files: parameters, and the body that they are inserted into."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _DEVICE_PATH: Final = frozenset({"children", "device", "device2", "device3", "en
 _KEYWORDS: Final = frozenset(
     {"field", "vrmlField", "w3dField", "hiddenField", "deprecatedField", "unconnectedField"}
 )
-_MAX_LEVELS: Final = 64  # of PROTOs in each other
+_MAX_LEVELS: Final = 64  # of nested PROTOs
 
 
 @dataclass(frozen=True)
 class Proto:
-    """A PROTO: what it is called, what it takes, and how a node is made of it."""
+    """A PROTO: its name, its parameters, and the body of its instances."""
 
     name: str
     path: Path | None
     version: str
     """Release that its file was written for."""
     addresses: Mapping[str, str]
-    """What its own file declares with EXTERNPROTO."""
+    """PROTOs that its file declares with EXTERNPROTO, by name."""
     parameters: Mapping[str, tuple[str, Value]]
-    """Type and default of each."""
+    """Type and default of each parameter, by name."""
     reader: Reader
     body: int
-    """Where in the reader the root node begins."""
+    """Index of the token at which the root node begins."""
 
     def instantiate(self, given: Mapping[str, Value]) -> Node:
-        """Return a node made of the body; what is not given has its default.
+        """Return a node built from the body; parameters that are not given have their defaults.
 
         Raises
         ------
         FormatError
-            The body is wrong.
+            The body is invalid.
         TypeError, ValueError
             A value does not fit its parameter.
         """
@@ -98,7 +98,7 @@ def read_proto(path: Path) -> Proto:
 def read_declaration(
     reader: Reader, *, path: Path | None, version: str, addresses: Mapping[str, str]
 ) -> Proto:
-    """Read ``PROTO Name [ interface ] {``, where a reader stands; it stays with the PROTO.
+    """Read ``PROTO Name [ interface ] {`` at the position of a reader; the Proto keeps the reader.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _interface(reader: Reader) -> dict[str, tuple[str, Value]]:
             raise reader.error("'field' or ']'", keyword)
         kind = reader.word("a field type").text
         if reader.tokens[reader.at].text == "{":
-            reader.skip()  # the values that are allowed
+            reader.skip()  # the permitted values
         name = reader.word("the name of a parameter").text
         start = reader.tokens[reader.at]
         value = reader.value(name)
@@ -134,32 +134,32 @@ def _interface(reader: Reader) -> dict[str, tuple[str, Value]]:
 
 
 class _Place(NamedTuple):
-    """Where an instance stands."""
+    """Context of an instance: its file and its position in the tree."""
 
     path: Path | None
     addresses: Mapping[str, str]
     release: str
     level: int = 0
     carries: bool = False
-    """Whether a device of a robot could stand there."""
+    """Whether a robot could have a device at this position."""
 
 
 class Expander:
-    """Puts bodies into the places of the instances of PROTOs.
+    """Replaces instances of PROTOs by their bodies.
 
     Parameters
     ----------
     folders : iterable of Path
-        Where PROTO files are looked for, with all folders below.
+        Folders that are searched for PROTO files, with all folders below.
     release : str
-        Of the file that has the instances.
+        Release of the file that contains the instances.
     declared : mapping of str to Proto
-        What that file declares itself.
+        PROTOs that this file itself declares.
 
     Attributes
     ----------
     notices : list of str
-        What stays without effect, once for each name.
+        PROTOs and parameters without effect, one line for each name.
     """
 
     def __init__(
@@ -175,28 +175,28 @@ class Expander:
         self._made = 0
 
     def expand(self, root: Node, addresses: Mapping[str, str], path: Path | None) -> Node:
-        """Expand a node of a world and all below it.
+        """Expand a node of a world and its descendants.
 
         Parameters
         ----------
         root : Node
             A node without a parent.
         addresses : mapping
-            What EXTERNPROTO declares, as :func:`local_addresses` returns it.
+            Addresses that EXTERNPROTO declares, as :func:`local_addresses` returns them.
         path : Path, optional
             The file of the world, for error messages.
 
         Returns
         -------
         Node
-            What stands in its place: the node itself, or what was made of it.
+            The node, or the expanded instance if the node itself is one.
 
         Raises
         ------
         FormatError
-            A PROTO file is wrong, or PROTOs contain themselves.
+            A PROTO file is invalid, or a PROTO contains itself.
         UnsupportedError
-            A PROTO on the way from a robot to its devices is not on this machine, or is a
+            A PROTO between a robot and its devices has no local file, or is a
             template.
         """
         return self._expand(root, _Place(path, addresses, self._release))
@@ -244,7 +244,7 @@ class Expander:
             raise FormatError(f"line {node.line}: {error}", path=place.path) from None
 
     def _find(self, node: Node, place: _Place) -> Proto | None:
-        """Return the PROTO of a node; without one, say so or raise."""
+        """Return the PROTO of a node; without one, add a notice and return None, or raise."""
         if node.type in self._declared:
             return self._declared[node.type]
         address = place.addresses.get(node.type, "")
@@ -261,7 +261,7 @@ class Expander:
             if address and place.carries:
                 raise UnsupportedError(
                     f"line {node.line}: expected a local file of PROTO {node.type}, which may"
-                    f" hold devices of a robot, got {address!r}, which is not fetched; add the"
+                    f" contain devices of a robot, got {address!r}, which is not fetched; add the"
                     " folder of its file to the PROTO folders",
                     path=place.path,
                 )
@@ -293,7 +293,7 @@ class Expander:
 
 
 def local_addresses(addresses: Mapping[str, str], folder: Path | None) -> dict[str, str]:
-    """Return the addresses of PROTOs with relative ones as paths from the folder of their file."""
+    """Return the addresses of PROTOs, relative ones resolved against the folder of their file."""
     return {
         name: address if "://" in address or folder is None else str(folder / address)
         for name, address in addresses.items()
@@ -301,7 +301,7 @@ def local_addresses(addresses: Mapping[str, str], folder: Path | None) -> dict[s
 
 
 def _signed(made: Node, instance: Node) -> Node:
-    """Return what was made of an instance, which has its name and place."""
+    """Return an expanded node with PROTO, DEF name and line of its instance."""
     made.proto = instance.type
     made.def_name = instance.def_name
     made.line = instance.line
@@ -309,7 +309,7 @@ def _signed(made: Node, instance: Node) -> Node:
 
 
 def _outermost_unknown(root: Node) -> Iterator[Node]:
-    """Yield the nodes of unknown type that are not inside of another one."""
+    """Yield the nodes of unknown type that are not inside another one."""
     todo = [root]
     while todo:
         node = todo.pop()
@@ -320,7 +320,7 @@ def _outermost_unknown(root: Node) -> Iterator[Node]:
 
 
 def _carries_devices(node: Node, root: Node, *, carries: bool) -> bool:
-    """Return whether a node stands where a device of a robot could; ``carries`` for the root."""
+    """Return whether a robot could have a device at a node; ``carries`` applies to the root."""
     while node is not root:
         if node.parent is None or node.parent_field not in _DEVICE_PATH:
             return False

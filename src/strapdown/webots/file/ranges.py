@@ -1,4 +1,4 @@
-"""Ranges of fields: what Webots says of a value out of its range, and puts in its place."""
+"""Ranges of fields, and Webots' warning and replacement for a value out of range."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _RANGES: Final[dict[str, tuple[str, Callable[[Any], bool], int | str, str]]] = {
     "coordinateSystem": ("WorldInfo", lambda v: v in AXES, "ENU", "NUE, ENU or EUN"),
     "gpsCoordinateSystem": ("WorldInfo", lambda v: v in _SYSTEMS, "local", "local or WGS84"),
 }
-"""By field: node type, what it may be, what it becomes otherwise, and the words for it."""
+"""By field: node type, condition, replacement value, and the rule in words."""
 
 _UNSORTED: Final = "The input values of a lookup table must be sorted in increasing order."
 
 
 def check_read(node: Node) -> Iterator[str]:
-    """Put the fields of a node that was read into their ranges, and yield what Webots says.
+    """Replace values out of range in a node that was read, and yield Webots' warnings.
 
     The ``noise`` of an InertialUnit is left to :func:`check_noise`.
     """
@@ -45,13 +45,13 @@ def check_read(node: Node) -> Iterator[str]:
 
 
 def check_noise(node: Node, profile: Profile) -> Iterator[str]:
-    """Do the same to the ``noise`` of an InertialUnit, which has a range in the manual alone."""
+    """Do the same for the ``noise`` of an InertialUnit, whose range only the manual defines."""
     if profile.refuses_values:
         yield from _check(node, "noise")
 
 
 def check_changed(node: Node, field: str, profile: Profile) -> Iterator[str]:
-    """Put a field that was set into its range, and yield what Webots says.
+    """Replace a value out of range in a field that was set, and yield Webots' warnings.
 
     Raises
     ------
@@ -79,6 +79,6 @@ def _check(node: Node, field: str) -> Iterator[str]:
 
 
 def _out_of_range(node: Node, field: str) -> tuple[int | str, str] | None:
-    """Return what a field out of its range becomes, and words for the range; None: it is in it."""
+    """Return replacement value and rule of a field that is out of range; None if it is in range."""
     base, allowed, fallback, rule = _RANGES.get(field, ("", bool, 0, ""))
     return (fallback, rule) if node.is_a(base) and not allowed(node.get(field)) else None

@@ -1,4 +1,4 @@
-"""The tokens of world and PROTO files, and the nodes that they make."""
+"""Tokens of world and PROTO files, and the nodes that they form."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 128
-"""The most levels of nodes in each other; whatever walks a tree may recurse."""
+"""Maximum nesting of nodes, so that functions that walk a tree may recurse."""
 
 MAX_NODES: Final = 200_000
-"""The most nodes made by USE or from PROTOs: a few lines could ask for 2**30 of them."""
+"""Maximum number of nodes from USE or PROTOs: a few lines could ask for 2**30 of them."""
 
 _HEADER = re.compile(r"#VRML_SIM[ \t]+(?P<version>\S.*?)[ \t]+utf8\b")
 
@@ -48,11 +48,11 @@ _TOKEN = re.compile(
 _ESCAPED = re.compile(r'\\(["\\])')
 
 Path: TypeAlias = "str | PathLike[str] | None"
-"""A file, or None for a text from elsewhere."""
+"""A file, or None for a text from another source."""
 
 
 class Token(NamedTuple):
-    """A piece of the text."""
+    """A token of the text."""
 
     kind: str
     text: str
@@ -60,7 +60,7 @@ class Token(NamedTuple):
 
 
 class Reader:
-    """Walks over the tokens of a text.
+    """Parses the tokens of a text.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Reader:
         self.text = text
         self.path = path
         self.tokens = [
-            tuple.__new__(Token, (kind, match[0], match.start()))  # in half the usual time
+            tuple.__new__(Token, (kind, match[0], match.start()))  # twice as fast as Token()
             for match in _TOKEN.finditer(text)
             if (kind := match.lastgroup) != "comment"
         ]
@@ -95,7 +95,7 @@ class Reader:
         self._counted = (0, 1)
 
     def skip(self) -> None:
-        """Take everything from an opening bracket or brace to its closing one."""
+        """Skip from an opening bracket or brace to its closing one."""
         opening = self.tokens[self.at]
         depth = 0
         while (token := self.tokens[self.at]).kind != "end":
@@ -106,7 +106,7 @@ class Reader:
         raise self.error(f"the end of {opening.text!r}", opening, got="none")
 
     def error(self, expected: str, token: Token | None = None, *, got: str = "") -> FormatError:
-        """Return the error of the present or another token."""
+        """Return a FormatError at the current or another token."""
         token = token or self.tokens[self.at]
         before = self.text[: token.start]
         column = token.start - (before.rfind("\n") + 1) + 1
@@ -120,12 +120,12 @@ class Reader:
         )
 
     def misfit(self, error: Exception, name: str, token: Token) -> FormatError:
-        """Return the error of a value that :func:`coerce` refused."""
+        """Return the FormatError for a value that :func:`coerce` refused."""
         expected, _, got = str(error).removeprefix("expected ").rpartition(", got ")
         return self.error(f"{expected} as {name}", token, got=got)
 
     def word(self, expected: str) -> Token:
-        """Take a word."""
+        """Read a word."""
         token = self.tokens[self.at]
         if token.kind != "word":
             raise self.error(expected)
@@ -133,13 +133,13 @@ class Reader:
         return token
 
     def take(self, mark: str) -> None:
-        """Take a bracket or brace."""
+        """Read a bracket or brace."""
         if self.tokens[self.at].text != mark:
             raise self.error(repr(mark))
         self.at += 1
 
     def string(self, expected: str) -> str:
-        """Take a string."""
+        """Read a string."""
         token = self.tokens[self.at]
         if token.kind != "string":
             raise self.error(expected)
@@ -147,7 +147,7 @@ class Reader:
         return _ESCAPED.sub(r"\1", token.text[1:-1])
 
     def node(self, depth: int = 0) -> Node | None:
-        """Take a node: ``DEF name Type {...}``, ``USE name``, ``Type {...}`` or ``NULL``."""
+        """Read a node: ``DEF name Type {...}``, ``USE name``, ``Type {...}`` or ``NULL``."""
         token = self.word("a node")
         if token.text == "NULL":
             return None
@@ -193,7 +193,7 @@ class Reader:
         node.put(token.text, value)
 
     def value(self, name: str, depth: int = 0) -> Value:
-        """Take the value of a field."""
+        """Read the value of a field."""
         token = self.tokens[self.at]
         if token.text == "[" and token.kind == "punctuation":
             self.at += 1
@@ -273,14 +273,14 @@ class Reader:
         return self.error("finite numbers", run)
 
     def _line(self, start: int) -> int:
-        """Return the line of a place; places come in rising order."""
+        """Return the line of a position in the text; positions come in ascending order."""
         place, line = self._counted
         self._counted = (start, line + self.text.count("\n", place, start))
         return self._counted[1]
 
 
 def read_version(text: str) -> str:
-    """Return the version in the first line, such as ``R2025a``; empty if there is none."""
+    """Return the version in the first line, such as ``R2025a``; empty if it has none."""
     header = _HEADER.match(text)
     return header["version"] if header else ""
 
@@ -291,7 +291,7 @@ def decode(data: bytes, path: Path) -> str:
     Raises
     ------
     FormatError
-        It is no UTF-8.
+        It is not valid UTF-8.
     """
     try:
         return data.decode("utf-8-sig")
@@ -305,7 +305,7 @@ def decode(data: bytes, path: Path) -> str:
 
 
 def read_externproto(reader: Reader, addresses: dict[str, str]) -> bool:
-    """Take an ``EXTERNPROTO`` statement if there is one, and say whether there was."""
+    """Read an ``EXTERNPROTO`` statement, and return whether the next token began one."""
     start = reader.tokens[reader.at]
     if start.text == "IMPORTABLE":
         reader.at += 1

@@ -1,4 +1,4 @@
-"""What changed between releases of Webots, as far as it changes what a file means."""
+"""Changes between releases of Webots that affect the meaning of a file."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _key(release: str) -> tuple[int, str]:
 def modernise(root: Node, release: str) -> Node:
     """Rewrite a node from a file of some release so that it means the same in R2025a.
 
-    * Before R2022a a Cylinder, Capsule, Cone and Plane stood upright along y instead of z:
-      it is put into a Pose that turns it.
-    * Before R2020b ``controllerArgs`` was one string of words, before R2018a ``customData``
+    * Before R2022a the axis of a Cylinder, Capsule, Cone and Plane was y instead of z: the node is
+      wrapped in a Pose that rotates it.
+    * Before R2020b ``controllerArgs`` was one string of words, and before R2018a ``customData``
       was called ``data``.
 
-    What is given to a PROTO is left to the PROTO: nobody else knows what it is put into.
+    Fields given to a PROTO are not changed: only the PROTO knows where they are inserted.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def modernise(root: Node, release: str) -> Node:
 
 
 def _known(node: Node) -> Iterator[Node]:
-    """Yield a node and all below it, but nothing below nodes of unknown type."""
+    """Yield a node and its descendants, except those below nodes of unknown type."""
     yield node
     if node.known:
         for child in node.children_nodes():
@@ -97,7 +97,7 @@ def _upright(node: Node) -> Node:
 
 
 def replace(parent: Node, field: str, old: Node, new: Node) -> None:
-    """Put a node into the place of another one."""
+    """Replace a node by another one in the field of its parent."""
     value = parent.fields[field]
     if isinstance(value, list):
         parent.put(field, [new if item is old else item for item in value])

@@ -12,23 +12,23 @@ from strapdown.errors import UnknownNameError
 __all__ = ["WORLDS", "find_world", "sample_worlds"]
 
 WORLDS: Final = Path(__file__).parents[1] / "worlds"
-"""Their folder."""
+"""Folder of the sample worlds."""
 
 
 def sample_worlds() -> dict[str, Path]:
-    """Return the worlds that come with the package, by name."""
+    """Return the sample worlds of the package, by name."""
     return {path.stem: path for path in sorted(WORLDS.glob("*.wbt"))}
 
 
 def find_world(world: str | os.PathLike[str]) -> Path:
-    """Return the file of a world, which may be the name of one that comes with the package.
+    """Return the file of a world, given as a path or as the name of a sample world.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     UnknownNameError
-        What has no ending is not the name of a sample, either.
+        A name without an ending is no sample world.
     """
     path = Path(world)
     if path.exists():

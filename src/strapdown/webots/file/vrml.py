@@ -1,4 +1,4 @@
-"""Reading and writing the text of world files: VRML with Webots' additions."""
+"""Parser and writer for the text of world files: VRML with Webots' additions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["Document", "Node", "Value", "parse", "to_text"]
 
 @dataclass(slots=True)
 class Document:
-    """What a file says."""
+    """Content of a file."""
 
     version: str = ""
-    """From the first line, such as ``R2025a``; empty where there is none."""
+    """Version in the first line, such as ``R2025a``; empty if it has none."""
     nodes: list[Node] = field(default_factory=list)
     externprotos: dict[str, str] = field(default_factory=dict)
     """Addresses of PROTO files by the name of the PROTO, as written."""
     protos: dict[str, Proto] = field(default_factory=dict)
-    """What is declared right here, by name."""
+    """PROTOs that are declared in the text itself, by name."""
 
 
 def parse(text: str, *, path: Path = None) -> Document:
-    """Read the text of a world, or a fragment of one.
+    """Parse the text of a world, or a fragment of one.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def parse(text: str, *, path: Path = None) -> Document:
     Returns
     -------
     Document
-        Nodes of types that the catalogue does not have are kept as they were written; their
-        numbers stay int where written so, and vectors in brackets are flat. ``USE`` gives a
-        copy without ``DEF`` names.
+        Nodes of types that the catalogue does not contain are kept as written; their numbers stay
+        int where written without a fraction, and vectors in brackets are flat lists. ``USE`` gives
+        a copy without ``DEF`` names.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def parse(text: str, *, path: Path = None) -> Document:
 
 
 def to_text(node: Node, *, indent: int = 0) -> str:
-    """Return a node as the text of a world file, which :func:`parse` reads to the same tree."""
+    """Return a node as the text of a world file; :func:`parse` reads it to the same tree."""
     lines: list[str] = []
     _write_node(node, indent, lines, "  " * indent)
     return "\n".join(lines)

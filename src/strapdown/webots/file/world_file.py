@@ -1,4 +1,4 @@
-"""Worlds as files describe them: nodes, checks, robots and their devices."""
+"""Worlds as files describe them: nodes, validation, robots and their devices."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ _NORTH_OLD: Final = (
 
 @dataclass
 class WorldFile:
-    """A world as its file describes it; :class:`~strapdown.webots.World` makes it run."""
+    """Content of a world file; :class:`~strapdown.webots.World` simulates it."""
 
     path: Path | None
     release: str
     """Such as ``R2025a``."""
     nodes: list[Node]
-    """The nodes at the top, in the order of the file."""
+    """Top-level nodes, in the order of the file."""
     notices: list[str] = field(default_factory=list)
-    """What the file asks for and does not get, such as unknown nodes; one line a name."""
+    """Content of the file that has no effect, such as unknown nodes; one line for each name."""
     warnings: list[tuple[Node, str]] = field(default_factory=list)
-    """What Webots warns of when it loads the world, and the node that it is about."""
+    """Warnings of Webots when it loads the world, each with its node."""
     folders: tuple[Path, ...] = ()
-    """Where PROTO files are looked for."""
+    """Folders that are searched for PROTO files."""
     addresses: dict[str, str] = field(default_factory=dict)
-    """Of PROTO files, by the name of the PROTO, as EXTERNPROTO declares them."""
+    """Addresses of PROTO files, by the name of the PROTO, as EXTERNPROTO declares them."""
     protos: dict[str, Proto] = field(default_factory=dict)
-    """PROTOs that the file declares itself, by name."""
+    """PROTOs that the file itself declares, by name."""
 
     @property
     def world_info(self) -> Node:
@@ -71,11 +71,11 @@ class WorldFile:
 
     @property
     def robots(self) -> list[Node]:
-        """All robots, in the order of the file; robots on robots are among them."""
+        """All robots, in the order of the file, including robots mounted on robots."""
         return [node for node in self.walk() if node.is_a("Robot")]
 
     def walk(self) -> Iterator[Node]:
-        """Yield all nodes in the order of the file, but nothing below nodes of unknown type."""
+        """Yield all nodes in the order of the file, except those below nodes of unknown type."""
         todo = list(reversed(self.nodes))
         while todo:
             node = todo.pop()
@@ -98,7 +98,7 @@ class WorldFile:
         return found
 
     def copy(self) -> WorldFile:
-        """Return a world of copies of all nodes."""
+        """Return a copy of the world with copies of all nodes."""
         twins: dict[Node, Node] = {}
         nodes = [node.copy() for node in self.nodes]
         for node, twin in zip(self.nodes, nodes, strict=True):
@@ -114,7 +114,7 @@ class WorldFile:
         )
 
     def read_nodes(self, text: str) -> list[Node]:
-        """Read nodes as if they stood in the file; they are not added to it.
+        """Read nodes in the context of this file; they are not added to it.
 
         Raises
         ------
@@ -152,29 +152,29 @@ def read_world(
     Parameters
     ----------
     source : str or path-like
-        A path, the name of a world that comes along, or the text itself, which begins with
+        A path, the name of a sample world, or the text itself, which begins with
         ``#VRML_SIM``.
     proto_dirs : iterable of path-like
-        Folders with PROTO files. The folder ``protos`` beside that of the world is always
-        among them. Nothing is ever fetched.
+        Folders with PROTO files. The folder ``protos`` next to that of the world is always
+        searched as well. Nothing is downloaded.
     keep_vectors : bool
-        Whether a gravity vector and ``northDirection`` keep their meaning, as they had it
-        before R2020b. Otherwise they become a coordinate system, as later releases do it.
+        Whether a gravity vector and ``northDirection`` keep their meaning, as before R2020b.
+        Otherwise they are converted to a coordinate system, as in later releases.
 
     Returns
     -------
     WorldFile
-        With a WorldInfo (the first counts), and every checked field in its range.
+        With a WorldInfo (the first one is used), and every checked field in its range.
 
     Raises
     ------
     FormatError
-        This is no world file; with line and column where they help.
+        The source is no world file; with line and column where they help.
     UnsupportedError
-        A PROTO on the way from a robot to its devices is not on this machine, or is a
+        A PROTO between a robot and its devices has no local file, or is a
         template.
     FileNotFoundError, UnknownNameError
-        There is no such file, or sample world.
+        There is no such file or sample world.
     """
     if isinstance(source, str) and source.startswith("#VRML_SIM"):
         path, text = None, source
@@ -210,7 +210,7 @@ def read_world(
 
 
 def _unknown_fields(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield type and name of each field that a type of node does not have, and what to say."""
+    """Yield each field that a node type does not have: type and name, and the notice."""
     if not node.known:
         return
     known = fields_of(node.type)
@@ -225,7 +225,7 @@ def _unknown_fields(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _adopt_directions(world: WorldFile, *, keep_vectors: bool) -> Iterator[str]:
-    """Give gravity, north and the coordinate system the form that conventions read; warn."""
+    """Convert gravity, north and the coordinate system to the form that conventions read; warn."""
     info = world.world_info
     old = is_older(world.release, "R2020b")
     if old:
@@ -256,10 +256,10 @@ def _adopt_directions(world: WorldFile, *, keep_vectors: bool) -> Iterator[str]:
 
 
 def devices_of(robot: Node) -> list[Node]:
-    """Return the devices of a robot in the order of their tags, which begin with 1.
+    """Return the devices of a robot in the order of their tags, which start at 1.
 
-    Depth first through ``children``; of a joint its devices come first, then its end point. A
-    device comes before the devices on it. Robots on the robot keep theirs.
+    Depth first through ``children``; of a joint the devices come first, then its end point. A
+    device precedes the devices mounted on it. Robots mounted on the robot are not searched.
     """
     devices: list[Node] = []
     todo = [robot]
@@ -292,7 +292,7 @@ def carrier_of(device: Node) -> Node:
         if node.is_a("Solid"):
             return node
     raise DeviceError(
-        f"expected a Solid or Robot above {device}, got none (line {device.line}); put it into the"
+        f"expected a Solid or Robot above {device}, got none (line {device.line}); move it into the"
         " children of one"
     )
 

@@ -1,4 +1,4 @@
-"""The samples of a whole run at once, without a controller: far faster than stepping."""
+"""Samples of a whole run at once, without a controller: far faster than stepping."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["measure"]
 
 _CHUNK: Final = 2**15
-"""States that are in memory at once."""
+"""Number of states in memory at once."""
 
 
 def measure(
     world: World, duration_s: float, *, periods: int | Mapping[str, int] | None = None
 ) -> SensorLog:
-    """Let a world run on by itself, and sample its inertial sensors all the way.
+    """Advance a world without controllers, and sample its inertial sensors.
 
     The samples are those that a controller would read that enables the sensors now and then only
-    steps, within rounding: whole columns are computed in another order than single numbers.
-    Other devices have no samples meanwhile; one that is enabled begins a period afterwards.
+    steps, within rounding: columns are computed in a different order than single numbers.
+    Other devices have no samples meanwhile; an enabled one starts a period afterwards.
 
     Parameters
     ----------
     world : World
-        At any time; afterwards it stands ``duration_s`` later, or at its end.
+        At any time; afterwards it is ``duration_s`` later, or at its end.
     duration_s : float
-        How long [s].
+        Duration [s].
     periods : int or mapping of str to int, optional
-        The sampling period of all sensors, or of those of these names alone [ms]; by default one
+        Sampling period of all sensors, or by name for those listed only [ms]; by default one
         basic step.
 
     Returns
@@ -52,7 +52,7 @@ def measure(
         The duration is not positive, or a period is less than 1.
     DeviceError
         No inertial sensor has such a name; or several devices draw their noise from one stream
-        of random numbers, as those of releases do, so that only stepping keeps their order.
+        of random numbers, as in releases, whose order only stepping reproduces.
     """
     timeline = world.timeline
     if not duration_s > 0.0:
@@ -118,7 +118,7 @@ def _chosen(world: World, periods: int | Mapping[str, int] | None) -> dict[Devic
 
 
 def _draws(device: DeviceState) -> bool:
-    """Return whether a device's own fields give it noise."""
+    """Return whether a device's fields specify noise."""
     if device.kind == "InertialUnit":
         return device.node.number("noise") != 0.0
     return any(row[2] != 0.0 for row in device.node.vectors("lookupTable"))

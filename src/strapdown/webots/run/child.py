@@ -23,28 +23,28 @@ from types import ModuleType
 
 from strapdown.webots.api import runtime
 from strapdown.webots.run import controller_module
-from strapdown.webots.run.process_port import Connection, Link
+from strapdown.webots.run.process_port import MessageSocket, ProcessPort
 
 __all__ = ["main"]
 
 LAST_WORDS_S = 1.0
-"""How long a controller may go on after its runner has vanished [s]."""
+"""Time that a controller may continue after its runner has vanished [s]."""
 
 
 def main() -> None:
-    """Run a controller as its command line says."""
+    """Run the controller of the command line."""
     number, script, *arguments = sys.argv[1:]
-    connection = Connection(socket(fileno=int(number)))
+    connection = MessageSocket(socket(fileno=int(number)))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # lines of several controllers stay whole
             stream.reconfigure(line_buffering=True, write_through=False)
     ours = connection.fileno()
     instance = os.environ["WEBOTS_INSTANCE_PATH"]  # before the controller can change it
     threading.Thread(target=_end_with_the_runner, args=(ours, instance), daemon=True).start()
-    # the last to be called
+    # registered first, so that it is called last
     atexit.register(lambda: _end_group(instance) if _is_closed(ours, 0) else None)
     runtime.owns_process = True
-    controller_module.install(Link(connection))
+    controller_module.install(ProcessPort(connection))
     path = Path(script).absolute()
     os.chdir(path.parent)
     sys.path.insert(0, str(path.parent))
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _run_as_main(path: Path) -> None:
-    """Execute a file as Python itself would, with nothing of this module in its traceback."""
+    """Execute a file as Python does, with nothing of this module in its traceback."""
     module = ModuleType("__main__")
     vars(module).update(__file__=str(path), __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
@@ -69,9 +69,9 @@ def _run_as_main(path: Path) -> None:
 
 
 def _end_with_the_runner(socket: int, instance: str) -> None:
-    """Wait until the other end is closed, and end this process soon after.
+    """Wait until the other end is closed, then end this process after a short time.
 
-    A step ends a controller then, too, but not all controllers step.
+    A step also ends a controller in that case, but not all controllers step.
     """
     if _is_closed(socket, None):
         time.sleep(LAST_WORDS_S)
@@ -80,12 +80,12 @@ def _end_with_the_runner(socket: int, instance: str) -> None:
 
 def _is_closed(socket: int, timeout_ms: int | None) -> bool:
     poller = select.poll()
-    poller.register(socket, 0)  # nothing but a closed link, which is always reported
+    poller.register(socket, 0)  # only hang-up events, which are always reported
     return any(event & select.POLLHUP for _, event in poller.poll(timeout_ms))
 
 
 def _end_group(instance: str) -> None:
-    """End this process and those that it started; the runner cannot remove its folder any more."""
+    """End this process and those that it started, and remove its folder in the runner's place."""
     with suppress(OSError):  # another controller was faster
         Path(instance).rmdir()
     os.killpg(0, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""The module ``controller`` that controllers import: present only while a runner wants it.
+"""Module ``controller`` for controllers: it exists only while a runner provides it.
 
-A package of this name is never installed, since an unrelated distribution has it, too.
+No package of this name is installed, since an unrelated distribution has the same name.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ REFUSAL = (
 
 
 def install(port: Port) -> ModuleType:
-    """Provide ``controller`` to this process, with one robot, which is on a port.
+    """Provide ``controller`` to this process, with one robot that a port connects to.
 
     Parameters
     ----------
     port : Port
-        Where ``Robot()`` finds its robot.
+        Port of the robot that ``Robot()`` returns.
 
     Returns
     -------
@@ -59,32 +59,32 @@ def controller_module(
     profile: str = "R2025a",
     **options: Any,  # noqa: ANN401 (those of the world)
 ) -> Iterator[ModuleType]:
-    """Provide ``controller`` to this process for a while, such as for a test of a controller.
+    """Provide ``controller`` to this process temporarily, for example to test a controller.
 
     Parameters
     ----------
     world : path, text, WorldFile or World
-        Where the robot lives; a World keeps the profile and the options that it has.
+        World of the robot; a World keeps its profile and options.
     port : Port, optional
         The robot's port, instead of a world.
     robot : str, optional
-        Which robot of the world; needed where there are several.
+        Name of the robot; needed if the world has several.
     profile : str
-        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
+        Behaviour of devices; one of :data:`~strapdown.webots.PROFILES`.
     **options
-        Others of :class:`~strapdown.webots.World`, such as ``duration_s`` and ``motion``.
+        Other options of :class:`~strapdown.webots.World`, such as ``duration_s`` and ``motion``.
 
     Yields
     ------
     ModuleType
-        The module. On leaving, ``sys.modules`` holds under its names what it held before.
+        The module. On exit, ``sys.modules`` has its previous entries under these names.
 
     Raises
     ------
     ValueRangeError
         Neither or both of ``world`` and ``port`` were given.
     TypeError
-        Options came with a World or a port.
+        Options were given with a World or a port.
     """
     if (world is None) == (port is None):
         raise ValueRangeError("expected either a world or a port, got neither or both")
@@ -94,7 +94,7 @@ def controller_module(
         raise TypeError(REFUSAL)
     state = runtime.port, runtime.single_instance
     created = vars(api.Robot)["created"]
-    api.Robot.created = None  # robots of before do not count
+    api.Robot.created = None  # earlier robots do not count
     shadowed = _installed()
     for name in shadowed:
         del sys.modules[name]
@@ -119,7 +119,7 @@ def _world(world: Any, profile: str, options: dict[str, Any]) -> World:  # noqa:
 
 
 def _installed() -> dict[str, ModuleType]:
-    """Return what is there under the names of the module and its submodules."""
+    """Return the loaded modules with the names of the module and its submodules."""
     return {
         name: module
         for name, module in sys.modules.items()
@@ -128,7 +128,7 @@ def _installed() -> dict[str, ModuleType]:
 
 
 def _modules() -> dict[str, ModuleType]:
-    """Make the module, beside the submodules of its classes and of their bases."""
+    """Create the module and the submodules of its classes and of their bases."""
     package = ModuleType(MODULE, "Controllers that strapdown runs find their robot here.")
     package.__path__ = []  # a package, for ``import controller.robot``
     vars(package)["__all__"] = list(api.__all__)

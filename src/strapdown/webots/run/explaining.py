@@ -1,4 +1,4 @@
-"""What the devices of a world mean: axes, angles and signs, worked out by measuring with them."""
+"""Axes, angles and signs of the devices of a world, determined by measuring with them."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["TURN", "TURNS", "DeviceRole", "Explanation", "Meaning", "explain"]
 
 TURN: Final = 0.1
-"""By how much a robot is turned to see the signs of angles [rad]."""
-TURNS: Final = ("as it stands", "nose up", "right side down", "to the left")
+"""Angle by which a robot is turned to show the signs of angles [rad]."""
+TURNS: Final = ("as in the file", "nose up", "right side down", "to the left")
 STILL: Final = ("Accelerometer", "Gyro", "Compass")
-"""Kinds whose reading at rest tells of their axes."""
+"""Device types whose reading at rest shows their axes."""
 
 
 @dataclass(frozen=True)
 class DeviceRole:
-    """A device, and whether anything stands behind it."""
+    """A device, and whether it is simulated or inert."""
 
     robot: str
     tag: int
@@ -51,7 +51,7 @@ class DeviceRole:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a profile makes of a world, with noise left out.
+    """Readings of the devices of a world in one profile, without noise.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class Meaning:
     coordinate_system : str
         ``NUE``, ``ENU`` or ``EUN``.
     up, north : tuple of 3 float
-        In the axes of the world.
+        Directions in the axes of the world.
     gravity : float
         [m/s^2].
     angles : mapping
-        Robot and InertialUnit to roll, pitch and yaw [rad] by :data:`TURNS`: as the file has
-        the robot, and turned by :data:`TURN` about its own nose or about up.
+        Robot and InertialUnit to roll, pitch and yaw [rad] by :data:`TURNS`: in the robot's pose
+        in the file, and turned by :data:`TURN` about its nose or about up.
     at_rest : mapping
-        Robot and Accelerometer, Gyro or Compass to its values in a robot at rest.
+        Robot and Accelerometer, Gyro or Compass to its values with the robot at rest.
     """
 
     profile: str
@@ -81,26 +81,26 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What there is to know about a world.
+    """Description of a world.
 
     Parameters
     ----------
     path : Path
         The file.
     release : str
-        Of Webots, as its header says.
+        Release of Webots in its header.
     title : str
-        As its WorldInfo says.
+        Title in its WorldInfo.
     basic_time_step : float
         [ms].
     physics : bool
-        Whether forces move it, or motions and motors alone.
+        Whether forces move it, or only motions and motors.
     devices : tuple of DeviceRole
-        Of all robots, in the order of their tags.
+        Devices of all robots, in the order of their tags.
     meanings : tuple of Meaning
-        One a profile.
+        One for each profile.
     messages : tuple of str
-        Notices and warnings that loading it gives, each once.
+        Notices and warnings of loading it, each once.
     """
 
     path: Path
@@ -116,7 +116,7 @@ class Explanation:
 def explain(
     path: str | PathLike[str], *, proto_dirs: Iterable[str | PathLike[str]] = ()
 ) -> Explanation:
-    """Work out what the devices of a world mean in every profile.
+    """Determine the readings of the devices of a world in every profile.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def explain(
 
 
 def _silence(file: WorldFile) -> None:
-    """Take the noise out of all devices."""
+    """Remove the noise of all devices."""
     for node in file.walk():
         if node.type == "InertialUnit":
             node.set("noise", 0.0)
@@ -215,7 +215,7 @@ def _angles(world: World, device: DeviceState, turn: FloatArray) -> list[float]:
 
 
 def _reading(world: World, device: DeviceState, turn: FloatArray) -> list[float]:
-    """Return what a device measures at rest, turned together with its robot."""
+    """Return the reading of a device at rest, turned together with its robot."""
     measurement = cast("Measurement", device.measurement)
     states = world.scene.present(device.node)
     turned = states._replace(R_world_from_body=turn @ states.R_world_from_body)

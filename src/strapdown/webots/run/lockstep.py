@@ -1,4 +1,4 @@
-"""Several controllers on one world: time goes on when all of them wait for it."""
+"""Several controllers on one world: time advances when all of them wait for it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from strapdown.webots.port import Answer, Request
-    from strapdown.webots.world.ports import LocalPort
+    from strapdown.webots.world.local_port import LocalPort
     from strapdown.webots.world.world import World
 
 __all__ = ["Lockstep"]
 
 NAP_S = 0.05
-"""The longest that :meth:`Lockstep.ready` sleeps."""
+"""Longest sleep of :meth:`Lockstep.ready`."""
 LAG_S = 0.1
-"""By how much a simulation in real time may be late and catch up."""
+"""Delay that a simulation in real time may catch up."""
 
 
 class Lockstep:
-    """Lets a world go on when every robot that takes part waits for it.
+    """Advances a world when every participating robot waits for it.
 
     Parameters
     ----------
     world : World
     robots : iterable of str
-        Names of the robots whose controllers are awaited from the start.
+        Names of the robots whose controllers the world waits for from the start.
     realtime : float
-        How many times faster than the wall clock the simulation may be; True is 1, and 0 or
-        False means as fast as it can.
+        Largest speed of the simulation relative to the wall clock; True is 1, and 0 or
+        False means unlimited.
     """
 
     def __init__(self, world: World, robots: Iterable[str], *, realtime: float = 0.0) -> None:
@@ -43,9 +43,9 @@ class Lockstep:
         self._paced_s = monotonic()
 
     def submit(self, port: LocalPort, ms: int, requests: Sequence[Request]) -> int:
-        """Take a robot's requests, which take effect now, and let it wait for ``ms``.
+        """Apply a robot's requests now, and register it as waiting for ``ms``.
 
-        Returns the step at which it will be over. A robot that did not take part does now.
+        Returns the step at which they will have elapsed. A robot that did not participate does now.
         """
         if port not in self._running:
             port.join()
@@ -55,16 +55,16 @@ class Lockstep:
         return due
 
     def drop(self, port: LocalPort) -> None:
-        """Let the others go on without a robot, until it submits again."""
+        """Continue without a robot, until it submits again."""
         self._running.discard(port)
         self._waiting.pop(port, None)
         port.close()
 
     def ready(self) -> list[tuple[LocalPort, Answer]]:
-        """Let the world go on if all wait, and return the answers that are due.
+        """Advance the world if all robots wait, and return the answers that are due.
 
-        In real time this sleeps for a moment where the world would be early, and may return
-        nothing then: call it again.
+        In real time this sleeps for a moment if the world is early, and may return an empty list
+        then: call it again.
         """
         due = self._due()
         if not due and self._waiting and not self._running:
@@ -78,13 +78,13 @@ class Lockstep:
         return [(port, port.answer()) for port in due]
 
     def _due(self) -> list[LocalPort]:
-        """Return those whose time has come, or who wait in vain."""
+        """Return the robots whose step is due, or can no longer take place."""
         timeline = self._world.timeline
         now, ended = timeline.step_count, timeline.ended
         return [port for port in self._waiting if port.due <= now or ended or port.robot.removed]
 
     def _is_early(self, step: int) -> bool:
-        """Return whether a step comes before its time on the wall clock; wait a little for it."""
+        """Return whether a step is before its time on the wall clock, after a short sleep."""
         if not self._factor:
             return False
         timeline = self._world.timeline

@@ -1,10 +1,10 @@
-"""The port of a robot whose controller runs in a process of its own.
+"""Port of a robot whose controller runs in a separate process.
 
-Both ends hold one of a pair of connected sockets, so nothing listens anywhere. A message is a
-list of plain values (numbers, texts, lists, dictionaries): neither end can make the other
-load or run anything. Words from the controller: ``configure``, ``step`` with milliseconds and
-requests, ``supervise`` with a method and its arguments, ``close``. Each but the last has one
-reply: ``done`` and a value, or ``failed`` with the class and the text of an error.
+Each end has one of a pair of connected sockets, so nothing listens on an address. A message is a
+list of plain values (numbers, texts, lists, dictionaries): neither end can make the other load or
+run code. Requests of the controller: ``configure``, ``step`` with milliseconds and requests,
+``supervise`` with a method and its arguments, ``close``. Each but the last has one reply: ``done``
+and a value, or ``failed`` with the class and the text of an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Request
 
-__all__ = ["Connection", "Link", "fail", "reply"]
+__all__ = ["MessageSocket", "ProcessPort", "fail", "reply"]
 
 Plain: TypeAlias = Any
 """A number, a text, bytes, None, or a list, tuple or dictionary of such."""
@@ -32,11 +32,11 @@ FAILED = "failed"
 GONE = 1
 """Exit status of a controller whose simulation vanished."""
 _SIZE: Final = 4
-"""How many bytes before a message say how long it is."""
+"""Number of bytes before each message that contain its length."""
 
 
-class Connection:
-    """One of a pair of connected sockets, with messages of plain values.
+class MessageSocket:
+    """Messages of plain values over one of a pair of connected sockets.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Connection:
         self._send, self._receive = end.sendall, end.recv
 
     def send(self, message: Plain) -> None:
-        """Send plain values; subclasses of plain types travel as what they are derived from."""
+        """Send plain values; instances of subclasses are sent as their plain base type."""
         try:
             data = marshal.dumps(message)
         except ValueError:
@@ -63,7 +63,7 @@ class Connection:
         Raises
         ------
         EOFError, OSError
-            The other end has gone.
+            The other end was closed.
         """
         size = int.from_bytes(self._exactly(_SIZE), "little")
         return marshal.loads(self._exactly(size))  # noqa: S302 (plain values of our own process)
@@ -78,30 +78,30 @@ class Connection:
         return data
 
 
-def reply(connection: Connection, value: Plain) -> None:
-    """Answer a word of the controller."""
-    connection.send((DONE, value))
+def reply(socket: MessageSocket, value: Plain) -> None:
+    """Answer a request of the controller."""
+    socket.send((DONE, value))
 
 
-def fail(connection: Connection, error: Exception) -> None:
-    """Let a word of the controller raise an error there."""
-    connection.send((FAILED, (type(error).__name__, str(error))))
+def fail(socket: MessageSocket, error: Exception) -> None:
+    """Answer a request of the controller with an error, which is raised there."""
+    socket.send((FAILED, (type(error).__name__, str(error))))
 
 
-class Link:
-    """The controller's end: a :class:`strapdown.webots.port.Port`.
+class ProcessPort:
+    """The controller's end, a :class:`strapdown.webots.port.Port`.
 
     Parameters
     ----------
-    connection : Connection
+    socket : MessageSocket
         This end of the pair of sockets.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, socket: MessageSocket) -> None:
+        self._socket = socket
 
     def configure(self) -> RobotInfo:
-        """Return what there is; the first call of a controller."""
+        """Return the description of robot and world; the first call of a controller."""
         info = RobotInfo(*self._ask("configure"))
         return info._replace(devices=tuple(DeviceInfo(*each) for each in info.devices))
 
@@ -117,7 +117,7 @@ class Link:
         return answer
 
     def exchange(self, ms: int, requests: Sequence[Request]) -> Answer:
-        """Do :meth:`begin` and :meth:`end` in one."""
+        """Call :meth:`begin` and :meth:`end`."""
         self.begin(ms, requests)
         return self.end()
 
@@ -126,11 +126,11 @@ class Link:
         return self._ask("supervise", method, arguments)
 
     def close(self) -> None:
-        """Say that the controller takes no more part; its process may go on."""
+        """Announce that the controller no longer participates; its process may continue."""
         try:
-            self._connection.send(("close",))
+            self._socket.send(("close",))
         except OSError:
-            return  # the simulation went first
+            return  # the simulation ended first
 
     def _ask(self, word: str, *arguments: Plain) -> Plain:
         self._send(word, *arguments)
@@ -138,13 +138,13 @@ class Link:
 
     def _send(self, word: str, *arguments: Plain) -> None:
         try:
-            self._connection.send((word, *arguments))
+            self._socket.send((word, *arguments))
         except OSError:
             raise SystemExit(GONE) from None
 
     def _receive(self) -> Plain:
         try:
-            outcome, value = self._connection.receive()
+            outcome, value = self._socket.receive()
         except (EOFError, OSError):
             raise SystemExit(GONE) from None
         if outcome == FAILED:
@@ -153,14 +153,14 @@ class Link:
 
 
 def _error(kind: str, text: str) -> Exception:
-    """Make the error again that was raised in the process of the world."""
+    """Reconstruct an error that was raised in the process of the world."""
     known = getattr(errors, kind, None) or getattr(builtins, kind, None) or errors.DeviceError
     error: Exception = known.__new__(known, text)
     return error
 
 
 def _plain(value: Plain) -> Plain:
-    """Return a value without subclasses of plain types."""
+    """Return a value with instances of subclasses converted to plain types."""
     if value is None or isinstance(value, bool | bytes):
         return value
     for kind in (int, float, str):

@@ -1,4 +1,4 @@
-"""Which controller drives which robot, and the environment that it gets."""
+"""Controllers of the robots of a world, and their environment variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VARIABLES = (
     "environment variables for Linux",
 )  # fmt: skip
 ANY_PYTHON = re.compile(rb"#!\s*/usr/(bin/env\s+|(local/)?bin/)python(3(\.\d+)?)?\s*$")
-""":file:`#!` lines that ask for no Python in particular."""
+""":file:`#!` lines that request no specific Python."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Program:
     script : Path
         The Python file.
     args : tuple of str
-        What follows it in ``sys.argv``.
+        Arguments after the script in ``sys.argv``.
     """
 
     robot: str
@@ -59,37 +59,37 @@ def find_programs(
 ) -> tuple[list[Program], list[str]]:
     """Find the controllers of a world's robots.
 
-    Each robot names its controller, which is the file ``../controllers/NAME/NAME.py`` beside the
-    world. A script takes the place of that of one robot.
+    Each robot names its controller, which is the file ``../controllers/NAME/NAME.py`` relative to
+    the world's folder. A given script replaces the controller of one robot.
 
     Parameters
     ----------
     world : World
-        Whose robots.
+        World of the robots.
     script : path-like, optional
-        The controller of one robot; the others keep theirs.
+        Controller of one robot; the others keep theirs.
     robot : str, optional
-        Which robot the script drives; without a script, the only robot whose controller runs.
+        Robot that the script controls; without a script, the only robot whose controller runs.
     args : sequence of str
-        Arguments of the script, which follow those that the world gives to the robot.
+        Arguments of the script, appended to those in the world.
 
     Returns
     -------
     list of Program
-        In the order of the robots.
+        Programs in the order of the robots.
     list of str
-        One line for each robot that stays without a controller, and for each controller that
-        asks for another Python than this one, which it does not get.
+        One line for each robot without a controller, and for each controller that requests
+        another Python, which it does not get.
 
     Raises
     ------
     UnknownNameError
         There is no such robot.
     ValueRangeError
-        A script came for a world with several robots, or arguments without a script; or no robot
-        has a controller.
+        A script was given for a world with several robots, or arguments without a script; or no
+        robot has a controller.
     FormatError
-        The script is no Python file.
+        The script is not a Python file.
     FileNotFoundError
         There is no such script.
     """
@@ -102,7 +102,7 @@ def find_programs(
         hidden = "; ".join(each for each in world.file.notices if "PROTO" in each)
         raise ValueRangeError(
             f"the world has no robot that can be read{hidden and f' ({hidden})'}; put PROTO files"
-            " that hold one into the folder ../protos beside the world, or pass --proto-dir"
+            " that contain one into the folder ../protos next to the world, or pass --proto-dir"
         )
     if script is not None:
         robot = robot or _only(names)
@@ -125,16 +125,16 @@ def find_programs(
 def environment(program: Program, instance: str) -> dict[str, str]:
     """Return the environment variables of a controller.
 
-    Those of this process, those that Webots gives to a controller, and those of a file
-    ``runtime.ini`` beside it; ``$(NAME)`` there stands for the variable of that name, and
-    relative paths begin in its folder.
+    The variables of this process, those that Webots sets for a controller, and those of a file
+    ``runtime.ini`` next to it; ``$(NAME)`` there is replaced by the variable of that name, and
+    relative paths start at its folder.
 
     Parameters
     ----------
     program : Program
         The controller.
     instance : str
-        A folder of this run, with a slash at its end.
+        Folder of this run, with a trailing slash.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def environment(program: Program, instance: str) -> dict[str, str]:
 
 
 def _runtime_ini(program: Program) -> tuple[ConfigParser, Path]:
-    """Read ``runtime.ini``; nothing is in it where there is none."""
+    """Read ``runtime.ini``; without a file the result is empty."""
     ini = program.script.parent / "runtime.ini"
     parser = ConfigParser(interpolation=None, comment_prefixes=(";", "#"), strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
@@ -168,7 +168,7 @@ def _runtime_ini(program: Program) -> tuple[ConfigParser, Path]:
 
 
 def _other_python(program: Program) -> str:
-    """Say that a controller is not run as it asks for; nothing where it does not ask."""
+    """Return a line about a controller that requests another Python; empty for any other."""
     parser, ini = _runtime_ini(program)
     with program.script.open("rb") as file:
         first = file.readline()
@@ -186,7 +186,7 @@ def _filled(value: str, variables: Mapping[str, str]) -> str:
 
 
 def _paths(value: str, folder: Path) -> str:
-    """Make the paths of a list absolute; empty ones fall out."""
+    """Return a list of paths made absolute, without empty ones."""
     return os.pathsep.join(str((folder / each).resolve()) for each in value.split(":") if each)
 
 
@@ -210,13 +210,13 @@ def _checked(script: Path) -> Path:
 
 
 def _named(world: World, robot: str) -> Path:
-    """Return where the controller is that a robot of a world names."""
+    """Return the path of the controller that a robot of a world names."""
     name = str(world.robots[robot].node.get("controller"))
     folder = Path(world.file.path).absolute().parent.parent if world.file.path else Path.cwd()
     return folder / "controllers" / name / f"{name}{ENDING}"
 
 
 def _own_args(world: World, robot: str) -> tuple[str, ...]:
-    """Return the arguments that the world gives to the controller of a robot."""
+    """Return the controller arguments of a robot in the world."""
     args = cast("str | Sequence[str]", world.robots[robot].node.get("controllerArgs"))
     return tuple(args.split() if isinstance(args, str) else args)

@@ -1,4 +1,4 @@
-"""What the sensors of a world measured, in files."""
+"""Recordings of the sensors of a world in files."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["ENDINGS", "RecordingReport", "record"]
 
 ENDINGS: Final = (".mcap", ".bag", ".ulg", ".csv", ".npz", ".parquet")
-"""Of files that hold samples."""
+"""Endings of files for samples."""
 _BLOCK: Final = 2**14
-"""Samples that are in memory at once while a file is written."""
+"""Samples in memory at once while a file is written."""
 
 
 @dataclass
 class RecordingReport:
-    """An account of a recording of a world, filled when the recording ends.
+    """Report of a recording, filled when the recording ends.
 
     Parameters
     ----------
     path : Path
         The file.
     samples : dict of str to int
-        By topic.
+        Number of samples by topic.
     notes : tuple of str
-        What a user should know about it, one line each.
+        Notes for the user, one line each.
     lost : tuple of str
-        What the file could not hold, one line each.
+        Data that the file could not contain, one line each.
     """
 
     path: Path
@@ -53,30 +53,30 @@ def record(
 ) -> Iterator[RecordingReport]:
     """Write every sample of the inertial sensors of a world to a file, in bounded memory.
 
-    Topics are those of :meth:`SensorLog.recording`. CSV holds one table, which is ``imu/data``, or
-    the first device's where no robot has such; what it leaves out is among the losses.
-    The file appears, whole, when the ``with`` statement ends without an error.
+    Topics are those of :meth:`SensorLog.recording`. CSV contains one table: ``imu/data``, or the
+    first device if no robot has such a topic; the others are listed as losses.
+    The file appears, complete, when the ``with`` statement ends without an error.
 
     Parameters
     ----------
     world : World
-        Whose sensors.
+        World of the sensors.
     path : path-like
-        Ends in .mcap, .npz, .parquet or .csv.
+        Path with the ending .mcap, .npz, .parquet or .csv.
     force : bool, optional
-        Replace a file that exists.
+        Replace an existing file.
 
     Yields
     ------
     RecordingReport
-        It is filled when the ``with`` statement ends.
+        Filled when the ``with`` statement ends.
 
     Raises
     ------
     UnsupportedError
         The file has another ending.
     FileExistsError
-        The file exists, and not ``force``.
+        The file exists, and ``force`` is not set.
     """
     path = Path(path)
     check_ending(path, ENDINGS)
@@ -103,12 +103,12 @@ def record(
 
 
 def _one_table(block: Recording, written: Mapping[str, int], left_out: set[str]) -> Recording:
-    """Return a block with the one topic of a CSV file: that written so far, or the best one."""
+    """Return a block with the one topic of a CSV file: the one written so far, or the best one."""
     known = [*written, *(topic for topic in block.imu if topic.endswith("imu/data")), *block.imu]
     if not known:
         return block
     chosen = known[0]
-    covered = chosen.removesuffix("imu/data")  # imu/data has the devices of its robot
+    covered = chosen.removesuffix("imu/data")  # imu/data includes the devices of its robot
     left_out.update(topic for topic in block.imu if not topic.startswith(covered))
     return replace(block, imu={topic: s for topic, s in block.imu.items() if topic == chosen})
 
@@ -119,4 +119,4 @@ def _notes(log: SensorLog, samples: Mapping[str, int], path: Path) -> Iterator[s
     for name, kind in log.other.items():
         yield f"{kind} {name!r} is not recorded"
     if log.resets:
-        yield f"the simulation was reset {log.resets} times; the time of the recording goes on"
+        yield f"the simulation was reset {log.resets} times; time stamps continue over each reset"

@@ -1,8 +1,8 @@
-"""Controllers, each in a process of its own, on the robots of one world.
+"""Controllers in separate processes, for the robots of one world.
 
-The world is in this process, so whatever a controller does (crash, hang, leave) the world and
-what records it stay whole. The simulation goes on when every robot that has a controller waits
-for it.
+The world is in this process, so that neither it nor a recording is affected by a controller that
+crashes, hangs or exits. The simulation advances when every robot that has a controller waits for
+it.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Answer
     from strapdown.webots.run.programs import Program
-    from strapdown.webots.world.ports import LocalPort
+    from strapdown.webots.world.local_port import LocalPort
     from strapdown.webots.world.world import World
 
 __all__ = ["Ended", "RunReport", "ended_by_signals", "run_controllers"]
 
 GRACE_S = 1.0
-"""How long a controller may go on after the end, unless told otherwise [s, wall clock]."""
+"""Default time that a controller may continue after the end [s, wall clock]."""
 MISTAKES = (ValueError, TypeError, LookupError, NotImplementedError, OSError)
-"""What a wrong request raises, beside the errors of this package; anything else is a bug here."""
+"""Errors of invalid requests, in addition to those of this package; others are bugs here."""
 LOOK_S = 0.05
-"""How often the processes are looked at while the simulation goes on [s]."""
+"""Interval between checks of the processes while the simulation runs [s]."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a controller ended.
+    """End of a controller.
 
     Parameters
     ----------
     robot : str
-        The robot that it drove.
+        Robot that it controlled.
     status : int
         Exit status of its process; 128 and the signal where a signal ended it.
     time_s : float
-        Simulated time when it ended [s].
+        Simulated time at its end [s].
     forced : str
-        Why the runner ended it; empty where it ended by itself.
+        Reason why the runner ended it; empty if it ended by itself.
     """
 
     robot: str
@@ -68,7 +68,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class RunReport:
-    """How a run went.
+    """Result of a run.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ class RunReport:
     steps : int
         Basic steps until then.
     ended : tuple of Ended
-        One of each controller, in the order of the programs.
+        One for each controller, in the order of the programs.
     exit_status : int
-        What a Supervisor ended the simulation with.
+        Status with which a Supervisor ended the simulation.
     signal : int
-        Number of the signal that ended the simulation; 0: none did.
+        Number of the signal that ended the simulation; 0 for none.
     """
 
     time_s: float
@@ -92,7 +92,7 @@ class RunReport:
 
     @property
     def status(self) -> int:
-        """128 and the signal; else the first that is not 0 of a Supervisor's and all others'."""
+        """128 plus the signal; else the first non-zero one of the Supervisor's and all others'."""
         if self.signal:
             return 128 + self.signal
         return next(filter(None, (self.exit_status, *(each.status for each in self.ended))), 0)
@@ -109,25 +109,25 @@ def run_controllers(  # noqa: PLR0913 (options of a run)
 ) -> RunReport:
     """Run controllers until all have ended.
 
-    When the simulation ends (its motion or duration is over, a Supervisor or Ctrl-C ends it),
-    the next step of every controller returns -1. A controller that still runs ``grace_s`` later
-    gets SIGTERM, and as long after that SIGKILL. No process outlives this function, and none
-    that of the caller by more than a second.
+    When the simulation ends (by its motion or duration, a Supervisor or Ctrl-C), the next step of
+    every controller returns -1. A controller that still runs ``grace_s`` later gets SIGTERM, and
+    SIGKILL after the same time again. No process outlives this function, or the calling process
+    by more than a second.
 
     Parameters
     ----------
     world : World
-        Where the robots live.
+        World of the robots.
     programs : sequence of Program
-        Which controller drives which robot.
+        Controllers and their robots.
     timeout_s : float, optional
-        How long a controller may let the simulation wait [s, wall clock]; then it is ended.
+        Longest time that the simulation waits for a controller before ending it [s, wall clock].
     grace_s : float
-        How long a controller may go on after the end of the simulation [s, wall clock].
+        Time that a controller may continue after the end of the simulation [s, wall clock].
     realtime : bool
-        Let simulated time not run ahead of the wall clock.
+        Limit simulated time to the wall clock.
     progress : callable, optional
-        Gets the fraction of the simulation that is over.
+        Called with the elapsed fraction of the simulation.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def run_controllers(  # noqa: PLR0913 (options of a run)
     Raises
     ------
     StrapdownError
-        The world cannot go on; all controllers have been ended.
+        The world cannot continue; all controllers have been ended.
     OSError
         A process cannot be started.
     """
@@ -159,26 +159,26 @@ def run_controllers(  # noqa: PLR0913 (options of a run)
 
 
 class _Controller:
-    """A controller's process and this end of its link."""
+    """Process of a controller, and the runner's end of its socket pair."""
 
     def __init__(self, program: Program, port: LocalPort, instance: str) -> None:
         self.program = program
         self.port = port
         self.waits = False
-        """For the simulation, so that it is not late."""
+        """Whether it waits for the simulation, so that it is not overdue."""
         self.heard_s = monotonic()
         self.deadline_s = math.inf
-        """When the next signal is due."""
+        """Time at which the next signal is due."""
         self.forced = ""
         self.ended: Ended | None = None
         self._signals = iter([signal.SIGTERM])
         ours, theirs = socket.socketpair()
-        self.connection = process_port.Connection(ours)
+        self.socket = process_port.MessageSocket(ours)
         with theirs, ExitStack() as failing:
             failing.callback(ours.close)
             command = [sys.executable, "-u", "-P", "-m", "strapdown.webots.run.child"]
             arguments = [str(theirs.fileno()), str(program.script), *program.args]
-            self.process = subprocess.Popen(  # noqa: S603 (what the user wants to run)
+            self.process = subprocess.Popen(  # noqa: S603 (the user's program)
                 command + arguments,
                 cwd=program.script.parent,
                 env=environment(program, instance),
@@ -192,35 +192,35 @@ class _Controller:
         """Answer a step."""
         self.waits = False
         self.heard_s = monotonic()
-        self.reply(tuple(answer))  # plain, but where devices changed
+        self.reply(tuple(answer))  # plain, except for changed devices
 
     def reply(
         self,
         value: Any,  # noqa: ANN401 (by the word)
-        how: Callable[[process_port.Connection, Any], None] = process_port.reply,
+        how: Callable[[process_port.MessageSocket, Any], None] = process_port.reply,
     ) -> None:
-        """Answer a word, unless the controller has died meanwhile, which is heard next."""
+        """Answer a request, unless the controller has died, which :meth:`_Run.turn` detects."""
         with suppress(OSError):
-            how(self.connection, value)
+            how(self.socket, value)
 
     def is_late(self, timeout_s: float, now: float) -> bool:
-        """Return whether the simulation waits for the controller too long."""
+        """Return whether the simulation has waited for the controller too long."""
         return not (self.waits or self.forced) and now - self.heard_s > timeout_s
 
     def press(self, why: str, grace_s: float) -> None:
-        """Send the next signal, to whatever the controller started, too; wait for its effect."""
+        """Send the next signal, also to processes of the controller, and wait for its effect."""
         self.forced = self.forced or why
         self.kill(next(self._signals, signal.SIGKILL))
         self.deadline_s = monotonic() + grace_s
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal to the controller and whatever it started."""
-        with suppress(ProcessLookupError, PermissionError):  # nobody is left
+        """Send a signal to the controller and the processes that it started."""
+        with suppress(ProcessLookupError, PermissionError):  # none is left
             os.killpg(self.process.pid, number)
 
 
 class _Run:
-    """The state of :func:`run_controllers`."""
+    """State of :func:`run_controllers`."""
 
     def __init__(
         self, world: World, lockstep: Lockstep, timeout_s: float | None, grace_s: float
@@ -228,7 +228,7 @@ class _Run:
         self.all: list[_Controller] = []
         self.live: list[_Controller] = []
         self.looks = 0
-        """How often the processes were looked at."""
+        """Number of checks of the processes."""
         self._world = world
         self._lockstep = lockstep
         self._timeout_s = math.inf if timeout_s is None else timeout_s
@@ -244,10 +244,10 @@ class _Run:
         self.all.append(controller)
         self.live.append(controller)
         self._by_port[controller.port] = controller
-        self._selector.register(controller.connection, selectors.EVENT_READ, controller)
+        self._selector.register(controller.socket, selectors.EVENT_READ, controller)
 
     def turn(self) -> None:
-        """Hear who speaks, let the world go on if it can, and look after the processes."""
+        """Receive messages, advance the world if possible, and check the processes."""
         for key, _ in self._selector.select(LOOK_S):
             self._hear(key.data)
         for port, answer in self._lockstep.ready():
@@ -268,15 +268,15 @@ class _Run:
         for controller in self.live:
             controller.kill()
             controller.process.wait()
-            controller.connection.close()
+            controller.socket.close()
         self._selector.close()
 
     def _hear(self, controller: _Controller) -> None:
-        """Take one message of a controller."""
+        """Receive one message of a controller."""
         try:
-            word, *arguments = controller.connection.receive()
+            word, *arguments = controller.socket.receive()
         except (EOFError, OSError):
-            self._selector.unregister(controller.connection)
+            self._selector.unregister(controller.socket)
             self._lockstep.drop(controller.port)
             self._look_s = 0.0
             with suppress(subprocess.TimeoutExpired):
@@ -289,7 +289,7 @@ class _Run:
             controller.reply(error, process_port.fail)
 
     def _do(self, controller: _Controller, word: str, *arguments: Any) -> None:  # noqa: ANN401 (by the word)
-        """Do what a controller asks for."""
+        """Execute a request of a controller."""
         port = controller.port
         if word == "step":
             self._lockstep.submit(port, *arguments)
@@ -304,7 +304,7 @@ class _Run:
             controller.waits = True
 
     def _look_after(self, controller: _Controller, now: float) -> None:
-        """Note that a controller has ended, or see to it."""
+        """Record that a controller has ended, or end one that is overdue."""
         status = controller.process.poll()
         if status is not None:
             self._end(controller, status)
@@ -316,13 +316,13 @@ class _Run:
             controller.press(f"it let the simulation wait for {self._timeout_s:g} s", self._grace_s)
 
     def _end(self, controller: _Controller, status: int) -> None:
-        """Take a controller whose process has ended out of the run."""
-        controller.kill()  # what it started and left behind
-        with suppress(KeyError):  # its link was closed before
-            self._selector.unregister(controller.connection)
+        """Remove a controller whose process has ended from the run."""
+        controller.kill()  # remaining processes that it started
+        with suppress(KeyError):  # its socket was closed before
+            self._selector.unregister(controller.socket)
         self._lockstep.drop(controller.port)
         self.live.remove(controller)
-        controller.connection.close()
+        controller.socket.close()
         status = status if status >= 0 else 128 - status
         controller.ended = Ended(
             controller.program.robot, status, self._world.time_s, controller.forced
@@ -331,16 +331,16 @@ class _Run:
 
 @contextmanager
 def ended_by_signals(end: Callable[[], object]) -> Iterator[list[int]]:
-    """Let the first Ctrl-C or SIGTERM call ``end`` within the block, and the second one end all.
+    """Call ``end`` at the first Ctrl-C or SIGTERM within the block; exit at the second one.
 
     Yields
     ------
     list of int
-        The numbers of the signals that came.
+        Numbers of the signals that were received.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield came  # only the main thread gets signals
+        yield came  # only the main thread receives signals
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

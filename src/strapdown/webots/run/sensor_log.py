@@ -1,4 +1,4 @@
-"""What the sensors of a world measured, as series in memory.
+"""Samples of the sensors of a world, as series in memory.
 
 Every sample has the time at which it was taken, not the time at which a controller read it. Axes
 are those of the sensor: FLU in an ENU world, FUR in a world whose y axis is up.
@@ -19,7 +19,7 @@ from strapdown.geometry.euler import EulerConvention, to_quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.inertial import increments_from_rates
 from strapdown.series import ImuSeries, SensorIdentity
-from strapdown.webots.devices.part_models import ModelledMeasurement
+from strapdown.webots.devices.sensor_models import ModelledMeasurement
 from strapdown.webots.profiles import Acceleration, Angles, InertialFrame, InertialNoise
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ INERTIAL: Final = {
     "Accelerometer": "values",
     "Gyro": "values",
 }
-"""Kinds that a series has a column for, and the last word of their topics."""
+"""Device types with a column in a series, and the last part of their topics."""
 _MANGLED: Final = str.maketrans("-. ()", "_____")
 _SIGMA: Final = {InertialNoise.ANGLES: math.pi / 2.0, InertialNoise.ROTATION: math.pi}
 
 
 class _Samples:
-    """Samples of one device: a step and its values each."""
+    """Samples of one device: steps and values."""
 
     def __init__(self, device: DeviceState, width: int) -> None:
         self.device = device
@@ -53,10 +53,10 @@ class _Samples:
         self.values = array("d")
         self._width = width
         self._blocks: list[tuple[IntArray, FloatArray]] = []
-        """Of batches, which came before ``steps`` and ``values``."""
+        """Blocks of batches, which precede ``steps`` and ``values``."""
 
     def add(self, steps: IntArray, values: FloatArray) -> None:
-        """Keep a block of samples, which must not be changed any more."""
+        """Add a block of samples; the caller must not modify it any more."""
         if self.steps:
             self._blocks.append(self._after_blocks())
             del self.steps[:], self.values[:]
@@ -68,7 +68,7 @@ class _Samples:
         return np.concatenate(steps), np.concatenate(values)
 
     def clear(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         del self._blocks[:], self.steps[:], self.values[:]
 
     def __len__(self) -> int:
@@ -79,24 +79,24 @@ class _Samples:
 
 
 class SensorLog:
-    """Keeps every sample of the inertial sensors of a world, from now on.
+    """Record of every sample of the inertial sensors of a world, from its creation on.
 
-    A ``with`` statement ends it; so does :meth:`stop`. Time goes on over a reset of the
-    simulation, so that stamps never go back.
+    A ``with`` statement or :meth:`stop` ends it. Time continues over a reset of the simulation, so
+    that stamps never decrease.
 
     Parameters
     ----------
     world : World
-        Whose sensors; those are kept that a controller enables.
+        World of the sensors; samples of those that a controller enables are recorded.
 
     Attributes
     ----------
     resets : int
-        How often the simulation was reset between two samples.
+        Number of resets of the simulation between two samples.
     other : dict of str to str
-        Kinds of devices that were sampled and have no place in a series, by name.
+        Device types by name, for devices that were sampled and have no column in a series.
     between_steps : callable or None
-        Called when all samples of a step are kept, before the first one of a later step.
+        Called when all samples of a step are recorded, before the first one of a later step.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class SensorLog:
         self.stop()
 
     def stop(self) -> None:
-        """Keep no more samples; those kept so far stay."""
+        """Stop recording; samples recorded so far are kept."""
         self._watch.stop()
 
     def device_series(self, device: str, robot: str | None = None) -> ImuSeries:
@@ -139,22 +139,22 @@ class SensorLog:
         Parameters
         ----------
         device : str
-            Its name.
+            Name of the device.
         robot : str, optional
-            Whose; by default the only robot with samples of such a device.
+            Name of its robot; by default the only robot with samples of such a device.
 
         Returns
         -------
         ImuSeries
-            What the device does not measure is NaN, and its covariance says absent (first
-            element -1).
+            Quantities that the device does not measure are NaN, with a covariance marked absent
+            (first element -1).
 
         Raises
         ------
         UnknownNameError
             There are no samples of such a device.
         DeviceError
-            Several robots have one, and none is named.
+            Several robots have such a device, and none is named.
         """
         candidates = {name for name, own in self._names() if own == device}
         if robot is not None:
@@ -166,16 +166,16 @@ class SensorLog:
         return self._series({samples.device.kind: samples})
 
     def imu_series(self, robot: str | None = None) -> ImuSeries:
-        """Return the samples of a robot's gyro and accelerometer, with the attitude beside them.
+        """Return the samples of a robot's gyro and accelerometer, with its attitude.
 
-        There is a row wherever both were sampled at the same time. Attitude is that of the
-        InertialUnit at that time; where it was not sampled it is NaN. Of several devices of one
-        kind it is the one that was sampled first.
+        There is a row for each time at which both were sampled. Attitude is that of the
+        InertialUnit at that time; NaN where it was not sampled. Of several devices of one type
+        the one that was sampled first is used.
 
         Parameters
         ----------
         robot : str, optional
-            Whose; by default the only robot with such samples.
+            Name of the robot; by default the only robot with such samples.
 
         Raises
         ------
@@ -188,9 +188,10 @@ class SensorLog:
     def increments(self, robot: str | None = None) -> Increments:
         """Return :meth:`imu_series` as increments, one from each sample to the next.
 
-        Delta angles are integrated with coning correction. Delta velocities are as well where the
-        accelerometer reads specific force at an instant; where it reads the velocity difference
-        of its period, that is the delta velocity, turned back to the middle of the interval.
+        Delta angles are integrated with coning correction. Delta velocities are integrated
+        likewise where the accelerometer reads specific force at an instant; where it reads the
+        velocity difference of its period, that is the delta velocity, rotated back to the middle
+        of the interval.
 
         Raises
         ------
@@ -208,11 +209,11 @@ class SensorLog:
         return increments.replace(delta_velocity=quaternion.rotate(half, difference))
 
     def recording(self) -> Recording:
-        """Return everything by topic.
+        """Return all series by topic.
 
         ``DEVICE/quaternion`` or ``DEVICE/values`` for each device, and ``imu/data`` for a robot
-        whose gyro and accelerometer were sampled together; in a world of several robots with
-        the name of the robot in front.
+        whose gyro and accelerometer were sampled together; in a world of several robots prefixed
+        with the name of the robot.
         """
         imu: dict[str, ImuSeries] = {}
         for robot in dict.fromkeys(name for name, _ in self._samples):
@@ -227,12 +228,12 @@ class SensorLog:
         return Recording(imu={topic: series for topic, series in imu.items() if len(series)})
 
     def add(self, device: DeviceState, steps: IntArray, values: FloatArray) -> None:
-        """Keep samples of an inertial device: values (N, width) taken at ascending steps (N,)."""
+        """Add samples of an inertial device: values (N, width) taken at ascending steps (N,)."""
         samples = self._of_device(device, values.shape[1])
         samples.add(steps + self._passed, values)
 
     def clear(self) -> None:
-        """Forget the samples that were kept so far, but not which device was sampled first."""
+        """Discard the samples recorded so far, but keep the order in which devices were sampled."""
         for samples in self._samples.values():
             samples.clear()
 
@@ -280,7 +281,7 @@ class SensorLog:
         return next(iter(candidates), "")
 
     def _triple(self, robot: str, *, strict: bool = True) -> dict[str, _Samples]:
-        """Return the first device of each kind, empty where they make no IMU."""
+        """Return the first device of each type; empty if they do not form an IMU."""
         first: dict[str, _Samples] = {}
         for samples in self._of(robot):
             first.setdefault(samples.device.kind, samples)
@@ -294,7 +295,7 @@ class SensorLog:
         reason = (
             f"got none of {' and '.join(missing)}; enable them"
             if missing
-            else "got devices with different axes; mount them alike, or read them one by one"
+            else "got devices with different axes; align them, or read them one by one"
         )
         whose = f"robot {robot!r}" if robot else "a robot"
         raise DeviceError(f"expected samples of gyro and accelerometer of {whose}, {reason}")
@@ -328,7 +329,7 @@ class SensorLog:
         )
 
     def _columns(self, device: DeviceState, values: FloatArray) -> dict[str, FloatArray]:
-        """Return what one device measured, and its covariance where its noise is known."""
+        """Return the measured columns of a device, and the covariance where its noise is known."""
         if device.kind == "InertialUnit":
             noise = float(device.info.parameters["noise"])
             sigma = noise * _SIGMA.get(self.world.profile.inertial_noise, 0.0)
@@ -347,7 +348,7 @@ class SensorLog:
         return {name: values, f"{name}_covariance": covariance}
 
     def _attitude(self, values: FloatArray) -> FloatArray:
-        """Return q_world_from_body from what an InertialUnit gives in this profile."""
+        """Return q_world_from_body from the values of an InertialUnit in this profile."""
         profile, conventions = self.world.profile, self.world.conventions
         if profile.angles is Angles.MATRIX:
             q = to_quaternion(values, EulerConvention.WEBOTS_NUE)
@@ -362,7 +363,7 @@ class SensorLog:
 
 
 def _relative_noise(flat_table: list[float], values: FloatArray) -> FloatArray | float:
-    """Return the relative noise of outputs (N, 3) of a lookup table; the largest where unclear."""
+    """Return the relative noise of outputs (N, 3) of a lookup table; the largest if ambiguous."""
     if not flat_table:
         return 0.0
     _inputs, outputs, noise = np.array(flat_table).reshape(-1, 3).T
@@ -373,5 +374,5 @@ def _relative_noise(flat_table: list[float], values: FloatArray) -> FloatArray |
 
 
 def _mangled(name: str) -> str:
-    """Return a name as the ROS interface of Webots spells it."""
+    """Return a name as the ROS interface of Webots writes it."""
     return name.translate(_MANGLED)

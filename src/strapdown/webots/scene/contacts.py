@@ -1,10 +1,10 @@
-"""What may touch in a MuJoCo model of a world, and how.
+"""Contacts in a MuJoCo model of a world: the pairs that may touch, and their parameters.
 
-Contacts are damped springs: a body on one point sinks in by 1 mm where a substep lasts 2 ms. A
-hard contact of a convex solver lifts off when it slides, because the friction that it cannot have
-becomes normal force; a soft one stays down, and friction, made hard by ``impratio``, still sticks.
-Contacts are the harder, the more there is in the world that the lighter body may have to carry:
-so nothing sinks in much further.
+Contacts are damped springs: a body on one point sinks in by 1 mm with a substep of 2 ms. A hard
+contact of a convex solver lifts off when it slides, because the friction that it cannot provide
+becomes normal force; a soft one stays closed, and friction, made hard by ``impratio``, still
+sticks. Contacts are the harder, the more mass in the world the lighter body may have to carry, so
+that nothing sinks in much further.
 
 References
 ----------
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["IMPRATIO", "Surface", "add_contacts", "compile_model", "unmapped"]
 
 IMPRATIO: Final = 1e4
-"""How much harder friction is than the normal direction."""
+"""Factor by which friction is stiffer than the normal direction."""
 
-_SOFT, _FIRM = 0.15, 0.999  # the least and the most that contacts have of a true constraint
-_CARRIED: Final = 1.0  # weights of its own that a body carries on the softest contact
+_SOFT, _FIRM = 0.15, 0.999  # least and greatest impedance: the share of a true constraint
+_CARRIED: Final = 1.0  # multiple of its weight that a body carries on the softest contact
 _FREQUENCY: Final = 0.2  # of a body on one contact [rad per substep]
 _DAMPING: Final = 0.75  # the ratio above which many contacts at once would be unstable
-_STICK_PER_S: Final = 30.0  # how fast friction stops what slips, where it is strong enough
-_MOST_FRICTION: Final = 10.0  # what stands for an infinite coefficient
-_PLAIN: Final = {  # fields of ContactProperties that have no effect, and what asks for none
+_STICK_PER_S: Final = 30.0  # rate at which friction stops a slip, where it is strong enough
+_MOST_FRICTION: Final = 10.0  # in place of an infinite coefficient
+_PLAIN: Final = {  # fields of ContactProperties without effect, and their neutral values
     "frictionRotation": (0.0, 0.0),
     "rollingFriction": (0.0, 0.0, 0.0),
     "forceDependentSlip": [0.0],
@@ -49,25 +49,25 @@ _PLAIN: Final = {  # fields of ContactProperties that have no effect, and what a
 
 
 class Surface(NamedTuple):
-    """A geometry, and what decides whether it touches another."""
+    """A geometry, and the properties that decide whether it touches another."""
 
     geom: mujoco.MjsGeom
-    """In the model."""
+    """Geometry in the model."""
     material: str
     assembly: Node | None
-    """The Solid at the top of all that is fixed to it."""
+    """The topmost Solid of those that are fixed to each other."""
     neighbour: Node | None
-    """The assembly that a joint connects its own with."""
+    """The assembly on the other side of the joint that holds this one."""
     robot: Node | None
-    """The outermost one that it is part of."""
+    """The outermost Robot that it is part of."""
     moves: bool
     """Whether forces move it."""
 
     def may_touch(self, other: Surface) -> bool:
-        """Return whether contacts with another surface count.
+        """Return whether this surface may collide with another.
 
-        Two that forces do not move, that are fixed to each other, or next to each other on a
-        joint, do not collide in Webots; nor do parts of one Robot without ``selfCollision``.
+        In Webots two surfaces do not collide if forces move neither, if they are fixed to each
+        other, or if one joint connects them; nor do those of one Robot without ``selfCollision``.
         """
         if not (self.moves or other.moves) or self.assembly is other.assembly:
             return False
@@ -80,19 +80,19 @@ class Surface(NamedTuple):
 def add_contacts(
     spec: mujoco.MjSpec, surfaces: Sequence[Surface], rules: Iterable[Node], substep_s: float
 ) -> None:
-    """Add the pairs that may touch to a model.
+    """Add the pairs of surfaces that may touch to a model.
 
-    Friction is 1 unless ContactProperties for the two materials say something else. A collision
-    gives back as little velocity as it can, at most a fifth, unless their ``bounce`` is written
-    and asks for more; that is right for one point of contact.
+    Friction is 1 unless ContactProperties for the two materials specify another value. A collision
+    returns as little velocity as possible, at most a fifth, unless their ``bounce`` is written
+    and larger; this holds for a single point of contact.
 
     Parameters
     ----------
     spec : mujoco.MjSpec
-        With a geometry for each surface.
+        Contains a geometry for each surface.
     surfaces : sequence of Surface
     rules : iterable of Node
-        ContactProperties; the first that fits counts.
+        ContactProperties; the first that matches is used.
     substep_s : float
         Time step of the model [s].
     """
@@ -100,7 +100,7 @@ def add_contacts(
     for rule in rules:
         materials = frozenset((rule.text("material1"), rule.text("material2")))
         by_materials.setdefault(materials, rule)
-    model = compile_model(spec)  # says how easily bodies move
+    model = compile_model(spec)  # has the inverse masses of the bodies
     mobility = model.body_invweight0[:, 0] * model.body_mass.sum()
     frequency = _FREQUENCY / substep_s
     for one, other in combinations(surfaces, 2):
@@ -122,7 +122,7 @@ def add_contacts(
 
 
 def compile_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
-    """Return the model of a specification.
+    """Return the compiled model of a specification.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def compile_model(spec: mujoco.MjSpec) -> mujoco.MjModel:
 
 
 def unmapped(rule: Node) -> Iterator[str]:
-    """Yield the fields of ContactProperties that ask for something that there is not."""
+    """Yield the fields of ContactProperties that request an effect that is not simulated."""
     for name, plain in _PLAIN.items():
         if rule.get(name) != plain:
             yield name
@@ -153,9 +153,9 @@ def _friction(rule: Node) -> float:
 
 
 def _damping_ratio(bounce: float) -> float:
-    """Return the damping ratio of a spring that gives back this share of the velocity.
+    """Return the damping ratio of a spring that returns this share of the velocity.
 
-    A contact only pushes: it ends when its force is zero, and gives back exp(-(pi - 2 a) tan a)
+    A contact only pushes: it ends when its force is zero, and returns exp(-(pi - 2 a) tan a)
     with the ratio sin a (Schwager and Poeschel).
     """
     low, high = 0.0, 0.5 * math.pi

@@ -1,8 +1,8 @@
-"""What a joint node says: its axes, its anchor, its devices.
+"""Content of a joint node: its axes, its anchor, its devices.
 
-Anchor and axes are those of the closest frame above the joint. Each axis is carried by those
-before it. The pose of the end point, as the file has it, belongs to the positions that the file
-has for the axes.
+Anchor and axes are given in the nearest frame above the joint. Each axis is moved by those
+before it. The pose of the end point in the file belongs to the positions of the axes in the
+file.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class JointAxis(NamedTuple):
     """A degree of freedom."""
 
     axis: FloatArray
-    """(3,), of length 1, where all axes of the joint are at zero."""
+    """(3,), of unit length, with all axes of the joint at zero."""
     slides: bool
     parameters: Node | None
-    """The node with its ``position``, stops, spring and damping constants."""
+    """Node with the ``position``, stops, spring and damping constants of the axis."""
     devices: list[Node]
     """Motors, position sensors and brakes."""
 
     @property
     def position(self) -> float:
-        """What the parameters have [rad or m]."""
+        """Position in the parameters [rad or m]."""
         return self.parameters.number("position") if self.parameters else 0.0
 
 
@@ -55,15 +55,15 @@ class Joint(NamedTuple):
     anchor: FloatArray
     axes: tuple[JointAxis, ...]
     end: Node | None
-    """The Solid, Slot or SolidReference that it carries."""
+    """The Solid, Slot or SolidReference that it moves."""
 
 
 def read_joint(node: Node) -> Joint:
-    """Return what a joint node says.
+    """Return the axes, anchor and devices of a joint node.
 
     The three axes of a BallJoint are those of ``jointParameters2``, of the cross product, and of
-    ``jointParameters3``; their defaults are x, and z. Two axes of a Hinge2Joint that are parallel
-    become x and z, as Webots has it.
+    ``jointParameters3``; the defaults are x and z. Two parallel axes of a Hinge2Joint are
+    replaced by x and z, as in Webots.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ def read_joint(node: Node) -> Joint:
 
 
 def unit_vector(v: tuple[float, ...]) -> FloatArray:
-    """Return a direction with length 1; that of a zero vector is z, as in Webots."""
+    """Return a vector normalized to length 1; z for a zero vector, as in Webots."""
     vector = np.array(v)
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0.0 else _Z
 
 
 def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
-    """Return the matrix (3, 3) that turns about a unit axis (3,) by an angle [rad]."""
+    """Return the matrix (3, 3) of a rotation about a unit axis (3,) by an angle [rad]."""
     K = cross_matrix(axis)
     return rodrigues((np.eye(3), K, K @ K), math.sin(angle), math.cos(angle))
 
@@ -111,7 +111,7 @@ def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
 def rodrigues(
     turns: tuple[FloatArray, ...], sine: FloatArray | float, cosine: FloatArray | float
 ) -> FloatArray:
-    """Return a matrix turned about an axis, by Rodrigues' formula, which is exact at zero.
+    """Return a matrix rotated about an axis, by Rodrigues' formula, which is exact at zero.
 
     ``turns`` are the matrix, its product with the cross matrix of the axis, and with its square.
     """
@@ -121,7 +121,7 @@ def rodrigues(
 
 
 def cross_matrix(v: FloatArray) -> FloatArray:
-    """Return the matrix (3, 3) that makes the cross product of a vector (3,) with another."""
+    """Return the matrix (3, 3) whose product with a vector x is the cross product of v and x."""
     x, y, z = v
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

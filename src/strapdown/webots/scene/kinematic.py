@@ -1,4 +1,4 @@
-"""Kinematics: a world whose joints and driven robots move as they are told, without forces."""
+"""Kinematics: joints follow their motors and robots their drivers, without forces."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.webots.file.node import Node
     from strapdown.webots.file.world_file import WorldFile
-    from strapdown.webots.scene.driven import Driver
+    from strapdown.webots.scene.drivers import Driver
     from strapdown.webots.scene.joints import Joint
     from strapdown.webots.scene.linkage import Axis
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["KinematicScene", "VelocityModel"]
 
@@ -33,23 +33,23 @@ _FORCES: Final = frozenset({"force", "torque"})
 
 
 class VelocityModel(StrEnum):
-    """Which velocities a body with Physics has at the end of a step."""
+    """Definition of the velocities of a body with Physics at the end of a step."""
 
     EXACT = "exact"
-    """The derivatives of its pose."""
+    """Derivatives of its pose."""
     ODE = "ode"
-    """Those of a semi-implicit Euler engine, which Webots has: angular velocity and velocity of
-    the centre of mass as the joints give them at the begin of the step."""
+    """Those of a semi-implicit Euler engine, as in Webots: angular velocity and velocity of
+    the centre of mass that the joints give at the start of the step."""
 
 
 class _Run(NamedTuple):
-    """An axis from a step on: it keeps its velocity until another run begins."""
+    """Motion of an axis from a step on: constant velocity until the next run begins."""
 
     step: int
     position: float
     velocity: float
     acceleration: float
-    """Of the step that ended where the run begins; NaN if the velocity jumped."""
+    """Acceleration during the step that ended where the run begins; NaN if the velocity jumped."""
 
     def at(self, step: int, step_s: float) -> float:
         """Return the position at a step [rad or m]."""
@@ -57,7 +57,7 @@ class _Run(NamedTuple):
 
 
 class _Freedom:
-    """An axis of a joint, or a motor without a joint, as it stands at the present step."""
+    """Present state of an axis of a joint, or of a motor without a joint."""
 
     def __init__(self, position: float) -> None:
         self.run = _Run(0, position, 0.0, 0.0)
@@ -65,7 +65,7 @@ class _Freedom:
         self._written = position
 
     def configure(self, motor: Node | None, written: float, step: int, step_s: float) -> None:
-        """Take over the motor's fields, and the position of the joint's where it was changed."""
+        """Read the motor's fields, and the joint position from the parameters if it was changed."""
         if written != self._written:
             self._written = written
             self.run = _Run(step, written, 0.0, 0.0)
@@ -97,7 +97,7 @@ class _Freedom:
 
 
 class _Horizon:
-    """The states at some steps in a row, from the runs of each axis that hold then."""
+    """States at consecutive steps, from the runs of each axis at these steps."""
 
     def __init__(
         self, scene: KinematicScene, steps: IntArray, runs: Mapping[Axis, list[_Run]]
@@ -129,7 +129,7 @@ class _Horizon:
         """Return position and two derivatives of an axis, (3, N)."""
         if axis not in self._moved:
             runs = self.runs[axis]
-            if runs[-1].step <= self.steps[0]:  # it holds at all steps
+            if runs[-1].step <= self.steps[0]:  # one run covers all steps
                 begin, position, velocity, acceleration = runs[-1]
             else:
                 table = np.array(runs)
@@ -160,25 +160,25 @@ class _Horizon:
 
 
 class KinematicScene:
-    """A world without forces: motors move joints, and drivers move robots.
+    """World without forces: motors move joints, and drivers move robots.
 
-    Velocities and accelerations are those at the end of a step. A joint that runs at a steady
-    velocity, or with a limited acceleration, has exact accelerations. Where a velocity jumps, at
-    the begin of a step, no acceleration exists; it is NaN at the end of that step. Passive joints
-    keep their positions. A Solid that nothing moves rests, whatever its velocity fields say.
+    Velocities and accelerations are those at the end of a step. A joint with a constant velocity
+    or a limited acceleration has exact accelerations. Where a velocity jumps, at the beginning of
+    a step, no acceleration exists; it is NaN at the end of that step. Passive joints keep their
+    positions. A Solid that nothing moves is stationary, regardless of its velocity fields.
 
     Parameters
     ----------
     world : WorldFile
-        What there is.
+        The nodes of the world.
     step_s : float
         Length of a basic step [s].
     motions : mapping, optional
-        Drivers of nodes: the pose of such a node in the world is that of its driver.
+        Drivers of nodes: each sets the pose of its node in the world.
     velocity_model : {"exact", "ode"}
-        Velocities of bodies with Physics. With ``"ode"`` no acceleration is known.
+        Velocities of bodies with Physics. With ``"ode"`` their accelerations are unknown.
     warn : callable, optional
-        Takes a motor, and what is wrong with a command to it.
+        Called with a motor and a warning about a command to it.
 
     Raises
     ------
@@ -203,7 +203,7 @@ class KinematicScene:
         self.ode = model is VelocityModel.ODE
         self.watched: dict[Node, None] = {}
         self.axes: dict[Node, Axis] = {}
-        """By motors and position sensors."""
+        """Axes by their motors and position sensors."""
         self._world = world
         self._warn = warn or _say_nothing
         self._step = 0
@@ -215,11 +215,11 @@ class KinematicScene:
         self.rebuild()
 
     def watch(self, node: Node) -> None:
-        """Ask that horizons hold the states of a node."""
+        """Include a node in the states that horizons compute."""
         self.watched[node] = None
 
     def ahead(self, count: int) -> _Horizon:
-        """Return the next ``count`` states under the present commands."""
+        """Return the next ``count`` states under the current commands."""
         if not 1 <= count <= self.lookahead:
             raise ValueRangeError(f"expected 1 ... {self.lookahead} states ahead, got {count}")
         runs = {
@@ -230,12 +230,12 @@ class KinematicScene:
         return self._horizon
 
     def commit(self, count: int) -> None:
-        """Make the state ``count`` steps ahead the present one; 0 only forgets the horizon."""
+        """Make the state ``count`` steps ahead the present one; 0 only discards the horizon."""
         horizon, self._horizon = self._horizon, None
         if count == 0:
             return
         if horizon is None or count > len(horizon.steps):
-            raise ValueRangeError(f"expected {count} states ahead or more; ask with ahead() first")
+            raise ValueRangeError(f"expected {count} states ahead or more; call ahead() first")
         self._step += count
         for axis, runs in horizon.runs.items():
             now = bisect_right(runs, self._step, key=_begin) - 1
@@ -252,7 +252,7 @@ class KinematicScene:
         return math.nan if axis is None else self._position(axis)
 
     def command(self, motor: Node, command: str, value: tuple[float, ...]) -> None:
-        """Command a motor, and the motors coupled with it; forces and torques move nothing."""
+        """Command a motor and those coupled with it; forces and torques have no effect."""
         self._horizon = None
         if command in _FORCES and motor not in self._forced:
             self._forced.add(motor)
@@ -264,7 +264,7 @@ class KinematicScene:
                 self._warn(node, warning)
 
     def place(self, node: Node) -> None:
-        """Take over a new pose; that of an end point belongs to the present positions."""
+        """Apply a new pose; that of an end point belongs to the present joint positions."""
         self._horizon = None
         self._linkages = {}
         if node.parent in self._joints and node.parent_field == "endPoint":
@@ -272,9 +272,9 @@ class KinematicScene:
             self._joints[node.parent] = self._standing(node.parent, joint, None)
 
     def rebuild(self) -> None:
-        """Take over nodes that came or went, and changed fields; motors keep their commands.
+        """Apply added and removed nodes and changed fields; motors keep their commands.
 
-        A position that was written to the parameters of a joint becomes its present one.
+        A position that was written to the parameters of a joint becomes the present one.
         """
         self._horizon = None
         self._linkages = {}
@@ -297,21 +297,21 @@ class KinematicScene:
         self.watched = {node: None for node in self.watched if node in alive}
 
     def linkage(self, *nodes: Node) -> Linkage:
-        """Return where nodes sit."""
+        """Return the linkage that computes the states of some nodes."""
         if nodes not in self._linkages:
             centers = {node: at for node in nodes if (at := self._center(node))} if self.ode else {}
             self._linkages[nodes] = Linkage(nodes, self._joints, self.drivers, centers)
         return self._linkages[nodes]
 
     def _add(self, axis: Axis, devices: list[Node], written: float, old: _Freedom | None) -> None:
-        """Take over an axis with its devices."""
+        """Add an axis with its devices, with its state if it existed before."""
         freedom = self._freedoms[axis] = old or _Freedom(written)
         motor = next((device for device in devices if device.is_a("Motor")), None)
         freedom.configure(motor, written, self._step, self.step_s)
         self.axes.update(dict.fromkeys(devices, axis))
 
     def _standing(self, node: Node, joint: Joint, old: MovingJoint | None) -> MovingJoint:
-        """Return how a joint stands; the pose of a new end point belongs to its positions now."""
+        """Return a moving joint; the pose of a new end point belongs to the present positions."""
         axes = [(node, number) for number in range(len(joint.axes))]
         positions = tuple(map(self._position, axes))
         known = old is not None and old.joint.end is joint.end

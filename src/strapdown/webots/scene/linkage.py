@@ -1,10 +1,10 @@
-"""Where the nodes of a world sit, and how those on joints move.
+"""Poses of the nodes of a world, and the motion of those on joints.
 
-Nodes sit on parts. A part is moved by an axis of a joint, or by a driver; all nodes between two
-joints sit on one part, and a node that nothing moves sits on the world. States go from part to
-part in closed form, with two derivatives (:mod:`strapdown.motion.links`), for many instants and
-all parts of equal depth at once. Arrays are planar here: vectors (3, parts, N), matrices
-(3, 3, parts, N).
+Nodes are mounted on parts. A part is moved by an axis of a joint, or by a driver; all nodes
+between two joints are mounted on one part, and a node that nothing moves is mounted on the world.
+States are propagated from part to part in closed form, with two derivatives
+(:mod:`strapdown.motion.links`), for many instants and all parts of equal depth at once. Arrays are
+planar here: vectors (3, parts, N), matrices (3, 3, parts, N).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from strapdown.motion.links import PointStates, cross
 from strapdown.webots.scene.joints import cross_matrix, rodrigues, rotation_matrix
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.scene.shapes import Frame
 
 if TYPE_CHECKING:
@@ -35,23 +35,23 @@ AxisMotion: TypeAlias = "Callable[[Axis, FloatArray], None]"
 
 
 class MovingJoint(NamedTuple):
-    """A joint, and how its end point stands to it."""
+    """A joint, and the pose of its end point."""
 
     joint: Joint
     reference: tuple[float, ...]
-    """Positions of the axes to which the pose that the end point has in its fields belongs."""
+    """Positions of the axes at which the end point has the pose in its fields."""
     moves: bool
-    """Whether the positions may be others; where not, the end point sits on its parent's part."""
+    """Whether the positions may change; if not, the end point is on the part of the joint."""
 
 
 class _Mount(NamedTuple):
-    """A frame on a part; part 0 is the world."""
+    """Frame on a part; part 0 is the world."""
 
     part: int
     frame: Frame
 
     def moved(self, R: FloatArray, p: FloatArray) -> _Mount:
-        """Return a frame with this pose in this one."""
+        """Return the frame with this pose relative to this one."""
         frame = self.frame
         return self._replace(frame=Frame(frame.R @ R, frame.point(p), frame.scale))
 
@@ -61,11 +61,11 @@ _DIAGONAL = np.arange(3)
 
 
 class _Part(NamedTuple):
-    """A frame that moves: turns about its axis, or slides along it."""
+    """Frame that rotates about its axis, or slides along it."""
 
     parent: int
     frame: Frame
-    """In its parent, while its axis is at ``zero``."""
+    """Frame in the parent part, with the axis at ``zero``."""
     axis: FloatArray
     slides: bool
     zero: float
@@ -82,16 +82,16 @@ class _States(NamedTuple):
     """(5, 3, frames, N), in the order of :class:`PointStates`."""
 
     def of(self, frames: IntArray) -> _States:
-        """Return some of the frames."""
+        """Return a selection of the frames."""
         return _States(self.R.take(frames, 2), self.vectors.take(frames, 2))
 
     def shifted(self, lever: FloatArray) -> PointStates:
-        """Return the states of points of these bodies, ``lever`` away in their axes."""
+        """Return the states of points of these bodies, offset by ``lever`` in body axes."""
         return PointStates(*self.vectors).shifted(_turned(self.R, lever))
 
 
 class _Level:
-    """The parts of one depth that axes move: their constants, and how they go on from parents."""
+    """Parts of one depth that are moved by axes: constants, and propagation from their parents."""
 
     def __init__(self, parts: Sequence[_Part], rows: IntArray) -> None:
         own = [parts[row - 1] for row in rows]
@@ -132,18 +132,18 @@ class _Level:
 
 
 class Linkage:
-    """Some nodes of a world, and the parts that they sit on.
+    """Some nodes of a world, and the parts that they are mounted on.
 
     Parameters
     ----------
     nodes : sequence of Node
-        One or more; their states are what is asked for.
+        One or more nodes whose states are computed.
     joints : mapping
         Joints by their nodes.
     driven : container of Node
-        Nodes that drivers move in the world, whatever they are part of.
+        Nodes whose pose in the world is set by drivers, regardless of their parents.
     centers : mapping, optional
-        Where a physics engine is mimicked: the centre of mass of the body of a node, as a Solid
+        If a physics engine is emulated: the centre of mass of the body of a node, as a Solid
         and a point (3,) [m, its axes].
     """
 
@@ -157,7 +157,7 @@ class Linkage:
         self._joints, self._driven = joints, driven
         self._parts: list[_Part] = []
         self._mounts: dict[Node, _Mount] = {}
-        seats, seat_of = np.unique(  # nodes that sit alike share their states
+        seats, seat_of = np.unique(  # nodes with equal mounting share their states
             [self._seat(node, centers or {}) for node in nodes], axis=0, return_inverse=True
         )
         self._seat_of = seat_of.ravel()  # (N, 1) in NumPy 2.0
@@ -190,11 +190,11 @@ class Linkage:
         motion : callable
             Writes an axis' position and two derivatives to (3, N); accelerations may be NaN.
         driver : callable
-            Gives the states of a driven node.
+            Returns the states of a driven node.
         start : callable, optional
             As ``motion``, with the positions one step earlier. Bodies then have the velocities
-            of a semi-implicit Euler engine: pose of the end of the step, and velocity of the
-            centre of mass and angular velocity as the joints give them at its start.
+            of a semi-implicit Euler engine: the pose at the end of the step, and velocity of the
+            centre of mass and angular velocity that the joints give at its start.
         """
         instants = count if self._parts else 1  # a world in which nothing moves has one state
         parts = self._forward(instants, motion, driver).of(self._on)
@@ -237,7 +237,7 @@ class Linkage:
         return states
 
     def _seat(self, node: Node, centers: Mapping[Node, tuple[Node, FloatArray]]) -> list[float]:
-        """Return part, whether there is a centre, axes, origin and centre of a node."""
+        """Return part, whether a centre is given, axes, origin and centre for a node."""
         part, frame = self._mount(node)
         center = frame.origin
         if node in centers:
@@ -246,7 +246,7 @@ class Linkage:
         return [part, node in centers, *frame.R.flat, *frame.origin, *center]
 
     def _sorted_levels(self) -> list[_Level]:
-        """Return the parts that axes move, parents before those that they carry."""
+        """Return the parts that axes move, parents before their children."""
         depths = np.zeros(1 + len(self._parts), np.int64)
         for row, part in enumerate(self._parts, 1):
             if row not in self._driven_rows:
@@ -257,7 +257,7 @@ class Linkage:
         ]
 
     def _mount(self, node: Node) -> _Mount:
-        """Return where a node sits."""
+        """Return the frame of a node on its part."""
         if node not in self._mounts:
             self._mounts[node] = self._find_mount(node)
         return self._mounts[node]
@@ -275,7 +275,7 @@ class Linkage:
         return base._replace(frame=base.frame.inner(node))
 
     def _end_mount(self, node: Node) -> _Mount:
-        """Return where the end point of a joint would sit if it had no pose of its own."""
+        """Return the mount of the end point of a joint without its own pose."""
         base = _WORLD if node.parent is None else self._mount(node.parent)
         joint, reference, moves = self._joints[node]
         if not moves:
@@ -300,13 +300,13 @@ class Linkage:
         slides: bool = False,
         zero: float = 0.0,
     ) -> _Mount:
-        """Return the frame of a new part."""
+        """Add a part, and return its frame."""
         self._parts.append(_Part(*mount, axis, slides, zero, source))
         return _Mount(len(self._parts), Frame(scale=mount.frame.scale))
 
 
 def _planar(arrays: Sequence[FloatArray]) -> FloatArray:
-    """Return vectors or matrices of frames side by side, constant in time."""
+    """Return stacked vectors or matrices of frames, constant in time."""
     side_by_side: FloatArray = np.stack(arrays, axis=-1)[..., np.newaxis]
     return side_by_side
 

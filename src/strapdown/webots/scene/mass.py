@@ -1,8 +1,8 @@
-"""Mass, centre of mass and inertia of bodies, as Webots has them.
+"""Mass, centre of mass and inertia of bodies, by the rules of Webots.
 
 A Solid with Physics has the ``mass`` of that node, else its ``density`` times the volume of its
-bounding object, where volumes that overlap count twice. Solids with Physics that are fixed to
-each other, not joined, are one body.
+bounding object, where overlapping volumes count twice. Solids with Physics that are rigidly
+connected, without a joint between them, are one body.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DENSITY = 1000.0
 
 
 class MassProperties(NamedTuple):
-    """Mass, and how it is spread out."""
+    """Mass, centre of mass and inertia."""
 
     mass: float
     """[kg]."""
@@ -37,7 +37,7 @@ class MassProperties(NamedTuple):
     """(3, 3), about the centre of mass [kg m^2]."""
 
     def seen_from(self, frame: Frame) -> MassProperties:
-        """Return the same in the outer axes of a frame that it is given in."""
+        """Return the same in the outer axes of the frame in which it is given."""
         return MassProperties(
             self.mass, frame.point(self.center), frame.R @ self.inertia @ frame.R.T
         )
@@ -46,8 +46,8 @@ class MassProperties(NamedTuple):
 def solid_mass(solid: Node) -> MassProperties | None:
     """Return the mass of a Solid alone, in its axes; None if it has no Physics.
 
-    ``inertiaMatrix`` counts if ``mass`` and ``centerOfMass`` are given too, and its diagonal is
-    positive. Where neither it nor a bounding object with a volume is there, the inertia is the
+    ``inertiaMatrix`` is used if ``mass`` and ``centerOfMass`` are given too, and its diagonal is
+    positive. Without it and without a bounding object that has a volume, the inertia is the
     identity, as in Webots, and a mass that is not given is 1 kg.
     """
     physics = solid.node("physics")
@@ -73,9 +73,9 @@ def solid_mass(solid: Node) -> MassProperties | None:
 
 
 def body_mass(solid: Node) -> MassProperties:
-    """Return the mass of a Solid and of all that is fixed to it, in the axes of the Solid.
+    """Return the mass of a Solid and everything fixed to it, in the axes of the Solid.
 
-    Nodes beyond joints are bodies of their own. Without any Physics all is zero.
+    Nodes beyond joints are separate bodies. Without any Physics all values are zero.
     """
     parts = ((node, frame) for node, frame in fixed_nodes(solid) if node.is_a("Solid"))
     masses = ((solid_mass(node), frame) for node, frame in parts)
@@ -83,7 +83,7 @@ def body_mass(solid: Node) -> MassProperties:
 
 
 def _volume(shape: Shape) -> MassProperties:
-    """Return volume, centre and inertia at density 1; a plane and what is not known have none."""
+    """Return volume, centre and inertia at density 1; zero for planes and unknown geometries."""
     match shape.kind, shape.size:
         case "Box", (x, y, z):
             volume = x * y * z
@@ -111,7 +111,7 @@ def _cylinder(r: float, h: float) -> tuple[float, FloatArray]:
 
 
 def _sum(parts: Iterable[MassProperties]) -> MassProperties:
-    """Return the mass of all parts together, by Steiner's theorem."""
+    """Return the mass of all parts together, by the parallel axis theorem."""
     parts = list(parts)
     mass = sum(part.mass for part in parts)
     if mass <= 0.0:

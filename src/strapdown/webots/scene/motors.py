@@ -1,7 +1,7 @@
-"""What a motor is told, and the velocity that it makes of it in each step.
+"""Motor commands, and the velocity that a motor aims at in each step.
 
-Physics and kinematics share this: physics as the velocity that an actuator aims at, kinematics
-as the velocity that the joint has.
+Physics and kinematics share this: physics uses the velocity as the target of an actuator,
+kinematics as the velocity of the joint.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["COUPLED_COMMANDS", "MotorState", "coupled_motors"]
 
 COUPLED_COMMANDS: Final = frozenset({"position", "velocity", "force", "torque"})
-"""What one of some coupled motors passes on to the others."""
+"""Commands that one of several coupled motors passes on to the others."""
 
-_LOOSE = math.inf  # the gain of a loop that may close its error within one step
+_LOOSE = math.inf  # gain of a loop that may close its error within one step
 
 
 class MotorState:
-    """A motor with its commands; positions are those of its joint [rad or m].
+    """State of a motor with its commands; positions are those of its joint [rad or m].
 
-    Position control wants a velocity in proportion to the error (``controlPID``; only the first
-    gain counts), within the commanded velocity. An infinite target position is velocity control,
-    which stops at ``minPosition`` and ``maxPosition``. Both never pass where they stop, and
-    change velocity within ``acceleration``.
+    Position control sets a velocity proportional to the error (``controlPID``; only the first
+    gain is used), limited to the commanded velocity. An infinite target position is velocity
+    control, which stops at ``minPosition`` and ``maxPosition``. Both never overshoot their stop,
+    and change velocity within ``acceleration``.
 
     Parameters
     ----------
     node : Node
         A RotationalMotor or LinearMotor.
     position : float
-        Of its joint; the first target.
+        Position of its joint; the first target.
     """
 
     def __init__(self, node: Node, position: float) -> None:
@@ -46,12 +46,12 @@ class MotorState:
         self.target_position = position
         self.target_velocity = self.max_velocity
         self.available_force = self.max_force
-        """At most ``maxForce`` [N] or ``maxTorque`` [N m]."""
+        """Largest force, at most ``maxForce`` [N] or ``maxTorque`` [N m]."""
         self.force: float | None = None
         """The commanded force or torque; None where position or velocity is controlled."""
 
     def configure(self) -> None:
-        """Take over the fields of the node."""
+        """Read the fields of the node."""
         number = self.node.number
         self.max_force = number("maxForce" if self.node.type == "LinearMotor" else "maxTorque")
         self.max_velocity = abs(number("maxVelocity"))
@@ -63,10 +63,10 @@ class MotorState:
         self.limits = (-math.inf, math.inf) if low == high else (low, high)
 
     def command(self, command: str, value: tuple[float, ...]) -> str:
-        """Execute a command as ``Scene.command`` does; return a warning, or an empty text.
+        """Execute a command of ``Scene.command``; return a warning, or an empty text.
 
         Webots limits a target velocity to ``maxVelocity``, and a target position to
-        ``minPosition`` ... ``maxPosition``. The words of the warnings are its own.
+        ``minPosition`` ... ``maxPosition``. The warnings have Webots' wording.
         """
         number = value[0]
         match command:
@@ -88,7 +88,7 @@ class MotorState:
         return ""
 
     def step(self, position: float, velocity: float, step_s: float) -> tuple[float, float]:
-        """Return the velocity at the begin and the end of the next step, straight between."""
+        """Return the velocity at the start and end of the next step; it is linear in between."""
         goal, gain = self._goal()
         wanted = self.target_velocity
         if math.isfinite(goal):
@@ -103,14 +103,14 @@ class MotorState:
         return ramp(velocity, wanted, self.max_acceleration * step_s)
 
     def is_steady(self, position: float, velocity: float) -> bool:
-        """Return whether no step changes the velocity until something is commanded."""
+        """Return whether the velocity stays constant in all steps until the next command."""
         goal, _ = self._goal()
         if math.isinf(goal):
             return velocity == self.target_velocity
         return velocity == 0.0 and (self.target_velocity == 0.0 or abs(goal - position) <= REACHED)
 
     def _goal(self) -> tuple[float, float]:
-        """Return where the motor stops, or infinity, and the gain of the way there."""
+        """Return the position at which the motor stops, or infinity, and the gain toward it."""
         if math.isfinite(self.target_position):
             return self.target_position, self.gain
         return self.limits[self.target_velocity >= 0.0], _LOOSE
@@ -138,9 +138,9 @@ class MotorState:
 
 
 def coupled_motors(motors: Iterable[Node]) -> dict[Node, list[Node]]:
-    """Return for each motor all that take its commands, in order and with itself.
+    """Return for each motor all motors that follow its commands, in order, including itself.
 
-    Motors of one robot are coupled where their names are ``name::specifier`` with the same name.
+    Motors of one robot are coupled if their names are ``name::specifier`` with the same name.
     """
     groups: dict[tuple[Node | None, str | Node], list[Node]] = {}
     keys: dict[Node, tuple[Node | None, str | Node]] = {}

@@ -1,19 +1,19 @@
-"""Physics: a world whose bodies fall, collide and are driven, by MuJoCo. Needs ``physics``.
+"""Physics by MuJoCo: bodies fall, collide and are driven. Needs the extra ``physics``.
 
-**What becomes what.** A Solid or Robot with Physics at the top floats; one without stands, and so
-does all below it that no joint holds. Solids that no joint parts are one body. What a joint holds
-moves by forces if it has Physics, else as its motor says, whatever the load. Motors reach the
-velocity that they want at once, as far as ``maxTorque`` or ``maxForce`` goes; see
-:mod:`strapdown.webots.scene.physics_joints`. Contacts are soft; see
-:mod:`strapdown.webots.scene.contacts`. The impulse of an impact is right, its peak is not.
+**Mapping.** A Solid or Robot with Physics at the top level floats; one without is fixed to the
+world, with everything below it that no joint holds. Solids without a joint between them form one
+body. A body on a joint moves by forces if it has Physics, else as its motor commands, regardless
+of the load. Motors reach their commanded velocity at once, as far as ``maxTorque`` or ``maxForce``
+allows; see :mod:`strapdown.webots.scene.physics_joints`. Contacts are soft; see
+:mod:`strapdown.webots.scene.contacts`. The impulse of an impact is right, its peak force is not.
 
 **Accelerations** are those of the present state under the forces of the step that ended there, and
 exact at that instant: that of gravity in free fall, zero at rest, the centripetal one of a
-pendulum. They are no means over a step. In an impact that is shorter than a sampling period, the
-change of velocity is in the velocities, not in the accelerations.
+pendulum. They are not averages over a step. In an impact shorter than a sampling period, the
+change of velocity appears in the velocities, not in the accelerations.
 
-**Determinism.** The same world and the same commands give the same bits, whatever is asked in
-between.
+**Determinism.** The same world and the same commands give the same bits, regardless of the states
+that are read in between.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from strapdown.webots.scene.mass import body_mass
 from strapdown.webots.scene.motors import COUPLED_COMMANDS, coupled_motors
 from strapdown.webots.scene.physics_forces import Drive, brake, thrust
 from strapdown.webots.scene.physics_model import build, wxyz
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.scene.shapes import fixed_nodes, shapes_of
 
 if TYPE_CHECKING:
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PhysicsScene", "needs_physics"]
 
-_LONGEST_S: Final = 0.002  # of a substep, for stable contacts
+_LONGEST_S: Final = 0.002  # longest substep with stable contacts
 _FEWEST: Final = 8
 _ADVICE: Final = "use a shorter basicTimeStep, and check masses and what overlaps at the start"
 _PLACES: Final = ("translation", "rotation", "linearVelocity", "angularVelocity")
 
 
 def needs_physics(world: WorldFile) -> bool:
-    """Return whether something in a world would move otherwise than its motors say.
+    """Return whether a body of a world would move other than as its motors command.
 
-    That is so for a Solid with Physics that has a mass (a bounding object on it or on what is
-    fixed to it, or a ``mass`` that was given) and that nothing holds: it is at the top, or at the
-    end of a joint with an axis that has no motor. What only motors hold to a Solid without
-    Physics moves as kinematics says; and so does a Solid with an empty ``Physics { }`` and no
-    bounding object, which worlds have so that an Accelerometer works.
+    That is the case for a Solid with Physics and a mass (a bounding object on it or on a Solid
+    fixed to it, or a given ``mass``) that nothing holds: it is at the top level, or at the end of
+    a joint with an axis without motor. A body held to a Solid without Physics by motors only
+    moves by kinematics; and so does a Solid with an empty ``Physics { }`` and no bounding object,
+    which worlds contain so that an Accelerometer works.
     """
     return any(_is_loose(node) for node in world.walk() if node.is_a("Solid"))
 
@@ -87,24 +87,24 @@ def _has_mass(solid: Node) -> bool:
 
 
 class PhysicsScene:
-    """A world with forces. It looks one step ahead, by taking it.
+    """World with forces. It looks one step ahead, by computing that step.
 
     Parameters
     ----------
     world : WorldFile
-        What there is.
+        The nodes of the world.
     step_s : float
         Length of a basic step [s].
     substeps : int, optional
-        Time steps of MuJoCo in a basic step; by default at least 8, and so many that none is
+        Time steps of MuJoCo in a basic step; by default at least 8, and enough that none is
         longer than 2 ms.
     warn : callable, optional
-        Takes a motor, and what is wrong with a command to it.
+        Called with a motor and a warning about a command to it.
 
     Attributes
     ----------
     notices : list of str
-        What the world asks for and does not get, each once.
+        Content of the world that is not simulated, one line each.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class PhysicsScene:
         self._load({})
 
     def watch(self, node: Node) -> None:
-        """Ask that horizons hold the states of a node; they hold those of all.
+        """Check that a node has states; horizons contain those of all nodes.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class PhysicsScene:
         self._site(node)
 
     def ahead(self, count: int) -> PhysicsScene:
-        """Take the next step, and return this scene as its horizon.
+        """Compute the next step, and return this scene as its horizon.
 
         Raises
         ------
@@ -168,10 +168,10 @@ class PhysicsScene:
         return self
 
     def commit(self, count: int) -> None:
-        """Do nothing: the step is taken already."""
+        """Do nothing: the step has already been computed."""
 
     def states(self, node: Node) -> BodyStates:
-        """Return the states of a node at the step that was asked for."""
+        """Return the states of a node at the step that was computed."""
         return self.present(node)
 
     def positions(self, joint_device: Node) -> FloatArray:
@@ -203,11 +203,11 @@ class PhysicsScene:
                 self._warn(node, warning)
 
     def place(self, node: Node) -> None:
-        """Take over fields of a node that were set: pose and velocities.
+        """Apply fields of a node that were set: pose and velocities.
 
-        Of a Solid that floats, only what was set since it was last taken over changes; its
+        Of a floating Solid, only fields set since they were last applied are changed; its
         ``linearVelocity`` is that of the centre of mass of the body, as in Webots. The pose of
-        the end point of a joint belongs to the present positions.
+        the end point of a joint belongs to the present joint positions.
         """
         if node in self._model.floating:
             self._throw(node)
@@ -224,9 +224,9 @@ class PhysicsScene:
         self._engine.settle()
 
     def rebuild(self) -> None:
-        """Take over nodes that came or went, and changed fields; what was there moves on.
+        """Apply added and removed nodes and changed fields; other bodies keep their motion.
 
-        A position that was written to the parameters of a joint becomes its present one.
+        A position that was written to the parameters of a joint becomes the present one.
         """
         self._load(
             {
@@ -236,7 +236,7 @@ class PhysicsScene:
         )
 
     def _load(self, states: Mapping[object, State]) -> None:
-        """Make the model; what has a state is in that one."""
+        """Build the model, and restore the states that are given."""
         gravity = np.array(up_and_gravity(self._world.world_info)[1])
         substep_s = self._step_s / self._substeps
         self._model = model = build(self._world, gravity, substep_s, self._references)
@@ -259,7 +259,7 @@ class PhysicsScene:
         self._engine.settle()
 
     def _load_motors(self) -> None:
-        """Take over joints and motors; those that there were keep their commands."""
+        """Create the drives of all motors; existing ones keep their commands."""
         degrees = self._model.degrees
         self._positions = {node: each.qpos for each in degrees for node in each.devices}
         motors = [node for node in self._positions if node.is_a("Motor")]
@@ -275,7 +275,7 @@ class PhysicsScene:
                     self._by_motor[node] = drive
 
     def _addresses(self) -> dict[object, tuple[slice, slice]]:
-        """Return where the positions and velocities of all joints are."""
+        """Return the addresses of positions and velocities of all joints."""
         addresses: dict[object, tuple[slice, slice]] = dict(self._model.floating.items())
         for key, written, _, qpos, dof, *_ in self._model.degrees:
             addresses[key, written] = slice(qpos, qpos + 1), slice(dof, dof + 1)
@@ -294,7 +294,7 @@ class PhysicsScene:
         return self._engine.state(self._site(node))
 
     def _throw(self, solid: Node) -> None:
-        """Put a Solid that floats where its fields say, as far as they were set since then."""
+        """Apply pose and velocity fields of a floating Solid that were set since the last call."""
         values = [solid.fields.get(field) for field in _PLACES]
         before = self._thrown.get(solid, [...] * 4)
         new = [value is not old for value, old in zip(values, before, strict=True)]

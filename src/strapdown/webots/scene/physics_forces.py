@@ -1,4 +1,4 @@
-"""What acts on the bodies of a world during a step: motors, damping, propellers."""
+"""Forces on the bodies of a world during a step: motors, damping, propellers."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from strapdown.webots.scene.shapes import Frame
 
     Movement: TypeAlias = "tuple[FloatArray, PointStates]"
-    """Of a frame in the world: axes (3, 3) and origin."""
+    """Motion of a frame in the world: axes (3, 3) and origin."""
 
 __all__ = ["Drive", "brake", "thrust"]
 
-_MOST_FORCE: Final = 1e12  # what stands for an unlimited one
+_MOST_FORCE: Final = 1e12  # in place of an unlimited one
 
 
 class Drive:
-    """What moves an axis of a joint, in basic steps.
+    """Drive of a joint axis, in basic steps.
 
     Parameters
     ----------
     degree : Degree
         The axis, with a rotor.
     motor : Node or None
-        What commands it; without, it keeps its position.
+        Motor that commands it; without one, the axis keeps its position.
     data : mujoco.MjData
         The present state.
     before : Drive, optional
-        The same axis in a model before; the same motor keeps its commands.
+        The drive of this axis in the previous model; the same motor keeps its commands.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Drive:
         self._degree = degree
         self._position = float(data.qpos[degree.qpos])
         self.velocity: float = before.velocity if before else 0.0
-        """Of the rotor, now [rad/s or m/s]."""
+        """Present velocity of the rotor [rad/s or m/s]."""
         self.motor: MotorState | None = None
         if before and before.motor and before.motor.node is motor:
             self.motor = before.motor
@@ -74,7 +74,7 @@ class Drive:
         self.grip(model, data)
 
     def grip(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Let the motor have its force, and the friction that couples its rotor to the joint."""
+        """Set the commanded force, and the friction that couples the rotor to the joint."""
         if self.motor is None or self._degree.tendon < 0:
             return
         force, limit = self.motor.force, min(self.motor.available_force, _MOST_FORCE)
@@ -82,7 +82,7 @@ class Drive:
         data.qfrc_applied[self._degree.dof] = force or 0.0
 
     def end(self, data: mujoco.MjData) -> None:
-        """Put what moves as commanded exactly where it should be."""
+        """Set an axis without Physics exactly to its commanded state."""
         if self._degree.rotor == self._degree.dof:
             data.qpos[self._degree.qpos] = self._position
             data.qvel[self._degree.dof] = self.velocity
@@ -95,20 +95,20 @@ def brake(
     shares: tuple[float, float],
     step_s: float,
 ) -> FloatArray:
-    """Return force and torque (6,) that take a share of the velocities of a body in a second.
+    """Return force and torque (6,) that remove a share of the velocities of a body per second.
 
     Parameters
     ----------
     movement : Movement
-        Of the body's frame.
+        Motion of the body's frame.
     own : MassProperties
-        Of the body, in its frame.
+        Mass of the body, in its frame.
     point : (3,)
-        Where the force acts.
+        Point at which the force acts.
     shares : (float, float)
-        Of linear and angular velocity that are lost in a second.
+        Shares of linear and angular velocity that are lost per second.
     step_s : float
-        How long the force will act: a body that nothing else moves has lost its share exactly.
+        Duration of the force: a body without other forces loses exactly its share.
     """
     R, origin = movement
     linear, angular = ((1.0 - (1.0 - share) ** step_s) / step_s for share in shares)
@@ -132,13 +132,13 @@ def thrust(
     node : Node
         A Propeller.
     frame : Frame
-        Around it, on the Solid that it pushes.
+        Frame around the Propeller, on the Solid that it pushes.
     drive : Drive
-        Of its motor.
+        Drive of its motor.
     movement : Movement
-        Of the Solid.
+        Motion of the Solid.
     point : (3,)
-        Where the force acts.
+        Point at which the force acts.
     """
     R, origin = movement
     axis = R @ frame.R @ unit_vector(node.vector("shaftAxis"))
@@ -155,5 +155,5 @@ def thrust(
 
 
 def _wrench(force: FloatArray, torque: FloatArray, arm: FloatArray) -> FloatArray:
-    """Return force and torque (6,) about a point from which the force acts at an arm."""
+    """Return force and torque (6,) about a point, for a force that acts at an arm from it."""
     return np.concatenate((force, torque + cross(arm, force)))

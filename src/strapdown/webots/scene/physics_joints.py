@@ -1,9 +1,9 @@
 """Joints and motors of a world in a MuJoCo specification.
 
 A motor is velocity controlled with a limited force, as in the engine of Webots. MuJoCo's dry
-friction is just that, towards velocity zero: so each motor has a heavy rotor that runs at the
-commanded velocity, and dry friction of ``maxTorque`` couples the joint to it. It holds any load
-within its force without a steady error, whatever the inertia.
+friction does exactly that, with a target velocity of zero: so each motor has a heavy rotor that
+runs at the commanded velocity, and dry friction of ``maxTorque`` couples the joint to it. It holds
+any load within its force without a steady-state error, regardless of the inertia.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
 __all__ = ["ROTOR", "Degree", "Freedom", "Joints"]
 
 ROTOR: Final = 1e6
-"""Inertia of what moves as commanded, whatever the load [kg m^2 or kg]."""
+"""Inertia of axes that move as commanded, regardless of the load [kg m^2 or kg]."""
 
-_MOTE: Final = 1e-9  # mass of what needs one that does not matter
+_MOTE: Final = 1e-9  # negligible mass for bodies that need one
 _STIFF: Final = 0.9999  # impedance of dry friction and stops: the share of a true constraint
 _FIRM: Final = [_STIFF, _STIFF, 1.0, 0.5, 2.0]
 
 
 class Degree(NamedTuple):
-    """An axis of a joint, or a motor that has none."""
+    """Axis of a joint, or of a motor without a joint."""
 
     key: Axis
     written: float
-    """The position that its parameters have [rad or m]."""
+    """Position in its parameters [rad or m]."""
     devices: list[Node]
     qpos: int
     """Address of the position."""
     dof: int
     """Address of the velocity."""
     tendon: int
-    """Whose friction is the force of the motor, if it has one; -1: none."""
+    """Tendon whose friction is the force of the motor; -1: no motor."""
     rotor: int
     """Address of the velocity of the motor's rotor; that of the axis itself, where the end point
-    has no Physics and moves as commanded; -1 where nothing drives it."""
+    has no Physics and moves as commanded; -1 for an axis that nothing drives."""
 
 
 class Freedom(NamedTuple):
-    """A degree of freedom before its addresses are known."""
+    """Degree of freedom before its addresses are known."""
 
     key: Axis
     axis: JointAxis
@@ -64,7 +64,7 @@ class Freedom(NamedTuple):
     rotor: MjsJoint | None = None
 
     def degree(self, model: MjModel) -> Degree:
-        """Return it with its addresses in a model."""
+        """Return the Degree with its addresses in a model."""
         return Degree(
             self.key,
             self.axis.position,
@@ -77,7 +77,7 @@ class Freedom(NamedTuple):
 
 
 class Joints:
-    """Adds joints and motors.
+    """Adds joints and motors to a specification.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ class Joints:
     substep_s : float
         Time step of the model [s].
     references : dict
-        The positions to which the poses of end points belong, by end point and number of the
-        axis; what is missing is added, as the parameters of the joint have it.
+        Positions at which end points have the poses in their fields, by end point and number of the
+        axis; missing ones are added from the parameters of the joint.
     """
 
     def __init__(
         self, mujoco: ModuleType, spec: MjSpec, substep_s: float, references: dict[Axis, float]
     ) -> None:
         self.freedoms: list[Freedom] = []
-        """What was added."""
+        """Axes that were added."""
         self._kinds = mujoco.mjtJoint
         self._spec = spec
         self._at_once = [0.0, -_STIFF / substep_s]  # dry friction stops a slip in one substep
@@ -103,7 +103,7 @@ class Joints:
         self._names = 0
 
     def lead(self, key: Axis, axis: JointAxis) -> None:
-        """Add an axis that carries nothing and moves as its motor says."""
+        """Add an axis that holds no body and moves as its motor commands."""
         rotor = self._rotor()
         self.freedoms.append(Freedom(key, axis, rotor, rotor=rotor))
 
@@ -117,17 +117,17 @@ class Joints:
         node : Node
             The joint.
         joint : Joint
-            What it says.
+            Content of the joint node.
         end : Node
             The Solid of the body.
         body : mujoco.MjsBody
         outer : Frame
-            Around the joint, on the body above.
+            Frame around the joint, on the body above.
 
         Returns
         -------
         mujoco.MjsJoint or None
-            The joint, if it is a ball joint without devices: it has no axes.
+            The joint, if it is a ball joint without devices: it has no separate axes.
         """
         frame = outer.inner(end)
         anchor = frame.R.T @ (outer.point(joint.anchor) - frame.origin)
@@ -178,7 +178,7 @@ class Joints:
         tendon = self._spec.add_tendon(name=f"motor of {freedom.joint.name}")
         tendon.wrap_joint(freedom.joint.name, 1.0)
         tendon.wrap_joint(rotor.name, -1.0)
-        tendon.frictionloss = 1.0  # the motor sets it before it counts
+        tendon.frictionloss = 1.0  # replaced by the motor before the first step
         tendon.solref_friction, tendon.solimp_friction = self._at_once, _FIRM
         return freedom._replace(tendon=tendon, rotor=rotor)
 
@@ -186,7 +186,7 @@ class Joints:
         """Add spring, damper and dry friction; the spring rests at position zero."""
         if parameters is None:
             return
-        joint.stiffness = [parameters.number("springConstant"), 0.0, 0.0]  # linear, and no more
+        joint.stiffness = [parameters.number("springConstant"), 0.0, 0.0]  # linear only
         joint.damping = [parameters.number("dampingConstant"), 0.0, 0.0]
         joint.frictionloss = parameters.number("staticFriction")
         joint.solref_friction, joint.solimp_friction = self._at_once, _FIRM

@@ -1,8 +1,8 @@
 """A world as a MuJoCo model.
 
-Every Solid is a body of MuJoCo's, which welds those that no joint parts; every node with a pose
-is a site. Joints and motors stand in :mod:`strapdown.webots.scene.physics_joints`, contacts in
-:mod:`strapdown.webots.scene.contacts`.
+Every Solid is a MuJoCo body; MuJoCo welds those without a joint between them. Every node with a
+pose is a site. Joints and motors are added by :mod:`strapdown.webots.scene.physics_joints`,
+contacts by :mod:`strapdown.webots.scene.contacts`.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ _SUSPENSION: Final = ("suspensionSpringConstant", "suspensionDampingConstant")
 
 @dataclass(frozen=True)
 class Model:
-    """A compiled model, and where the nodes of the world are in it."""
+    """A compiled model, and the addresses of the world's nodes in it."""
 
     compiled: MjModel
     sites: dict[Node, int]
     bodies: dict[Node, int]
     floating: dict[Node, tuple[slice, slice]]
-    """Where position and velocity are of Solids that float, and of ball joints."""
+    """Addresses of position and velocity of floating Solids, and of ball joints."""
     around: dict[Node, Frame]
-    """The frames right around the Solids that stand, each in that of the Solid above it, and
-    around those that float."""
+    """Parent frames: of Solids fixed to the world, in the Solid above each, and of floating
+    Solids."""
     degrees: list[Degree]
     damped: dict[Node, tuple[float, float]]
-    """What bodies lose of their linear and angular velocity in a second."""
+    """Shares of linear and angular velocity that bodies lose per second."""
     propellers: dict[Node, tuple[Node, Frame]]
     """Propellers with the Solids that they push, and their frames on these."""
     notices: list[str]
-    """What the world asks for and does not get, each once."""
+    """Content of the world that is not simulated, one line each."""
 
 
 class _Host(NamedTuple):
-    """What a node sits on."""
+    """The body that a node is fixed to, and its relations."""
 
     body: MjsBody
     solid: Node | None = None
@@ -68,11 +68,11 @@ class _Host(NamedTuple):
     robot: Node | None = None
     moves: bool = False
     stands: bool = True
-    """Whether nothing joins it to the world: it is fixed there."""
+    """Whether it is fixed to the world, without a joint in between."""
 
 
 def wxyz(R: FloatArray) -> FloatArray:
-    """Return the quaternion (4,) of a matrix (3, 3) as MuJoCo has it."""
+    """Return the quaternion (4,) of a matrix (3, 3) in MuJoCo's order w, x, y, z."""
     return quaternion.to_wxyz(quaternion.from_matrix(R))
 
 
@@ -92,8 +92,8 @@ def build(
     substep_s : float
         Time step of the model [s].
     references : dict
-        The positions to which the poses of end points belong, by end point and number of the
-        axis; what is missing is added, as the parameters of the joint have it.
+        Positions at which end points have the poses in their fields, by end point and number of the
+        axis; missing ones are added from the parameters of the joint.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def build(
 
 
 class _Builder:
-    """Puts the nodes of a world into a MuJoCo specification."""
+    """Builds a MuJoCo specification from the nodes of a world."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class _Builder:
         """Return the compiled model."""
         compiled = compile_model(self._spec)
         free = compiled.dof_armature < ROTOR
-        if free.any():  # the solver's measure of what is small
+        if free.any():  # scale of the solver's tolerance
             compiled.stat.meaninertia = float(compiled.dof_M0[free].mean())
         qpos, dof = compiled.jnt_qposadr, compiled.jnt_dofadr
         return Model(
@@ -183,7 +183,7 @@ class _Builder:
         option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_DIAGEXACT)  # true mass at contacts
 
     def _node(self, node: Node, host: _Host, outer: Frame) -> None:
-        """Add a node and what is below it; ``outer`` is the frame around it on its host."""
+        """Add a node and its descendants; ``outer`` is the frame around it on its host."""
         if node.type in JOINTS:
             self._joint(node, host, outer)
         elif node.is_a("Solid"):
@@ -201,7 +201,7 @@ class _Builder:
         self._sites[node] = host.body.add_site(pos=frame.origin, quat=wxyz(frame.R))
 
     def _solid(self, solid: Node, host: _Host, outer: Frame, joint: Node | None = None) -> _Host:
-        """Add a Solid, which a joint may hold, and what is below it."""
+        """Add a Solid and its descendants; ``joint`` holds it, if given."""
         frame = outer.inner(solid)
         body = host.body.add_body(pos=frame.origin, quat=wxyz(frame.R))
         self._bodies[solid] = body
@@ -308,7 +308,7 @@ class _Builder:
             self._leave_out(first, "suspension")
 
     def _leave_out(self, node: Node, what: str) -> None:
-        """Note something that the world asks for and does not get."""
+        """Add a notice about content of the world that is not simulated."""
         named = node.fields.get("name")
         label = f" {named!r}" if isinstance(named, str) else ""
         self._notices[f"{node.type}{label}: line {node.line}: {what}: not simulated"] = None

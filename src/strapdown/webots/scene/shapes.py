@@ -1,6 +1,6 @@
-"""What of a world has extent, and where: the bounding objects of Solids.
+"""Bounding objects of Solids as geometries with poses.
 
-Geometries stand along z, as in files since R2022a; older ones are turned when they are read.
+Geometries are aligned with z, as in files since R2022a; older ones are rotated when they are read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Frame", "Shape", "children", "fixed_nodes", "shapes_of"]
 
 
 class Frame(NamedTuple):
-    """Axes and origin in some outer frame; ``scale`` is what Transforms make of lengths."""
+    """Axes and origin in some outer frame; ``scale`` is the scaling of lengths by Transforms."""
 
     R: FloatArray = np.eye(3)
     origin: FloatArray = np.zeros(3)
     scale: FloatArray = np.ones(3)
 
     def inner(self, node: Node) -> Frame:
-        """Return the frame of a node right within this one; only nodes with a pose change it."""
+        """Return the frame of a child node of this frame; only nodes with a pose change it."""
         if not node.is_a("Pose"):
             return self
         *axis, angle = node.vector("rotation")
@@ -84,8 +84,8 @@ def _size(geometry: Node, scale: FloatArray) -> tuple[float, ...]:
 def fixed_nodes(solid: Node) -> Iterator[tuple[Node, Frame]]:
     """Yield a Solid and all nodes that are fixed to it, each with its frame in the Solid's.
 
-    The search ends at joints and other nodes without children, which come with the frame
-    that holds them.
+    The search ends at joints and other nodes without children; these are included with the frame
+    of their parent.
     """
     todo = [(solid, Frame())]
     while todo:
@@ -95,7 +95,7 @@ def fixed_nodes(solid: Node) -> Iterator[tuple[Node, Frame]]:
 
 
 def children(node: Node) -> list[Node]:
-    """Return the nodes that sit within a node: in a group, or plugged into a Slot."""
+    """Return the direct child nodes: those of a group, or the one plugged into a Slot."""
     if node.is_a("Group"):
         return node.nodes("children")
     return node.nodes("endPoint") if node.type == "Slot" else []

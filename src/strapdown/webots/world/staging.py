@@ -1,4 +1,4 @@
-"""What a world begins with: what moves it, and its first fields."""
+"""Initial state of a world: its scene, its motions, and its fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from strapdown.errors import DeviceError, UnknownNameError
-from strapdown.webots.scene.driven import as_driver
+from strapdown.webots.scene.drivers import as_driver
 from strapdown.webots.scene.kinematic import KinematicScene
 from strapdown.webots.scene.physics import PhysicsScene, needs_physics
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.file.node import Node, Value
     from strapdown.webots.file.world_file import WorldFile
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
 
 __all__ = ["Dynamics", "Snapshot", "make_scene", "named_motions", "paths"]
 
 
 class Dynamics(StrEnum):
-    """What moves the bodies of a world."""
+    """Simulation of the bodies of a world."""
 
     AUTO = "auto"
     """Physics where a body would fall or swing and no motion is given, else kinematics."""
@@ -45,14 +45,14 @@ def make_scene(  # noqa: PLR0913 (what a scene depends on)
     era: bool,
     warn: Callable[[Node, str], object],
 ) -> tuple[Scene, float, Sequence[str]]:
-    """Return what moves the bodies, when its first motion ends [s], and what it leaves out.
+    """Return the scene, the end time of its first motion [s], and notices of what it leaves out.
 
     Raises
     ------
     DeviceError
         Motions were given to a world that moves by physics.
     BackendMissingError
-        Physics is wanted, and MuJoCo is not installed.
+        Physics is requested, and MuJoCo is not installed.
     """
     if dynamics is Dynamics.AUTO:
         physics = not motions and needs_physics(file)
@@ -77,19 +77,19 @@ def make_scene(  # noqa: PLR0913 (what a scene depends on)
 
 
 def named_motions(file: WorldFile, motion: object) -> dict[Node, object]:
-    """Return which node is moved by what.
+    """Return the motions by the nodes that they move.
 
     Parameters
     ----------
     file : WorldFile
     motion : object or mapping of str to object
-        One motion moves the only robot. Names are those of robots, of ``DEF`` or of Solids,
-        looked for in that order.
+        A single motion moves the only robot. Names are those of robots, of ``DEF`` or of Solids,
+        searched in that order.
 
     Raises
     ------
     DeviceError
-        One motion, and not one robot.
+        A single motion, and not exactly one robot.
     UnknownNameError
         Nothing has such a name.
     """
@@ -114,7 +114,7 @@ def named_motions(file: WorldFile, motion: object) -> dict[Node, object]:
 
 
 def paths(file: WorldFile) -> tuple[str, str]:
-    """Return the file of a world, and the folder above ``worlds``, or else that of the file."""
+    """Return the file of a world, and the folder above ``worlds`` or else that of the file."""
     if file.path is None:
         return "", ""
     path = file.path.absolute()
@@ -123,7 +123,7 @@ def paths(file: WorldFile) -> tuple[str, str]:
 
 
 class Snapshot:
-    """The nodes of a world and their fields, to be restored in place.
+    """Snapshot of the nodes of a world and their fields, restored in place.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Snapshot:
         ]
 
     def restore(self) -> None:
-        """Bring every node back with the fields that it had, and none that came later."""
+        """Restore every node with the fields that it had, and remove nodes that were added."""
         self._file.nodes[:] = self._roots
         for node, fields in self._fields:
             node.fields.clear()
@@ -149,5 +149,5 @@ class Snapshot:
 
 
 def _own(value: Value) -> Value:
-    """Return a list as a list of its own; anything else cannot change."""
+    """Return a copy of a list; other values cannot change."""
     return list(value) if isinstance(value, list) else value

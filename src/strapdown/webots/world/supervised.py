@@ -1,4 +1,4 @@
-"""What supervisors ask of a world."""
+"""Interface of a world to the requests of supervisors."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ if TYPE_CHECKING:
     from strapdown.webots.file.node import Node
     from strapdown.webots.file.world_file import WorldFile
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
 
 __all__ = ["Supervised"]
 
 
 class Supervised(Protocol):
-    """A world that can be looked at and changed."""
+    """A world that can be read and changed."""
 
     file: WorldFile
     profile: Profile
     robots: dict[str, RobotState]
-    """By name, in the order of the file."""
+    """Robots by name, in the order of the file."""
 
     @property
     def scene(self) -> Scene:
-        """What moves the bodies, brought to the present step."""
+        """The scene at the present step."""
         ...
 
     def warn(self, node: Node, text: str) -> None:
-        """Say on stderr what Webots says about a node."""
+        """Print a warning of Webots about a node on stderr."""
         ...
 
     def changed(self, node: Node, field: str) -> None:
-        """Take over a field of a node that was set."""
+        """Apply a field of a node that was set."""
         ...
 
     def inserted(self, node: Node) -> None:
-        """Take over a node that came into the tree, with the robots and devices in it."""
+        """Apply a node that was added to the tree, with the robots and devices in it."""
         ...
 
     def removed(self, node: Node) -> None:
-        """Take over that a node went from the tree."""
+        """Apply the removal of a node from the tree."""
         ...
 
     def reset(self) -> None:
-        """Begin again at time zero."""
+        """Restart at time zero."""
         ...
 
     def quit(self, status: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""What supervisors do with a world: look at nodes, change fields, add and remove nodes."""
+"""Requests of supervisors to a world: read nodes, change fields, add and remove nodes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_noise, check_read
 from strapdown.webots.file.vrml import to_text
 from strapdown.webots.file.world_file import has_physics
-from strapdown.webots.world.present import center, center_velocity, is_body, present_fields, row
+from strapdown.webots.world.node_state import center, center_velocity, is_body, present_fields, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from strapdown.webots.devices.device import RobotState
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.supervised import Supervised
 
 __all__ = ["Plain", "Supervision"]
 
 Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | None"
-"""What passes between a supervisor and the world; nodes are numbers."""
+"""Value exchanged between a supervisor and the world; nodes are numbers."""
 
 _ROOT: Final = 0
-"""The number of the group that holds all nodes of the file, and is in none."""
+"""Number of the group that contains all nodes of the file, and has no parent."""
 
 
 class Supervision:
-    """The supervisor's door to a world.
+    """Executes the requests of supervisors on a world.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Supervision:
         }
 
     def call(self, method: str, *arguments: Plain) -> Plain:
-        """Do what a supervisor asks for.
+        """Execute a request of a supervisor.
 
-        Nodes are given and returned as numbers: 0 is the group of all nodes of the file. A
-        field is named by the number of its node and its name; ``index`` is the place in a field
-        of many values, from the end where negative, and None for a field of one value.
+        Nodes are passed and returned as numbers: 0 is the group of all nodes of the file. A
+        field is identified by the number of its node and its name; ``index`` is the position in
+        a field of many values, from the end if negative, and None for a field of one value.
 
         ======================================= ============================================
         ``root``                                the node 0
@@ -65,11 +65,11 @@ class Supervision:
         ``type`` node                           name of its PROTO, or else of its type
         ``base_type`` node                      name of its type
         ``def`` node                            its DEF name, or ""
-        ``parent`` node                         the node that holds it
+        ``parent`` node                         its parent node
         ``export`` node                         its text
         ``fields`` node                         the names of its fields
         ``field`` node, name                    type such as SFVec3f, and count (-1: one value)
-        ``get`` node, name, index               a value of a field, of the present state
+        ``get`` node, name, index               a value of a field, in the present state
         ``set`` node, name, index, value        changes it
         ``insert`` node, name, index, value     adds one of many; -1: at the end
         ``import`` node, name, index, text      adds nodes; -1: at the end
@@ -79,28 +79,28 @@ class Supervision:
         ``orientation`` node                    rows of its rotation matrix to the world
         ``velocity`` node                       of the centre of mass [m/s], and angular [rad/s]
         ``set_velocity`` node, six numbers      changes it
-        ``center_of_mass`` node                 [m] in the world, of all that is fixed to it
-        ``reset_physics`` node                  stops it and all below it
-        ``simulation_reset``                    begins again
+        ``center_of_mass`` node                 [m] in the world, of everything fixed to it
+        ``reset_physics`` node                  stops it and its descendants
+        ``simulation_reset``                    restarts the simulation
         ``simulation_quit`` status              ends the simulation
-        ``world_save`` path or None             writes the world; whether it could
+        ``world_save`` path or None             writes the world; returns whether that succeeded
         ======================================= ============================================
 
         Returns
         -------
         bool, int, float, str, list or None
-            None where there is no such thing.
+            None if the requested object does not exist.
 
         Raises
         ------
         UnknownNameError
             There is no such method, robot or field.
         DeviceError
-            The node has gone, or cannot be removed.
+            The node was removed from the world, or cannot be removed.
         TypeError, ValueRangeError
             A value or index does not fit.
         FormatError
-            The text of a node is wrong.
+            The text of a node is invalid.
         """
         if method not in self._methods:
             raise UnknownNameError("method of a supervisor", method, self._methods)
@@ -129,7 +129,7 @@ class Supervision:
         del number, name
         return None
 
-    # -- what a node is --------------------------------------------------------------------------
+    # -- properties of a node --------------------------------------------------------------------
 
     def _do_type(self, number: int) -> Plain:
         node = self._node(number)
@@ -193,7 +193,7 @@ class Supervision:
         elif len(nodes) != 1 or self._value(number, name) is not None:
             raise DeviceError(
                 f"expected one node for the empty field {name!r} of {self._node(number)}, got"
-                f" {len(nodes)}, or the field is full; remove what it holds"
+                f" {len(nodes)}, or the field is full; remove its value"
             )
         else:
             self._put(number, name, nodes[0])
@@ -231,7 +231,7 @@ class Supervision:
         index = siblings.index(node) if isinstance(siblings, list) else None
         return self._do_remove_item(above, name, index)
 
-    # -- where a node is -------------------------------------------------------------------------
+    # -- pose and motion of a node ---------------------------------------------------------------
 
     def _do_position(self, number: int) -> Plain:
         state = self._state(self._node(number))
@@ -303,12 +303,12 @@ class Supervision:
             )
         if not self._exists(number):
             raise DeviceError(
-                f"expected a node of the world, got {self._nodes[number]}: it has gone"
+                f"expected a node of the world, got {self._nodes[number]}, which was removed"
             )
         return self._nodes[number]
 
     def _exists(self, number: int) -> bool:
-        """Return whether a node still hangs in the tree."""
+        """Return whether a node is still in the tree."""
         node = self._nodes[number]
         for parent in node.ancestors():
             if not any(child is node for child in parent.children_nodes()):
@@ -335,7 +335,7 @@ class Supervision:
         return value
 
     def _value(self, number: int, name: str) -> Value:
-        """Return what a field holds at present."""
+        """Return the present value of a field."""
         if number == _ROOT and name == "children":
             return list(self._world.file.nodes)
         node = self._node(number)
@@ -373,7 +373,7 @@ class Supervision:
         return self._world.scene.present(node) if node.is_a("Pose") else None
 
     def _take_over(self, node: Node, name: str) -> None:
-        """Write the present state into the fields that go with one that will be set."""
+        """Write the present state into the fields that belong to one that will be set."""
         present = present_fields(self._world.scene, node, name)
         for field, value in present.items():
             node.set(field, value)
@@ -382,7 +382,7 @@ class Supervision:
 
 
 def _place(values: list[Value], index: int, name: str, *, more: int = 0) -> int:
-    """Return an index that may count from the end; ``more`` for one behind the last."""
+    """Return an index that may count from the end; ``more`` allows positions after the last."""
     count = len(values) + more
     place = index + count if index < 0 else index
     if not 0 <= place < count:

@@ -1,8 +1,8 @@
-"""The time of a world in whole basic steps, and when devices are refreshed.
+"""Time of a world in whole basic steps, and the refreshes of devices.
 
-The scene is asked for states ahead, twice as many each time as long as nobody commands or changes
-anything, and every device makes at once what needs no history. A step is then little more than
-one call for each device that is due.
+States ahead are requested from the scene, twice as many each time while no command or change
+occurs, and every device prepares for them at once what needs no history. A step is then little
+more than one call for each device that is due.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from strapdown.webots.devices.device import DeviceState, RobotState
-    from strapdown.webots.scene.protocol import Horizon, Scene
+    from strapdown.webots.scene.scene import Horizon, Scene
 
     Observer: TypeAlias = Callable[[RobotState, DeviceState, int, list[float]], object]
 
 __all__ = ["Observation", "Timeline"]
 
 MOST_AHEAD = 4096
-"""The most states that are asked ahead."""
+"""Largest number of states requested ahead."""
 
 
 class Timeline:
-    """Moves a scene on, and refreshes devices.
+    """Advances a scene, and refreshes devices.
 
     Parameters
     ----------
     basic_time_step : float
         [ms].
     devices : callable
-        Gives all devices, in the order of robots and tags.
+        Returns all devices, in the order of robots and tags.
     """
 
     def __init__(
@@ -46,22 +46,22 @@ class Timeline:
         self._devices = devices
 
     def start(self, scene: Scene, *, most_ahead: int, last_step: int) -> None:
-        """Begin at time zero.
+        """Start at time zero.
 
         Parameters
         ----------
         scene : Scene
-            At time zero.
+            The scene at time zero.
         most_ahead : int
-            The most states that may be asked ahead, beside what the scene allows.
+            Largest number of states requested ahead, in addition to the scene's own limit.
         last_step : int
-            When the simulation ends; no state after it is asked for.
+            Last step of the simulation; no state after it is requested.
         """
         self.step_count = 0
         self.time_s = 0.0
         self.last_step = last_step
         self.ended = False
-        """Whether time was to go on beyond the last step."""
+        """Whether time was requested beyond the last step."""
         self._scene = scene
         self._most = min(scene.lookahead, most_ahead, MOST_AHEAD)
         self._ahead = 1
@@ -71,16 +71,16 @@ class Timeline:
 
     @property
     def scene(self) -> Scene:
-        """The scene, brought to the present step, with no states ahead."""
+        """The scene at the present step, without states ahead."""
         self.settle()
         return self._scene
 
     def whole_steps(self, ms: float) -> int:
-        """Return how many basic steps it takes until a positive time [ms] is over."""
+        """Return the number of basic steps until a positive time [ms] has elapsed."""
         return max(1, math.ceil(ms / self.basic_time_step - 1e-9))
 
     def settle(self) -> None:
-        """Bring the scene to the present step, and forget states ahead."""
+        """Set the scene to the present step, and discard states ahead."""
         if self._known != self._origin:
             self._scene.commit(self.step_count - self._origin)
         self._origin = self._known = self.step_count
@@ -92,7 +92,7 @@ class Timeline:
         self.ended = True
 
     def advance_to(self, step: int) -> None:
-        """Move on to a step, or to the end of the simulation before it."""
+        """Advance to a step, or to the end of the simulation before it."""
         if step > self.last_step:
             step = self.last_step
             self.ended = True
@@ -110,10 +110,10 @@ class Timeline:
                 self._refresh(now)
 
     def leap(self, count: int) -> tuple[Horizon, int]:
-        """Move on by at most ``count`` steps, and refresh no device.
+        """Advance by at most ``count`` steps, without refreshing devices.
 
-        Returns the states of the steps, and how many there are. The states hold until time goes
-        on.
+        Returns the states of the steps, and their number. The states are valid until time advances
+        again.
         """
         self.settle()
         count = min(count, self._scene.lookahead)
@@ -124,9 +124,9 @@ class Timeline:
         return horizon, count
 
     def _look_ahead(self, step: int) -> None:
-        """Ask for the next states, as far as ``step`` if that is possible."""
+        """Request the next states, as far as ``step`` if possible."""
         origin = self.step_count
-        last = max(self.last_step, step)  # what ends the simulation may come at any time
+        last = max(self.last_step, step)  # a request may end the simulation at any time
         count = min(max(self._ahead, step - origin), self._most, last - origin)
         if self._known != self._origin:
             self._scene.commit(origin - self._origin)
@@ -167,6 +167,6 @@ class Observation:
         self._observers.append(observer)
 
     def stop(self) -> None:
-        """Observe no longer."""
+        """Stop observing."""
         if self._observer in self._observers:
             self._observers.remove(self._observer)

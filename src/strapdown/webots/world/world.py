@@ -1,4 +1,4 @@
-"""A world: its robots, what moves it, and what controllers and supervisors do with it."""
+"""A world: its robots, its scene, and the requests of controllers and supervisors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from strapdown._checks import as_member
 from strapdown.errors import DeviceError, UnknownNameError, ValueRangeError
 from strapdown.webots.devices.device import NEVER, RobotState
+from strapdown.webots.devices.device_factory import DeviceFactory
 from strapdown.webots.devices.device_info import MOTORS
-from strapdown.webots.devices.fitting import Fitting
 from strapdown.webots.devices.random_streams import chosen_seed
 from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_changed, check_noise
 from strapdown.webots.file.world_file import WorldFile, devices_of, read_world
 from strapdown.webots.profiles import Acceleration, find_profile
-from strapdown.webots.world.ports import LocalPort
-from strapdown.webots.world.present import PLACES
+from strapdown.webots.world.local_port import LocalPort
+from strapdown.webots.world.node_state import PLACES
 from strapdown.webots.world.staging import Dynamics, Snapshot, make_scene, named_motions, paths
 from strapdown.webots.world.supervision import Supervision
 from strapdown.webots.world.timeline import Observation, Timeline
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.file.node import Node
-    from strapdown.webots.scene.protocol import Scene
+    from strapdown.webots.scene.scene import Scene
     from strapdown.webots.world.timeline import Observer
 
 __all__ = ["World"]
 
 DIRECTIONS = {"gravity", "coordinateSystem", "northDirection"}
-"""Fields that say where up and north are."""
+"""Fields that define up and north."""
 STEADY = {"position", "velocity", "acceleration", "available_force", "pid"}
-"""Commands that change nothing when they come again."""
+"""Commands without effect when they are repeated with the same value."""
 
 
 class World:
@@ -47,35 +47,35 @@ class World:
     Parameters
     ----------
     source : str, Path or WorldFile
-        A world file, its text, or what was read of it (which stays as it is).
+        A world file, its text, or a file that was read (it is not modified).
     profile : str
-        How devices behave; one of :data:`~strapdown.webots.PROFILES`.
+        Behaviour of devices; one of :data:`~strapdown.webots.PROFILES`.
     seed : int, optional
-        Of all noise; by default the file's ``randomSeed``, where -1 means another at every start.
+        Seed of all noise; by default the file's ``randomSeed``, where -1 draws one at every start.
     motion : object or mapping of str to object, optional
-        What moves the only robot; or several, by the name of a robot, ``DEF`` or Solid. A motion
-        with a method ``command(device, command, value)`` is told what its motors are newly told,
-        and is never asked further ahead than the next step.
+        Motion of the only robot; or several, by the name of a robot, ``DEF`` or Solid. A motion
+        with a method ``command(device, command, value)`` gets the new commands of its motors,
+        and is never evaluated further ahead than the next step.
     dynamics : {"auto", "kinematic", "physics"}
-        What moves the bodies: motions and motors, or forces and contacts; by default forces
+        Simulation of the bodies: motions and motors, or forces and contacts; by default forces
         where a body would fall or swing and no motion is given.
     velocity_model : {"exact", "ode"}
-        Velocities of the present, or as a semi-implicit Euler engine has them.
+        Exact velocities, or those of a semi-implicit Euler engine.
     duration_s : float, optional
-        When the simulation ends at the latest [s]; it ends with the first motion that ends.
+        Latest end of the simulation [s]; it ends with the first motion that ends.
     proto_dirs : iterable of str or Path
-        Folders with PROTO files.
+        Folders that are searched for PROTO files.
     noise_order : {"zyx", "xyz"}
-        In which order the releases draw the noise of an InertialUnit.
+        Order in which the releases draw the noise of an InertialUnit.
     axes : {"FUR", "FLU"}
         Axes of an InertialUnit in the profile ``documented``.
     late_devices : bool
-        Whether devices that are inserted later can be found on their robot.
+        Whether a controller can find devices that are added to its robot later.
 
     Raises
     ------
     UnknownNameError
-        There is no such profile or name to move.
+        There is no such profile, or no node of such a name to move.
     FormatError, OSError
         The file cannot be read.
     ValueRangeError
@@ -110,13 +110,13 @@ class World:
         info = self.file.world_info
         self.seed = chosen_seed(int(info.number("randomSeed")) if seed is None else seed)
         self.messages: list[str] = []
-        """What was said on stderr, each line once."""
+        """Lines that were printed on stderr, each once."""
         self.resets = 0
-        """How often :meth:`reset` was called."""
+        """Number of calls of :meth:`reset`."""
         self.exit_status = 0
-        """What :meth:`quit` was given."""
+        """Status passed to :meth:`quit`."""
         self.robots: dict[str, RobotState] = {}
-        """By name, in the order of the file."""
+        """Robots by name, in the order of the file."""
         self.timeline = Timeline(info.number("basicTimeStep"), self._devices)
         self._late_devices = late_devices
         self._dynamics = as_member(Dynamics, dynamics, "dynamics")
@@ -136,7 +136,7 @@ class World:
                 self.warn(node, text)
         self.path, self.project_path = paths(self.file)
         """The file of the world and the folder above ``worlds``; empty for a text."""
-        self._fitting = Fitting(
+        self._factory = DeviceFactory(
             self.file,
             self.profile,
             self.timeline,
@@ -152,21 +152,21 @@ class World:
         self._first = {robot: list(robot.devices) for robot in self.robots.values()}
         self._supervision: Supervision | None = None
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     @property
     def conventions(self) -> Conventions:
         """Up, north and gravity."""
-        return self._fitting.conventions
+        return self._factory.conventions
 
     @property
     def basic_time_step(self) -> float:
-        """How long a step lasts [ms]."""
+        """Duration of a basic step [ms]."""
         return self.timeline.basic_time_step
 
     @property
     def step_count(self) -> int:
-        """How many basic steps are over."""
+        """Number of basic steps that have elapsed."""
         return self.timeline.step_count
 
     @property
@@ -187,12 +187,12 @@ class World:
 
     @property
     def scene(self) -> Scene:
-        """What moves the bodies, brought to the present step."""
+        """The scene at the present step."""
         return self.timeline.scene
 
     @property
     def supervision(self) -> Supervision:
-        """What a supervisor can do."""
+        """Requests of supervisors to the world."""
         if self._supervision is None:
             self._supervision = Supervision(self)
         return self._supervision
@@ -205,7 +205,7 @@ class World:
         UnknownNameError
             There is no such robot.
         DeviceError
-            No name, and not one robot.
+            No name is given, and there is not exactly one robot.
         """
         if robot is None:
             if len(self.robots) != 1:
@@ -217,39 +217,39 @@ class World:
         return self._ports[self.robots[robot]]
 
     def perfect_measurement(self, device: DeviceState) -> Measurement:
-        """Return what measures the motion of a device without lookup table and resolution.
+        """Return a measurement of a device's motion without lookup table and resolution.
 
         Raises
         ------
         DeviceError
             The device does not measure its own motion.
         """
-        return self._fitting.perfect(device)
+        return self._factory.perfect(device)
 
     def observe(self, observer: Observer) -> Observation:
         """Call ``observer(robot, device, step, values)`` at every refresh of a device."""
         return Observation(self.timeline, observer)
 
     def warn(self, node: Node, text: str) -> None:
-        """Say on stderr what Webots says about a node."""
+        """Print a warning of Webots about a node on stderr."""
         name = f' "{node.text("name")}"' if "name" in fields_of(node.type) else ""
         self._say(f"WARNING: {node.type}{name}: {text}")
 
     # -- time ------------------------------------------------------------------------------------
 
     def advance_to(self, step: int) -> None:
-        """Move on to a step, or to the end of the simulation before it."""
+        """Advance to a step, or to the end of the simulation before it."""
         self.timeline.advance_to(step)
 
     def reset(self) -> None:
-        """Begin again at time zero, with the nodes of the file and the same noise.
+        """Restart at time zero, with the nodes of the file and the same noise.
 
         Devices stay enabled, and have a new sample at the next step.
         """
         steps = self.step_count
         self.resets += 1
         self._snapshot.restore()
-        self._fitting.reset()
+        self._factory.reset()
         self._stage()
         for robot in self.robots.values():
             robot.removed = robot not in self._first
@@ -272,12 +272,12 @@ class World:
         self._quit = True
         self.timeline.end_here()
 
-    # -- what controllers ask for ----------------------------------------------------------------
+    # -- requests of controllers -----------------------------------------------------------------
 
     def enable(self, device: DeviceState, period: int) -> None:
-        """Let a device be refreshed every ``period`` [ms] from now on; 0 disables it.
+        """Refresh a device every ``period`` [ms] from now on; 0 disables it.
 
-        Releases read the period as a signed 16-bit number; a negative one is over at every step.
+        Releases read the period as a signed 16-bit number; with a negative one every step is due.
         """
         device.enable(
             (period + 0x8000) % 0x10000 - 0x8000 if self.profile.period_16_bit else period
@@ -286,8 +286,8 @@ class World:
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
         """Command a motor; see ``Scene.command``.
 
-        Nothing is done where it, and none coupled with it, was told the same before; a value that
-        is no number is ignored, with a warning.
+        A command that equals the last one to the motor and those coupled with it has no effect;
+        NaN is ignored, with a warning.
         """
         if device.kind not in MOTORS:
             raise DeviceError(
@@ -308,16 +308,16 @@ class World:
         for listen in self._listeners:
             listen(device.name, command, value)
 
-    # -- what supervisors change -----------------------------------------------------------------
+    # -- changes by supervisors ------------------------------------------------------------------
 
     def changed(self, node: Node, field: str) -> None:
-        """Take over a field of a node that was set.
+        """Apply a field of a node that was set.
 
         Raises
         ------
         ValueRangeError
-            The value is out of its range, in the profile ``documented``; releases put another
-            one in its place.
+            The value is out of its range, in the profile ``documented``; releases replace it
+            by another one.
         """
         for text in check_changed(node, field, self.profile):
             self.warn(node, text)
@@ -342,7 +342,7 @@ class World:
         self._tell()
 
     def inserted(self, node: Node) -> None:
-        """Take over a node that came into the tree, with the robots and devices in it."""
+        """Apply a node that was added to the tree, with the robots and devices in it."""
         self.scene.rebuild()
         if node.type == "Physics":
             self._refit()
@@ -353,11 +353,11 @@ class World:
             known = {device.node for device in robot.devices}
             for each in devices_of(robot.node):
                 if each not in known:
-                    device = self._fitting.add(robot, each)
+                    device = self._factory.add(robot, each)
                     robot.news[device.tag] = device.info
 
     def removed(self, node: Node) -> None:
-        """Take over that a node went from the tree; its devices have no more samples."""
+        """Apply the removal of a node from the tree; its devices have no more samples."""
         self.scene.rebuild()
         if node.type == "Physics":
             self._refit()
@@ -372,7 +372,7 @@ class World:
     # -- inside ----------------------------------------------------------------------------------
 
     def _stage(self) -> None:
-        """Make the scene, and begin at time zero."""
+        """Create the scene, and start at time zero."""
         scene, end_s, notices = make_scene(
             self.file,
             self.conventions,
@@ -395,7 +395,7 @@ class World:
             self.timeline.end_here()
 
     def _add_robot(self, node: Node) -> None:
-        """Add a robot with its devices; a name that is taken gets a number."""
+        """Add a robot with its devices; a name that is already in use gets a number."""
         name = node.text("name")
         number = 0
         while name in self.robots:
@@ -403,7 +403,7 @@ class World:
             name = f"{node.text('name')}({number})"
         robot = self.robots[name] = RobotState(name, node)
         for each in devices_of(node):
-            self._fitting.add(robot, each)
+            self._factory.add(robot, each)
         self._ports[robot] = LocalPort(self, robot)
 
     def _devices(self) -> Iterator[DeviceState]:
@@ -412,31 +412,31 @@ class World:
             yield from robot.devices
 
     def _refit(self) -> None:
-        """Fit devices to a world with other directions or bodies."""
+        """Renew the measurements of all devices after directions or bodies changed."""
         self._refitted = True
-        self._fitting.adopt_directions()
+        self._factory.adopt_directions()
         for device in self._devices():
             if not device.removed:
-                self._fitting.renew(device)
+                self._factory.renew(device)
 
     def _tell(self) -> None:
-        """Let controllers learn what changed about their devices."""
+        """Pass changes of devices on to their controllers."""
         for robot in self.robots.values():
             for device in robot.devices:
                 info = (
-                    device.info if device.removed else self._fitting.info(device.node, device.tag)
+                    device.info if device.removed else self._factory.info(device.node, device.tag)
                 )
                 if info != device.info:
                     device.info = robot.news[device.tag] = info
 
     def _note(self, notices: Iterable[str]) -> None:
-        """Say once what the world asks for and does not get."""
+        """Print notices about content of the world without effect, each once."""
         for line in (f"WARNING: {notice}" for notice in notices):
             if line not in self.messages:
                 self._say(line)
 
     def _say(self, line: str) -> None:
-        """Say a line on stderr, and remember it."""
+        """Print a line on stderr, and record it."""
         sys.stderr.write(f"{line}\n")
         if line not in self.messages:
             self.messages.append(line)

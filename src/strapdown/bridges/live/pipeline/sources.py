@@ -15,7 +15,7 @@ from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
 from strapdown.transport.address import open_topic, parse_address
 from strapdown.units import NS_PER_S
-from strapdown.webots.devices.part_models import fit_sensor
+from strapdown.webots.devices.sensor_models import fit_sensor
 from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.run.sensor_log import INERTIAL, SensorLog
 from strapdown.webots.world.world import World

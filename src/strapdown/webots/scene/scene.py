@@ -1,8 +1,8 @@
-"""What the world asks of whatever moves its bodies: kinematics or physics.
+"""Interface of the simulation of bodies, by kinematics or physics, to the world.
 
-Time is a whole number of basic steps: state k stands at ``k * step_s``. A scene may be asked
-for states ahead of the present one. They hold as long as nothing is commanded or changed;
-:meth:`Scene.commit` says how many of them came true, and forgets the rest.
+Time is a whole number of basic steps: state k is at ``k * step_s``. States ahead of the present
+one can be requested from a scene. They are valid as long as nothing is commanded or changed;
+:meth:`Scene.commit` sets the number of them that have passed, and discards the rest.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Scene(Protocol):
     """Moves the bodies of a world in basic steps."""
 
     lookahead: int
-    """The most states that may be asked ahead: 1 where looking ahead is stepping."""
+    """Largest number of states ahead: 1 for a scene that has to step to look ahead."""
 
     def watch(self, node: Node) -> None:
-        """Ask that horizons hold the states of a node with a pose (a sensor, a Solid)."""
+        """Include a node with a pose (a sensor, a Solid) in the states of horizons."""
         ...
 
     def ahead(self, count: int) -> Horizon:
-        """Return the next ``count`` states (1 ... lookahead) under the present commands."""
+        """Return the next ``count`` states (1 ... lookahead) under the current commands."""
         ...
 
     def commit(self, count: int) -> None:
-        """Make the state ``count`` steps ahead the present one; 0 only forgets the horizon.
+        """Make the state ``count`` steps ahead the present one; 0 only discards the horizon.
 
         Called before anything is commanded or changed. ``count`` is at most that of the
         last :meth:`ahead`. A scene whose lookahead is 1 is always committed by 1.
@@ -88,9 +88,9 @@ class Scene(Protocol):
         ...
 
     def place(self, node: Node) -> None:
-        """Take over fields of a node that were set: translation, rotation, velocities."""
+        """Apply fields of a node that were set: translation, rotation, velocities."""
         ...
 
     def rebuild(self) -> None:
-        """Take over nodes that came or went, and other changed fields; the rest stays."""
+        """Apply added and removed nodes and other changed fields; the rest keeps its state."""
         ...

@@ -1,4 +1,4 @@
-"""What moves a robot from outside: a motion of this library, a recording, any function of time."""
+"""Prescribed motion of a node: a motion of this library, a recording, or a function of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strapdown.motion.mount import Mounted
 from strapdown.motion.spline import PoseSpline
 from strapdown.series import Trajectory
 from strapdown.simulation import Ride, find_motion
-from strapdown.webots.scene.protocol import BodyStates
+from strapdown.webots.scene.scene import BodyStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Driver", "as_driver"]
 
-_NEAR_S: Final = 1e-4  # central difference: 2e-9 of the third derivative, and 2e-12 of rounding
+_NEAR_S: Final = 1e-4  # central difference: 2e-9 of the third derivative, 2e-12 rounding error
 
 _PARTS: Final = (
     ("position", 3),
@@ -47,9 +47,9 @@ _PARTS: Final = (
 
 @dataclass(frozen=True)
 class Driver:
-    """Moves a node: the node's frame in the world's axes, at any instants within a span.
+    """Prescribed states of a node's frame in the world's axes, within a span of time.
 
-    Before the span the state is that of its begin, after it that of its end.
+    Before the span the state is that of its beginning, after it that of its end.
     """
 
     at: Callable[[FloatArray], BodyStates]
@@ -63,49 +63,49 @@ class Driver:
 
 
 def as_driver(motion: object, conventions: Conventions, *, era: bool) -> Driver:
-    """Return what moves a node as ``motion`` says; time 0 is the begin of the simulation.
+    """Return a driver for a motion; time 0 is the start of the simulation.
 
     Parameters
     ----------
     motion : Motion, Ride, Trajectory, name or callable
-        A motion of this library, the name of one, or a file that holds one
-        (:func:`strapdown.simulation.find_motion`): its world is turned to the axes of this one;
+        A motion of this library, its name, or a file that contains one
+        (:func:`strapdown.simulation.find_motion`): its world is rotated to the axes of this one;
         its body, forward left up, is the node in an ENU world, and in a NUE or EUN world becomes
         forward up right.
         A trajectory: the same with a spline through its poses, from its first stamp on.
-        A callable, or an object with such a method ``state``: takes a time [s], and returns
-        position, quaternion (x y z w), velocity, angular velocity and, if it knows them,
-        acceleration and angular acceleration of the node, all vectors in the axes of the world
-        file. It may have ``start_s`` and ``end_s``; without, it begins at 0 and never ends.
+        A callable, or an object with a method ``state`` like it: takes a time [s], and returns
+        position, quaternion (x y z w), velocity, angular velocity and, if known, acceleration and
+        angular acceleration of the node, all vectors in the axes of the world file. It may have
+        attributes ``start_s`` and ``end_s``; without them it begins at 0 and never ends.
     conventions : Conventions
         The axes of the world.
     era : bool
-        Whether accelerations that a callable does not know stay unknown (NaN), as in Webots,
+        Whether accelerations that a callable does not return stay unknown (NaN), as in Webots,
         which takes differences over a step. Otherwise they are central differences of its
         velocities.
 
     Raises
     ------
     TypeError
-        It is none of these.
+        The motion has none of these types.
     DeviceError
-        It tells what a sensor feels, and not where a body is: an IMU recording, or a world of
-        its own.
+        The source describes sensor readings and not the motion of a body: an IMU recording, or a
+        physics world.
     UnknownNameError, FormatError
-        There is no such motion, or it cannot be read.
+        There is no such motion, or its file cannot be read.
     ShapeError, ValueRangeError
-        A trajectory that no spline goes through; a state that has other parts, or is not finite.
+        No spline passes through a trajectory; a state has other parts, or is not finite.
     """
     if isinstance(motion, str | PathLike):
         motion = find_motion(motion)
     if isinstance(motion, Ride):
         motion = motion.source
     if isinstance(motion, Mounted):
-        motion = motion.motion  # where a sensor sits is the matter of the world file
+        motion = motion.motion  # the world file defines the mounting of sensors
     if hasattr(motion, "integrals"):
         raise DeviceError(
-            "expected the motion of a body, got what a sensor feels (an IMU recording or a physics"
-            " world); take a trajectory, or a world file whose bodies have Physics"
+            "expected the motion of a body, got sensor readings (an IMU recording or a physics"
+            " world); pass a trajectory, or a world file whose bodies have Physics"
         )
     if isinstance(motion, Trajectory):
         motion = PoseSpline.from_trajectory(motion, mode="interpolate")
@@ -126,7 +126,7 @@ def as_driver(motion: object, conventions: Conventions, *, era: bool) -> Driver:
 
 
 def _motion_states(motion: Motion, coordinate_system: str, t_s: FloatArray) -> BodyStates:
-    """Return a motion's states in the axes of a world file."""
+    """Return the states of a motion in the axes of a world file."""
     body = BodyFrame.FLU if coordinate_system == "ENU" else BodyFrame.FUR
     known = motion.at(t_s)
     q = convert_quaternion(
@@ -149,7 +149,7 @@ def _motion_states(motion: Motion, coordinate_system: str, t_s: FloatArray) -> B
 def _function_states(
     function: Callable[[float], State], span_s: tuple[float, float], t_s: FloatArray, *, era: bool
 ) -> BodyStates:
-    """Return the states that a function gives, with what it does not know."""
+    """Return the states from a function, with accelerations completed or NaN."""
     position, q, velocity, rate, *known = _asked(function, t_s)
     if known:
         acceleration, angular_acceleration = known

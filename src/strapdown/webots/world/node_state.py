@@ -1,4 +1,4 @@
-"""The present state of a node, in the form of its fields."""
+"""Present state of a node, as values of its fields."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from strapdown.webots.scene.mass import body_mass
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.webots.file.node import Node, Value
-    from strapdown.webots.scene.protocol import BodyStates, Scene
+    from strapdown.webots.scene.scene import BodyStates, Scene
 
 __all__ = ["PLACES", "center", "center_velocity", "is_body", "present_fields", "row"]
 
 PLACES: Final = {"translation", "rotation", "linearVelocity", "angularVelocity"}
-"""Fields that say where a body is and how it moves."""
+"""Fields that contain the pose and motion of a body."""
 _SAME: Final = 1e-12
-"""A field that differs less from the present state stays as it was written."""
+"""Smallest difference from the written value at which a field counts as changed."""
 
 
 def is_body(node: Node) -> bool:
-    """Return whether a node is a Solid that is no device: it may move on its own."""
+    """Return whether a node is a Solid but no device: it may move independently."""
     return node.is_a("Solid") and not node.is_a("Device")
 
 
 def present_fields(scene: Scene, node: Node, name: str) -> dict[str, Value]:
-    """Return those fields of a node that are no longer as they were written.
+    """Return the fields of a node whose present value differs from the written one.
 
     Parameters
     ----------
     scene : Scene
     node : Node
     name : str
-        One of the fields: the pose and velocities of a Solid go together, and the position of
-        a joint stands alone. Other fields do not change on their own.
+        One of the fields: the pose and velocities of a Solid are returned together, the position of
+        a joint alone. Other fields do not change by themselves.
     """
     if name == "position" and node.parent is not None and node.parent.is_a("Joint"):
         devices = node.parent.nodes("device" + node.parent_field.removeprefix("jointParameters"))
@@ -65,7 +65,7 @@ def present_fields(scene: Scene, node: Node, name: str) -> dict[str, Value]:
 
 
 def center(node: Node, state: BodyStates) -> FloatArray:
-    """Return the way (3,) from a node to the centre of mass of its body, in world axes [m]."""
+    """Return the vector (3,) from a node to the centre of mass of its body, in world axes [m]."""
     return np.asarray(state.R_world_from_body[0] @ body_mass(node).center)
 
 
@@ -75,7 +75,7 @@ def center_velocity(node: Node, state: BodyStates) -> FloatArray:
 
 
 def row(values: FloatArray) -> list[float]:
-    """Return the numbers of an array, row after row."""
+    """Return the elements of an array, row by row."""
     return [float(value) for value in values.ravel()]
 
 

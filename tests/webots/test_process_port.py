@@ -1,4 +1,4 @@
-"""The link between a controller's process and the world's, both ends in this process."""
+"""Connection of a controller's process with the world's, both ends in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strapdown.errors import DeviceError, UnknownNameError
 from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
 from strapdown.webots.run import process_port
-from strapdown.webots.run.process_port import Connection, Link
+from strapdown.webots.run.process_port import MessageSocket, ProcessPort
 
 GYRO = DeviceInfo(1, "Gyro", 45, "gyro", "", {"lookup_table": [0.0, 1.0, 2.0]})
 ROBOT = RobotInfo(
@@ -39,15 +39,15 @@ ROBOT = RobotInfo(
 
 @pytest.fixture
 def ends():
-    """Both ends: a Link, and the connection of the world's process."""
-    ours, theirs = map(Connection, socketpair())
-    yield Link(theirs), ours
+    """Both ends: a ProcessPort, and the MessageSocket of the world's process."""
+    ours, theirs = map(MessageSocket, socketpair())
+    yield ProcessPort(theirs), ours
     ours.close()
     theirs.close()
 
 
 def served(connection, reply):
-    """Answer one word in the background; the words that came are in the list."""
+    """Answer one request in the background; the list contains the received requests."""
     heard = []
 
     def serve():
@@ -86,8 +86,8 @@ def test_a_step_brings_samples_and_changed_devices(ends):
 def test_no_number_changes_on_the_way(values):
     ours, theirs = socketpair()
     with ours, theirs:
-        process_port.reply(Connection(ours), values)
-        assert Connection(theirs).receive() == ("done", values)
+        process_port.reply(MessageSocket(ours), values)
+        assert MessageSocket(theirs).receive() == ("done", values)
 
 
 def test_a_message_may_be_larger_than_what_a_socket_holds(ends):
@@ -103,7 +103,7 @@ def test_a_message_that_breaks_off_is_an_end():
         with ours:
             ours.sendall(b"\x08\0\0\0half")
         with pytest.raises(EOFError):
-            Connection(theirs).receive()
+            MessageSocket(theirs).receive()
 
 
 def test_numbers_of_derived_types_travel_as_plain_numbers(ends):
@@ -152,7 +152,7 @@ def test_a_supervisors_call_goes_there_and_back(ends):
 
 @pytest.mark.parametrize(
     "use",
-    [Link.configure, lambda each: each.exchange(32, []), Link.end],
+    [ProcessPort.configure, lambda each: each.exchange(32, []), ProcessPort.end],
     ids=["ask", "step", "end"],
 )
 def test_a_closed_link_ends_the_controller_with_status_1(ends, use):

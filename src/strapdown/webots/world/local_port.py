@@ -1,4 +1,4 @@
-"""The door of a robot for a controller in the process of its world."""
+"""Port of a robot for a controller in the process of its world."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Host", "LocalPort"]
 
 
 class Host(Protocol):
-    """What a port asks of the world of its robot."""
+    """Interface of the world that a port needs."""
 
     timeline: Timeline
     profile: Profile
@@ -36,11 +36,11 @@ class Host(Protocol):
 
     @property
     def supervision(self) -> Supervision:
-        """What a supervisor can do."""
+        """Requests of supervisors to the world."""
         ...
 
     def enable(self, device: DeviceState, period: int) -> None:
-        """Let a device be refreshed every ``period`` [ms] from now on; 0 disables it."""
+        """Refresh a device every ``period`` [ms] from now on; 0 disables it."""
         ...
 
     def command(self, device: DeviceState, command: str, value: tuple[float, ...]) -> None:
@@ -49,11 +49,11 @@ class Host(Protocol):
 
 
 class LocalPort:
-    """The port of a robot for a controller in the process of the world.
+    """Port of a robot for a controller in the process of the world.
 
     Requests take effect at the present time of the world. A step is answered at the first basic
-    step that is not before the time of the request plus the milliseconds asked for. Where robots
-    step one after another, the first that asks moves the world, and the others find it moved.
+    step that is not before the time of the request plus the requested milliseconds. Where robots
+    step one after another, the first one that asks moves the world, and the others find it moved.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class LocalPort:
         self._now = self._asked = self.due = world.timeline.step_count
 
     def configure(self) -> RobotInfo:
-        """Return what there is, with every sensor disabled: a controller begins."""
+        """Return the description of robot and world for a new controller; disable every sensor."""
         world, timeline, robot = self._world, self._timeline, self.robot
         self._begin_session()
         node = robot.node
@@ -93,7 +93,7 @@ class LocalPort:
         )
 
     def submit(self, ms: int, requests: Sequence[Request]) -> int:
-        """Apply requests now, and return the step at which ``ms`` will be over."""
+        """Apply requests now, and return the step at which ``ms`` will have elapsed."""
         for request in requests:
             self._apply(*request)
         now = self._now
@@ -116,11 +116,11 @@ class LocalPort:
         now, fresh = timeline.step_count, robot.fresh
         samples = list(fresh.values())
         if now - self._now > 1:
-            samples.sort()  # by tag; within one step they are in that order
+            samples.sort()  # by tag; samples of one step are in that order already
         fresh.clear()
         self._now = now
         delay = -1 if self.due > timeline.last_step or robot.removed else self._delay
-        if not robot.news and robot.new_custom_data is None:  # made in half the usual time
+        if not robot.news and robot.new_custom_data is None:  # twice as fast as the constructor
             return tuple.__new__(Answer, (delay, timeline.time_s, samples, (), None))
         news = [robot.news[tag] for tag in sorted(robot.news)]
         custom_data = robot.new_custom_data
@@ -133,12 +133,12 @@ class LocalPort:
         self.submit(ms, requests)
 
     def end(self) -> Answer:
-        """Move the world as far as :meth:`begin` asked, unless it is there already."""
+        """Advance the world as far as :meth:`begin` asked, unless it is there already."""
         self._timeline.advance_to(self.due)
         return self.answer()
 
     def exchange(self, ms: int, requests: Sequence[Request]) -> Answer:
-        """Do :meth:`begin` and :meth:`end` in one."""
+        """Call :meth:`begin` and :meth:`end`."""
         self._timeline.advance_to(self.submit(ms, requests))
         return self.answer()
 
@@ -147,21 +147,21 @@ class LocalPort:
         return self._world.supervision.call(method, *arguments)
 
     def close(self) -> None:
-        """Disable every sensor: the controller has gone."""
+        """Disable every sensor: the controller has ended."""
         self._begin_session()
 
     def join(self) -> None:
-        """Stand at the present time of the world, whatever was asked for before."""
+        """Set the port to the present time of the world, and discard earlier requests."""
         self._now = self._asked = self.due = self._timeline.step_count
 
     def rewind(self, steps: int) -> None:
-        """Follow the world, whose time was set back; who waits goes on waiting as long."""
+        """Adopt a world time that was set back; a pending step still lasts as long."""
         self._now -= steps
         self.due -= steps
         self._asked = self._asked - steps if self.due > 0 else self._now
 
     def _begin_session(self) -> None:
-        """Forget the controller before."""
+        """Discard everything of the previous controller."""
         robot, world = self.robot, self._world
         for device in robot.devices:
             if device.period:
@@ -172,7 +172,7 @@ class LocalPort:
         self.join()
 
     def _apply(self, tag: int, command: str, arguments: Sequence[Any]) -> None:
-        """Let one request take effect."""
+        """Apply one request."""
         if tag:
             device = self.robot.device(tag)
             if command == "period":
@@ -181,7 +181,7 @@ class LocalPort:
                 self._world.command(device, command, tuple(arguments))
         elif command == "custom_data":
             self.robot.node.set("customData", *arguments)
-        elif command != "battery":  # no battery runs low: nothing to sample
+        elif command != "battery":  # batteries are not simulated: nothing to sample
             raise DeviceError(
                 f"robot {self.robot.name!r}: expected 'custom_data' or 'battery', got {command!r}"
             )

@@ -1,4 +1,4 @@
-"""Streams against the numbers that Marsaglia's recipe gives, and against their own addresses."""
+"""Random streams against the numbers of Marsaglia's recipe, and against their addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may move a robot, seen in the axes of each kind of world."""
+"""Prescribed motions of a robot, in the axes of each kind of world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strapdown.motion.tree import Hinge, KinematicTree, Link, Slider
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.simulation import find_motion
 from strapdown.webots.file.conventions import Conventions
-from strapdown.webots.scene.driven import as_driver
+from strapdown.webots.scene.drivers import as_driver
 
 # The axes of each world in ENU, as columns; and those of a node in FLU.
 WORLDS = {
@@ -35,7 +35,7 @@ def axes_of(system):
 
 
 def swing(t_s):
-    """Return a position that swings with its two derivatives."""
+    """Return an oscillating position with its two derivatives."""
     return 0.3 * np.sin(2.0 * t_s), 0.6 * np.cos(2.0 * t_s), -1.2 * np.sin(2.0 * t_s)
 
 
@@ -54,7 +54,7 @@ MOTION = KinematicTree(
 
 
 def state(t_s):
-    """Return a state by hand: down a parabola along x, turning faster about z."""
+    """Return a state from formulas: along a cubic in x, with a growing rate about z."""
     q = Rotation.from_rotvec([0, 0, t_s**2]).as_quat() * 2.0
     return (2.0 * t_s**3, 0.0, -t_s), q, (6.0 * t_s**2, 0.0, -1.0), (0.0, 0.0, 2.0 * t_s)
 
@@ -173,5 +173,5 @@ def test_names_and_rides_move_as_the_motion_itself_does():
 
 def test_a_recording_of_a_sensor_moves_no_body():
     series = ImuSeries(np.arange(9) * 10_000_000, np.zeros((9, 3)), np.ones((9, 3)))
-    with pytest.raises(DeviceError, match="what a sensor feels"):
+    with pytest.raises(DeviceError, match="got sensor readings"):
         as_driver(Replay(series), axes_of("ENU"), era=False)

@@ -1,4 +1,4 @@
-"""The last stage of a measurement: lookup table, switched-off axes and resolution."""
+"""Last stage of a measurement: lookup table, switched-off axes and resolution."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ AXES: Final = ("xAxis", "yAxis", "zAxis")
 
 
 class Setting(NamedTuple):
-    """What a device finds in its world."""
+    """Properties of the world that a measurement uses."""
 
     profile: Profile
     conventions: Conventions
     gaussian: Callable[[], float]
-    """Gives the next standard normal number of the device's stream."""
+    """Returns the next standard normal number of the device's stream."""
     warn: Callable[[str], None]
-    """Takes the text of a warning."""
+    """Called with the text of a warning."""
 
 
 class Output:
-    """What a device does to three values before a controller reads them.
+    """Processing of three values before a controller reads them.
 
     Disabled axes are neither looked up nor rounded.
 
     Parameters
     ----------
     node : Node
-        Of the device, with ``resolution`` and the three axes.
+        Node of the device, with ``resolution`` and the three axes.
     setting : Setting
     axes : three field names
-        What switches each value on.
+        Fields that enable each value.
     rounded : three field names, optional
-        What switches the rounding of each value on, in place of ``axes``.
+        Fields that enable the rounding of each value, in place of ``axes``.
     """
 
     apply: Callable[[Sequence[float]], list[float]]
-    """Returns what becomes of the values of one refresh, as a fresh list."""
+    """Returns the processed values of one refresh, as a new list."""
     draws: bool
     """Whether the lookup table has noise."""
 
@@ -98,7 +98,7 @@ class Output:
         return out
 
     def apply_rows(self, values: FloatArray) -> None:
-        """Do in place to (N, 3) values what :meth:`apply` does to each row in turn."""
+        """Apply :meth:`apply` in place to each row of values (N, 3)."""
         if self._table:
             inputs = np.ascontiguousarray(values[:, self._enabled])
             outputs, noises = np.empty_like(inputs), np.empty_like(inputs)
@@ -122,5 +122,5 @@ def draw(gaussian: Callable[[], float], count: int) -> FloatArray:
 
 
 def rounding(profile: Profile) -> Callable[[float, float], float]:
-    """Return how a profile brings a value to a resolution: both are the arguments."""
+    """Return a profile's function of value and resolution that rounds the value."""
     return kernels.nearest if profile.rounding is Rounding.SYMMETRIC else kernels.truncated

@@ -1,7 +1,7 @@
-"""Real parts behind devices: the errors of a sensor's specification instead of a lookup table.
+"""Sensor models behind devices: the errors of a specification instead of a lookup table.
 
 The noise of a lookup table is relative to the reading, so that an axis that reads zero has none.
-A specification has what data sheets print: noise densities, bias instability, range, rounding.
+A specification contains data sheet values: noise densities, bias instability, range, rounding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.sensors import ImuSpec
     from strapdown.webots.devices.measurement import Measurement, Row
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.world import World
 
 __all__ = ["ModelledMeasurement", "fit_sensor"]
@@ -33,23 +33,23 @@ _REST: Final = (0.0, 0.0, 0.0)
 
 
 class ModelledMeasurement:
-    """A gyro or accelerometer with the errors of a part.
+    """Gyro or accelerometer with the errors of a sensor model.
 
-    Between two refreshes the perfect reading stands still: a world has no motion within its basic
-    step. Noise and filters of the part run at their own rate all the same.
+    The perfect reading is constant between two refreshes: a world has no motion within its basic
+    step. Noise and filters of the sensor still run at their own rate.
 
     Parameters
     ----------
     perfect : Measurement
-        What the device would read without errors.
+        Measurement without errors.
     spec : ImuSpec
-        The part; its rate becomes that of the refreshes.
+        Specification of the sensor; its rate is replaced by that of the refreshes.
     gyro : bool
-        Whether it is the part's gyro, else its accelerometer.
+        Whether it is the gyro of the specification, else the accelerometer.
     seed : int
-        Of the noise.
+        Seed of the noise.
     name : str
-        Of the device; devices with different names have independent noise.
+        Name of the device; devices with different names have independent noise.
     """
 
     width = 3
@@ -65,19 +65,19 @@ class ModelledMeasurement:
 
     @property
     def variance(self) -> FloatArray:
-        """Variance (3,) of the noise of a sample; slow errors are not in it."""
+        """Variance (3,) of the noise of a sample, without slow errors."""
         return self._imu.variance[:3] if self._gyro else self._imu.variance[3:]
 
     def prepare(self, states: BodyStates) -> Sequence[Row]:
-        """Return the history-free part of the perfect reading, one row a state."""
+        """Return the history-free part of the perfect reading, one row for each state."""
         return self._perfect.prepare(states)
 
     def start(self, row: Row) -> None:
-        """Take the state at which an enable took effect."""
+        """Start a first period at the state at which the device was enabled."""
         self._perfect.start(row)
 
     def take(self, row: Row, dt_s: float) -> list[float]:
-        """Refresh once; another period than before starts the part anew."""
+        """Return the reading at one state; a new period restarts the sensor."""
         perfect = self._perfect.take(row, dt_s)
         if dt_s not in {self._dt_s, math.inf}:
             self._dt_s, self._imu = dt_s, self._powered(dt_s)
@@ -93,12 +93,12 @@ class ModelledMeasurement:
         return one_by_one(self, states, dt_s)
 
     def reset(self) -> None:
-        """Switch the part on anew: the same noise as in the first run."""
+        """Restart the sensor, with the same noise as in the first run."""
         self._perfect.reset()
         self._imu = self._powered(self._dt_s)
 
     def configure(self) -> None:
-        """Take over changed fields of the node."""
+        """Read the fields of the node again."""
         self._perfect.configure()
 
     def _powered(self, dt_s: float) -> ImuSimulator:
@@ -114,9 +114,9 @@ def fit_sensor(
     device: str | None = None,
     robot: str | None = None,
 ) -> None:
-    """Put a real part behind gyros and accelerometers of a world.
+    """Simulate gyros and accelerometers of a world by a sensor specification.
 
-    Lookup table and resolution of the devices no longer count; switched-off axes still do.
+    Lookup table and resolution of the devices are not used; switched-off axes still are.
 
     Parameters
     ----------

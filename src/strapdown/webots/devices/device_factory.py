@@ -1,4 +1,4 @@
-"""Fits the devices of robots: what each measures with, and what its controller learns of it."""
+"""Construction of the devices of robots: their measurements and descriptions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from strapdown.errors import DeviceError
 from strapdown.webots.devices.device import DeviceState, JointPosition, Neutral
 from strapdown.webots.devices.device_info import MOTORS, describe
-from strapdown.webots.devices.measuring import MEASURED, Warned, make_measurement
-from strapdown.webots.devices.output import rounding
+from strapdown.webots.devices.measurement_factory import MEASURED, Warned, make_measurement
+from strapdown.webots.devices.output_stage import rounding
 from strapdown.webots.devices.random_streams import Streams
 from strapdown.webots.devices.vectors import DifferenceAccelerometer
 from strapdown.webots.file.conventions import conventions
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from strapdown.webots.profiles import Profile
     from strapdown.webots.world.timeline import Timeline
 
-__all__ = ["Fitting"]
+__all__ = ["DeviceFactory"]
 
 NEUTRAL = {"DistanceSensor", "LightSensor", "TouchSensor"}
 
 
-class Fitting:
-    """Makes the devices of a world.
+class DeviceFactory:
+    """Creates the devices of a world.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Fitting:
     profile : Profile
     timeline : Timeline
     warn : callable
-        Takes a node and a text.
+        Called with a node and the text of a warning.
     seed : int
-        Of all noise.
+        Seed of all noise.
     noise_order : {"zyx", "xyz"}
     axes : {"FUR", "FLU"}
     """
@@ -66,12 +66,12 @@ class Fitting:
         self._options = {"noise_order": noise_order, "axes": axes}
         self._streams = Streams(profile, seed)
         self._gps_noise: dict[DeviceState | None, list[float]] = {}
-        """By device, or for all of them where they share one stream."""
+        """By device, or under None for all of them where they share one stream."""
         self._made: dict[DeviceState, Measuring | None] = {}
         self.adopt_directions()
 
     def adopt_directions(self) -> None:
-        """Read up, north and gravity of the world; devices that are made later have them."""
+        """Read up, north and gravity of the world, for devices that are created later."""
         profile = self._profile
         self.conventions = conventions(
             self._file.world_info,
@@ -80,7 +80,7 @@ class Fitting:
         )
 
     def reset(self) -> None:
-        """Begin all noise again, and read the directions."""
+        """Restart all noise, and read the directions."""
         self._streams.reset()
         for noise in self._gps_noise.values():
             noise[:] = 0.0, 0.0, 0.0
@@ -96,7 +96,7 @@ class Fitting:
         return device
 
     def renew(self, device: DeviceState) -> None:
-        """Make anew what a device measures with, unless something else was put in."""
+        """Create the measurement of a device again, unless it was replaced by another."""
         old = device.measurement
         if old is self._made[device]:
             new = self._made[device] = self.measurement(device)
@@ -107,7 +107,7 @@ class Fitting:
             device.measurement = new
 
     def measurement(self, device: DeviceState) -> Measuring | None:
-        """Return what a device measures with, as the world file describes it."""
+        """Return the measurement of a device that the world file describes."""
         node, kind, gaussian = device.node, device.kind, device.gaussian
         if kind == "PositionSensor":
             return JointPosition(node, gaussian=gaussian, discretize=rounding(self._profile))
@@ -117,7 +117,7 @@ class Fitting:
         return self._of_motion(device, node) if kind in MEASURED else None
 
     def perfect(self, device: DeviceState) -> Measurement:
-        """Return what measures the motion of a device without lookup table and resolution.
+        """Return a measurement of a device's motion without lookup table and resolution.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Fitting:
         return self._of_motion(device, bare)
 
     def _of_motion(self, device: DeviceState, node: Node) -> Measurement:
-        """Return what measures the motion of a device with the fields of a node in its place."""
+        """Return a measurement of a device's motion, with the fields of another node."""
         carried = has_physics(carrier_of(node))
         noisy = None if self._profile.shared_stream else device
         return make_measurement(
@@ -150,7 +150,7 @@ class Fitting:
         )
 
     def info(self, node: Node, tag: int) -> DeviceInfo:
-        """Return what a controller learns about a device."""
+        """Return the description of a device for its controller."""
         on_joint = node.type in MOTORS and node.parent is not None and node.parent.is_a("Joint")
         return describe(
             node,

@@ -1,4 +1,4 @@
-"""How a device of a world measures, by its kind and the profile."""
+"""Creation of the measurement of a device, by its type and the profile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strapdown.webots.devices.inertial_units import (
     MatrixUnit,
     QuaternionUnit,
 )
-from strapdown.webots.devices.output import Output, Setting
+from strapdown.webots.devices.output_stage import Output, Setting
 from strapdown.webots.devices.positioning import Altimeter, Gps
 from strapdown.webots.devices.vectors import (
     Constant,
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from strapdown.webots.devices.measurement import Measurement, Row
     from strapdown.webots.file.conventions import Conventions
     from strapdown.webots.profiles import Profile
-    from strapdown.webots.scene.protocol import BodyStates
+    from strapdown.webots.scene.scene import BodyStates
 
 __all__ = ["MEASURED", "Warned", "make_measurement"]
 
 MEASURED: Final = ("InertialUnit", "Accelerometer", "Gyro", "Compass", "GPS", "Altimeter")
-"""The devices that :func:`make_measurement` knows."""
+"""Device types that :func:`make_measurement` supports."""
 
 _NO_PHYSICS: Final = "Parent of Accelerometer node has no physics: measurements may be wrong."
 _NO_BODY: Final = "this node or its parents requires a 'physics' field to be functional."
 
 
 class Warned:
-    """A measurement that warns at its refreshes, or at the first one.
+    """Measurement that warns at its refreshes, or at the first one.
 
     Parameters
     ----------
     inner : Measurement
-        What measures.
+        The underlying measurement.
     warn : callable
-        Says the warning.
+        Prints the warning.
     once : bool
-        Whether only the first refresh does so.
+        Whether only the first refresh warns.
     """
 
     def __init__(self, inner: Measurement, warn: Callable[[], None], *, once: bool) -> None:
@@ -63,7 +63,7 @@ class Warned:
         self._warn = warn
         self._once = once
         self.silent = False
-        """Whether it has warned enough."""
+        """Whether it warns no more."""
         self.width = inner.width
         self.prepare = inner.prepare
         self.start = inner.start
@@ -71,12 +71,12 @@ class Warned:
         self.configure = inner.configure
 
     def take(self, row: Row, dt_s: float) -> list[float]:
-        """Refresh once."""
+        """Return the reading at one state."""
         self._speak()
         return self._inner.take(row, dt_s)
 
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
-        """Refresh at N states."""
+        """Return the readings at N states."""
         for _ in dt_s:
             self._speak()
         return self._inner.batch(states, dt_s)
@@ -101,7 +101,7 @@ def make_measurement(  # noqa: PLR0913 (what a device depends on)
     world_info: Node | None = None,
     gps_noise: list[float] | None = None,
 ) -> Measurement:
-    """Return how a device of a world measures.
+    """Return the measurement of a device of a world.
 
     Parameters
     ----------
@@ -109,32 +109,32 @@ def make_measurement(  # noqa: PLR0913 (what a device depends on)
         One of :data:`MEASURED`, in its world.
     profile : Profile
     conventions : Conventions
-        Of the world, made for the profile.
+        Conventions of the world, for the profile.
     gaussian : callable
-        Gives the next standard normal number of the device's stream.
+        Returns the next standard normal number of the device's stream.
     warn : callable
-        Takes the text of a warning.
+        Called with the text of a warning.
     has_physics : bool
         Whether the nearest Solid above the device has Physics.
     has_body : bool
-        Whether a Gyro finds a body to turn with.
+        Whether there is a body that a Gyro turns with.
     noise_order : {"zyx", "xyz"}
-        In which order an InertialUnit of a release draws the noise of its axes; the last first
-        on Linux.
+        Order in which an InertialUnit of a release draws the noise of its axes; on Linux the
+        last axis comes first.
     axes : {"FUR", "FLU"}
-        How an InertialUnit is mounted, in profile ``documented``: x forward with y up and z
-        right, as the manual says, or with y left and z up, as in ROS.
+        Mounting of an InertialUnit, in profile ``documented``: x forward with y up and z
+        right, as the manual defines it, or with y left and z up, as in ROS.
     world_info : Node, optional
         For GPS and Altimeter.
     gps_noise : list of 3 float, optional
-        The correlated noise that all GPS of a release share; by default each has its own.
+        State of the correlated noise that all GPS of a release share; by default each has its own.
 
     Raises
     ------
     UnknownNameError
-        The node is none of these, or an order or mounting is unknown.
+        The node has none of these types, or an order or mounting is unknown.
     UnsupportedError
-        A GPS is to give geodetic coordinates.
+        A GPS is configured for geodetic coordinates.
     """
     setting = Setting(profile, conventions, gaussian, warn)
     match node.type:

@@ -1,4 +1,4 @@
-"""The module ``controller``, for a while and in this process."""
+"""Temporary module ``controller`` in this process."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_controller_runs_in_this_process(tmp_path):
         "while robot.step(32) != -1:\n"
         "    times.append(robot.getTime())\n"
     )
-    for _ in range(2):  # a robot of before is none of the next
+    for _ in range(2):  # robots of the first pass do not count in the second
         with controller_module(WORLD, duration_s=0.1):
             result = runpy.run_path(str(script), run_name="__main__")
         assert result["times"] == [0.032, 0.064, 0.096]

@@ -1,4 +1,4 @@
-"""Devices that are accepted, and of which nothing is simulated."""
+"""Inert devices: calls are accepted, and nothing is simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real parts behind devices."""
+"""Sensor models behind devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from strapdown.errors import DeviceError, UnknownNameError
 from strapdown.sensors import ImuSpec, TriadSpec
 from strapdown.webots import Robot, World
-from strapdown.webots.devices.part_models import fit_sensor
+from strapdown.webots.devices.sensor_models import fit_sensor
 from strapdown.webots.run.batch import measure
 
 WORLD = """#VRML_SIM R2025a utf8
