@@ -23,7 +23,7 @@ module              what is there
 ``down_sampler``    what the estimator makes of the windows: :class:`EstimatorDownSampler`
 ``replay``          windows of a log made again: :func:`replay_windows`
 ``verification``    and compared with it: :func:`verify`
-``vibration``       the metrics of ``vehicle_imu_status``: :func:`vibration_metrics`
+``vibration``       the metrics of ``vehicle_imu_status``: :func:`vehicle_imu_vibration`
 ``health``          and what they mean: :func:`vibration_report`, :func:`clipping_report`
 ``drift``           what an integrator leaves of coning and sculling: :func:`self_test`
 ==================  ==========================================================================

@@ -118,7 +118,7 @@ def vibration_report(t_ns: IntArray, metric: ArrayLike) -> VibrationReport:
         When each value was computed [ns].
     metric : (N,)
         PX4's vibration metric of each window, as ``vehicle_imu_status`` carries it or
-        :func:`~strapdown.px4.vibration_metrics` computes it; NaN values are left out.
+        :func:`~strapdown.px4.vehicle_imu_vibration` computes it; NaN values are left out.
 
     Returns
     -------

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.series import Increments
 
-__all__ = ["vibration_metrics"]
+__all__ = ["vehicle_imu_vibration"]
 
 
-def vibration_metrics(
+def vehicle_imu_vibration(
     increments: Increments,
     *,
     of_increments: bool = False,

@@ -14,7 +14,7 @@ from strapdown.messages.px4 import SensorCombined, VehicleImu, VehicleImuStatus
 from strapdown.messages.px4_versions import Upgraded
 from strapdown.px4.device_id import DeviceId
 from strapdown.px4.health import ClippingReport, VibrationReport, clipping_report, vibration_report
-from strapdown.px4.vibration import vibration_metrics
+from strapdown.px4.vibration import vehicle_imu_vibration
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
@@ -213,6 +213,6 @@ def _of_windows(streams: Mapping[str, Increments]) -> Iterator[Metric]:
     for name, increments in streams.items():
         covered = Coverage.of(increments.t_ns, increments.delta_angle_dt_ns)
         if len(increments) > _SETTLED and covered.share >= LEAST_COVERAGE:
-            accel, gyro = vibration_metrics(increments)
+            accel, gyro = vehicle_imu_vibration(increments)
             stamps = increments.t_ns[_SETTLED:]
             yield Metric(name, stamps, *(each[_SETTLED:].astype(float) for each in (accel, gyro)))

@@ -8,22 +8,22 @@ from strapdown.px4.vehicle_imu.batch import (
 from strapdown.px4.vehicle_imu.live import ScheduledVehicleImu
 from strapdown.px4.vehicle_imu.settings import (
     Mode,
-    PipelineReport,
     PipelineResult,
     PipelineSettings,
     Recalibration,
+    VehicleImuReport,
 )
 from strapdown.px4.vehicle_imu.stream import PipelineState, VehicleImuIntegrator
 
 __all__ = [
     "Mode",
-    "PipelineReport",
     "PipelineResult",
     "PipelineSettings",
     "PipelineState",
     "Recalibration",
     "ScheduledVehicleImu",
     "VehicleImuIntegrator",
+    "VehicleImuReport",
     "vehicle_imu_from_fifo",
     "vehicle_imu_from_sensors",
     "vehicle_imu_from_series",

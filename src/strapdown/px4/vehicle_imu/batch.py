@@ -30,10 +30,10 @@ from strapdown.px4.vehicle_imu.samples import (
 from strapdown.px4.vehicle_imu.savage import calibrated, integrate_readings
 from strapdown.px4.vehicle_imu.settings import (
     Mode,
-    PipelineReport,
     PipelineResult,
     PipelineSettings,
     Recalibration,
+    VehicleImuReport,
 )
 from strapdown.px4.vehicle_imu.values import (
     float32_again,
@@ -207,7 +207,7 @@ def _make(
         better = integration.increments
         increments = _refined(increments, better[np.isin(better.t_ns, ends_ns[published])])
         records = vehicle_imu_from_increments(increments)
-    report = PipelineReport(
+    report = VehicleImuReport(
         gyro_messages=gyro.came,
         accel_messages=accel.came,
         not_finite=gyro.not_finite + accel.not_finite,

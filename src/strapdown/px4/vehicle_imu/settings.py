@@ -27,10 +27,10 @@ __all__ = [
     "FASTEST_HZ",
     "SLOWEST_HZ",
     "Mode",
-    "PipelineReport",
     "PipelineResult",
     "PipelineSettings",
     "Recalibration",
+    "VehicleImuReport",
 ]
 
 
@@ -155,7 +155,7 @@ class Recalibration(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PipelineReport:
+class VehicleImuReport:
     """What became of the messages.
 
     Parameters
@@ -202,11 +202,11 @@ class PipelineResult:
         Ten a second, and one for each window after which something clipped or failed.
     increments : Increments
         The windows in body FRD, in savage mode with more digits than ``vehicle_imu``.
-    report : PipelineReport
+    report : VehicleImuReport
         What became of the messages.
     """
 
     vehicle_imu: NDArray[np.void]
     status: NDArray[np.void]
     increments: Increments
-    report: PipelineReport
+    report: VehicleImuReport

@@ -14,7 +14,7 @@ from strapdown.px4 import channels as kernels
 from strapdown.px4 import scheduling
 from strapdown.px4._rounding import nearest_us
 from strapdown.px4.vehicle_imu.savage import Reading, integrate_recent, slack_ns, without_old
-from strapdown.px4.vehicle_imu.settings import Mode, PipelineReport, PipelineSettings
+from strapdown.px4.vehicle_imu.settings import Mode, PipelineSettings, VehicleImuReport
 from strapdown.px4.vehicle_imu.values import room_for, status_records, vehicle_imu_records
 from strapdown.units import NS_PER_US
 
@@ -106,10 +106,10 @@ class VehicleImuIntegrator:
         self._settings, self._rules = settings, settings.rules
 
     @property
-    def report(self) -> PipelineReport:
+    def report(self) -> VehicleImuReport:
         """What became of the messages so far."""
         counts, state = self._counts, self.state
-        return PipelineReport(
+        return VehicleImuReport(
             gyro_messages=counts["gyro_messages"],
             accel_messages=counts["accel_messages"],
             not_finite=counts["not_finite"],
