@@ -61,8 +61,8 @@ _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
         ".bag": "bag.ros1_writer:write",
         "": "bag.ros2_writer:write",
         ".ulg": "ulog.from_recording:write",
-        ".csv": "_single:write_csv",
-        ".tum": "_single:write_tum",
+        ".csv": "_one_table:write_csv",
+        ".tum": "_one_table:write_tum",
         ".npz": "arrays.npz:write",
         ".parquet": "arrays.parquet:write",
     },
@@ -111,7 +111,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     OSError
         What the operating system says, such as FileNotFoundError.
     """
-    path = Path(path)
+    path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         from strapdown.formats.text import csv_file  # noqa: PLC0415 (only this reader takes columns)
@@ -153,7 +153,7 @@ def open_blocks(
     ...         print(block.imu["sensor_combined"])
     ...     print(blocks.report)
     """
-    path = Path(path)
+    path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if (name := _format_of(path)) == "ulog":
         from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
@@ -161,6 +161,17 @@ def open_blocks(
         yield UlogBlocks(path, salvage=salvage)
     else:
         yield WholeFile(_READERS[name].read(path, salvage=salvage))
+
+
+def _as_path(path: str | PathLike[str]) -> Path:
+    """Return a path; a TypeError of anything else names what was passed."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(
+            "expected the path of a file or folder as str or pathlib.Path, got "
+            f"{type(path).__name__}; pass the path first, and for an open file its name"
+        ) from None
 
 
 def _format_of(path: Path) -> str:
@@ -248,7 +259,7 @@ def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
     FileExistsError
         The file exists, and not ``force``.
     """
-    path = Path(path)
+    path = _as_path(path)
     if (ending := path.suffix.lower()) not in _WRITERS:
         raise UnknownNameError("writer for the ending", ending, _WRITERS)
     refuse(path, force=force)

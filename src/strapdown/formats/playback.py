@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import strapdown.formats as files
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats._tables import topics as topics_of
+from strapdown.formats._series_headers import topics as topics_of
 from strapdown.formats.mcap import reader
 from strapdown.formats.mcap.messages import McapForm, form_of_channel
 from strapdown.formats.mcap.records import Opcode

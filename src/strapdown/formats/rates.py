@@ -15,8 +15,8 @@ import numpy as np
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
-from strapdown.formats.ulog.carried import LogBeside, latest
 from strapdown.formats.ulog.notes import uncalibrated
+from strapdown.formats.ulog.source_log import SourceLog, latest
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import (
     fifo_delays_ns,
@@ -189,7 +189,7 @@ class RateStream:
         self._attitude: Trajectory | None = None
         self._resets: tuple[IntArray, IntArray] | None = None
         self._delays: dict[str, tuple[IntArray, IntArray]] = {}
-        self._log = LogBeside()
+        self._log = SourceLog()
         self._topic: str | None = None
         self._tracks: dict[str, None] = {}
         self._held: dict[str, ImuSeries] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sized
+    from collections.abc import Sized
 
     from numpy.typing import NDArray
 
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
 
     Held = TypeVar("Held")
 
-__all__ = ["Recording", "as_recording"]
+__all__ = ["HOLDS", "Recording", "as_recording"]
 
 REFERENCE_WORDS = ("truth", "reference")
+HOLDS: Final[dict[str, type[ImuSeries | Trajectory | Increments]]] = {
+    "imu": ImuSeries,
+    "trajectories": Trajectory,
+    "increments": Increments,
+}
+"""Groups of a recording, and the class of the series in them."""
 
 
 @dataclass(frozen=True)
@@ -174,14 +181,44 @@ class Recording:
 
 
 def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Recording:
-    """Return a recording as it is, and one series as a recording of one topic."""
+    """Return a recording unchanged, and one series as a recording of one topic.
+
+    Raises
+    ------
+    TypeError
+        The source is neither, or a recording holds something else than series by topic.
+    """
     if isinstance(source, ImuSeries):
         return Recording(imu={"imu/data": source})
     if isinstance(source, Trajectory):
         return Recording(trajectories={source.name or "pose": source})
     if isinstance(source, Increments):
         return Recording(increments={"vehicle_imu": source})
+    if not isinstance(source, Recording):
+        raise TypeError(
+            "expected a Recording, ImuSeries, Trajectory or Increments to write, got "
+            f"{type(source).__name__}; build a series from its columns first, such as "
+            "ImuSeries(t_ns, angular_velocity, specific_force)"
+        )
+    for group, kind in HOLDS.items():
+        _check_group(group, getattr(source, group), kind)
     return source
+
+
+def _check_group(group: str, held: object, kind: type) -> None:
+    """Raise TypeError where a group of a recording is no mapping from topic to its series."""
+    name = kind.__name__
+    if not isinstance(held, Mapping):
+        raise TypeError(
+            f"expected {group} of a recording by topic, got {type(held).__name__}; pass "
+            f'{group}={{"topic": {name}(...)}}'
+        )
+    for topic, series in held.items():
+        if not isinstance(series, kind):
+            raise TypeError(
+                f"expected {group}[{topic!r}] of a recording as {name}, got "
+                f"{type(series).__name__}; convert it to {name} first"
+            )
 
 
 def _only(topics: Mapping[str, Held], topic: str) -> dict[str, Held]:

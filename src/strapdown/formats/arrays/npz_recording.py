@@ -18,7 +18,7 @@ import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import heading, rebuild, recording_of, topics
+from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from strapdown.errors import BackendMissingError, FormatError, ShapeError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import HOLDS, heading, rebuild, recording_of, topics
-from strapdown.formats.recording import Recording
+from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
+from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import WriteReport
 from strapdown.series.columns import present
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from strapdown._typing import AnyArray, IntArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
 
 __all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
 

@@ -4,8 +4,8 @@
 * the folder of rosbag2 with ``metadata.yaml``, and a ``.db3`` without its folder;
 * such a folder with MCAP files goes to :mod:`strapdown.formats.mcap.reader`.
 
-Types and joins are those of :mod:`strapdown.formats._topics`. Bags have no checksums: what
-damage makes of a number is read as it stands, and the notes name what is not plausible.
+Types and joins are those of :mod:`strapdown.formats._series_from_messages`. Bags have no
+checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
 whole messages before damage, and then on from the next chunk (ROS 1), or from the next page
@@ -29,7 +29,7 @@ from urllib.parse import quote
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._plausible import doubts
-from strapdown.formats._topics import Topics, can_read
+from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
 from strapdown.formats.bag.scan import BagScan

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import Unheld, topics
+from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
 from strapdown.messages.cdr import Batch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rosbags.rosbag2 import Writer as Ros2Writer
 
     from strapdown._typing import ByteArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.messages.ros_types import RosType
 

@@ -1,8 +1,8 @@
 """MCAP files: ROS messages, PX4 increments and horus messages, to series.
 
-Types and joins are those of :mod:`strapdown.formats._topics`; messages of other types are
-counted. All checksums are compared. In salvage, every whole record before damage is read, and
-reading goes on with the next chunk behind it.
+Types and joins are those of :mod:`strapdown.formats._series_from_messages`; messages of other
+types are counted. All checksums are compared. In salvage, every whole record before damage is
+read, and reading continues with the next chunk after it.
 
 References
 ----------
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._topics import Topics, can_read
+from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.recording import Recording

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.messages.ros_types import RosType
 
 __all__ = ["Part", "in_turn", "parts_of"]

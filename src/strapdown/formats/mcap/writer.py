@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 

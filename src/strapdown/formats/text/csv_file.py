@@ -35,7 +35,9 @@ the same bytes.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,11 +65,11 @@ from strapdown.series.columns import present
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.text.table import Table
     from strapdown.geometry.frames import BodyFrame, WorldFrame
 
@@ -261,12 +263,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _check_map(columns: ColumnMap, known: set[str]) -> None:
+    """Raise an error unless a map has the form that :func:`read` takes."""
+    example = '{"t_ns": ("Time (s)", 1e9)}'
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            f"expected columns as a mapping, got {type(columns).__name__}; write {example}"
+        )
+    for name, column in columns.items():
+        if name not in known:
+            raise UnknownNameError("CSV column", name, known)
+        match column:
+            case (str(), Real()):
+                pass
+            case _:
+                raise TypeError(
+                    f"expected columns[{name!r}] as the name of a column of the file and the "
+                    f"factor to our unit, got {column!r}; write {example}"
+                )
+
+
 def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str, Column]:
     """Return, by our name, every column that the file has; a vector is whole or absent."""
     known = {"t_ns", *(name for names in _NAMES.values() for name in names)}
-    for name in columns or ():
-        if name not in known:
-            raise UnknownNameError("CSV column", name, known)
+    if columns is not None:
+        _check_map(columns, known)
     wanted = {name: (name, 1.0) for name in header if name in known} if columns is None else columns
     found = {}
     for name, (theirs, factor) in wanted.items():

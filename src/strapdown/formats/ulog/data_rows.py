@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._kernels.compilation import compiled
-from strapdown.formats.ulog.walk import follow_rows
+from strapdown.formats.ulog.data_row_offsets import follow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._version import __version__
-from strapdown.formats._tables import Unheld, topics
+from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.recording import REFERENCE_WORDS
 from strapdown.formats.reports import WriteReport
 from strapdown.formats.ulog.copying import LogCopy, Part
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import ByteArray, FloatArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.px4.log import Px4Log
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage

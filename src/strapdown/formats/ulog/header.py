@@ -13,9 +13,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import UnsupportedError, ValueRangeError
-from strapdown.formats.ulog.encoding import record
 from strapdown.formats.ulog.metadata import Contents
 from strapdown.formats.ulog.payload_checks import FLAGS, SUBSCRIPTION, topic_name
+from strapdown.formats.ulog.record_encoding import record
 from strapdown.formats.ulog.records import HEADER_SIZE, MAGIC, Records, load_bytes
 
 if TYPE_CHECKING:

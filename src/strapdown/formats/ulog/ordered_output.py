@@ -5,13 +5,13 @@ from __future__ import annotations
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats.ulog.encoding import interleaved, single
+from strapdown.formats.ulog.record_encoding import interleaved, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import BinaryIO
 
-    from strapdown.formats.ulog.encoding import Rows
+    from strapdown.formats.ulog.record_encoding import Rows
 
 __all__ = ["LiveQueue", "OrderedStream"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats.recording import Recording
 from strapdown.formats.ulog.fifo import FifoReader
 from strapdown.formats.ulog.notes import StreamNotes

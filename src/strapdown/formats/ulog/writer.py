@@ -21,9 +21,9 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import replacing
-from strapdown.formats.ulog.encoding import SYNC, data, form_of, record, setting, single
 from strapdown.formats.ulog.header import NewFront, OldFront
 from strapdown.formats.ulog.ordered_output import LiveQueue, OrderedStream
+from strapdown.formats.ulog.record_encoding import SYNC, data, form_of, record, setting, single
 from strapdown.messages._by_column import as_records
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown.formats.ulog.encoding import Form, Rows
+    from strapdown.formats.ulog.record_encoding import Form, Rows
     from strapdown.messages.uorb import UorbMessage
 
     Kind: TypeAlias = type[UorbMessage] | str

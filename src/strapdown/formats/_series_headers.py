@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from strapdown.errors import StrapdownError
-from strapdown.formats.recording import Recording
+from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.series.columns import present
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray
 
-__all__ = ["HOLDS", "Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
+__all__ = ["Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
 
 Series: TypeAlias = ImuSeries | Trajectory | Increments
 
-HOLDS: Final[dict[str, type[Series]]] = {
-    "imu": ImuSeries,
-    "trajectories": Trajectory,
-    "increments": Increments,
-}
-"""Groups of a recording, and what each topic in them is."""
 _NAMED: Final = {
     "name": "trajectory.name",
     "sensor.name": "sensor.name",

@@ -46,7 +46,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
-from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch

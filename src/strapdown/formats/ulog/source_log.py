@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["LogBeside", "latest"]
+__all__ = ["SourceLog", "latest"]
 
 
-class LogBeside:
+class SourceLog:
     """The log that the blocks of a recording came from, read when it is first needed."""
 
     def __init__(self) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import HOLDS, topics
+from strapdown.formats._series_headers import topics
+from strapdown.formats.recording import HOLDS
 from strapdown.formats.reports import WriteReport
 from strapdown.formats.text import csv_file, tum
 from strapdown.series import ImuSeries
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.series import Trajectory
 
