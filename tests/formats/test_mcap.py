@@ -573,7 +573,7 @@ def test_a_chunk_that_claims_too_much_is_refused_before_it_is_unpacked(
     tmp_path, packed, size, packing
 ):
     (tmp_path / "a.mcap").write_bytes(bare_file(chunk(packed, size, packing)))
-    with pytest.raises(UnsupportedError, match="claim to unpack"):
+    with pytest.raises(UnsupportedError, match="claim to decompress"):
         files.open(tmp_path / "a.mcap")
     assert files.open(tmp_path / "a.mcap", on_error="salvage").report.lost_bytes
 

@@ -190,7 +190,7 @@ def test_stamps_that_go_back_are_an_error_and_salvage_keeps_the_rows(log):
 def test_stamps_of_another_time_are_noted(log):
     read = px4_log.load(log(*START, row(2_000_000), row(62_000_000), row(122_000_001)))
     assert read.report.notes == (
-        "t 0: a stamp more than 60 s after the one before in 1 rows, first in row 2",
+        "t 0: a stamp more than 60 s after the previous one in 1 rows, first in row 2",
     )
 
 

@@ -115,7 +115,7 @@ def test_magnetometer_samples_go_to_the_nearest_row_or_nowhere(log):
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [3e-4, 2e-4, np.nan], rtol=1e-15)
     assert (
-        "vehicle_magnetometer: 2 of 4 samples were left out: a later one has the row, or none is "
+        "vehicle_magnetometer: 2 of 4 samples were left out: a later one took the row, or none is "
         "within 20 ms"
     ) in recording.report.notes
 

@@ -1,4 +1,4 @@
-"""What a file of named columns must say beside them, so that every series reads back equal."""
+"""Headers of series: what a file stores with its columns so that every series reads back equal."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _NAMED: Final = {
     "sensor.accel_device_id": "sensor.accel_device_id",
     "sensor.gyro_device_id": "sensor.gyro_device_id",
 }
-"""What names a series or a device, and is no sample."""
+"""Fields that identify a series or a device, rather than hold samples."""
 
 
 @dataclass
 class Unheld:
-    """What messages cannot hold of series.
+    """Content of series that messages cannot hold.
 
     Attributes
     ----------
     lost : dict of str to None
         Samples, one line a topic.
     about : dict of str to None
-        What is said about samples: names, devices, covariances.
+        Information about samples: names, devices, covariances.
     """
 
     lost: dict[str, None] = field(default_factory=dict)
@@ -47,11 +47,11 @@ class Unheld:
 
     @property
     def notes(self) -> list[str]:
-        """The line about what is no sample, if there is any such."""
+        """A line about the information that is left out, if any."""
         return [f"left out of the file: {', '.join(self.about)}"] if self.about else []
 
     def add(self, topic: str, names: Iterable[str]) -> None:
-        """Take the names of fields of one topic."""
+        """Add the names of fields of one topic."""
         samples = []
         for name in names:
             if name in _NAMED or name.endswith("_covariance"):
@@ -70,7 +70,7 @@ def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:
 
 
 def heading(holds: str, series: Series) -> dict[str, Any]:
-    """Return what the columns do not say, ready for JSON."""
+    """Return the header of a series, ready for JSON: all that its columns do not hold."""
     said: dict[str, Any] = {"holds": holds, "body": str(series.body)}
     if not isinstance(series, Increments):
         said["world"] = str(series.world)
@@ -84,12 +84,12 @@ def heading(holds: str, series: Series) -> dict[str, Any]:
 
 
 def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
-    """Return the series that :func:`heading` described.
+    """Return the series of a header that :func:`heading` made.
 
     Raises
     ------
     ValueError
-        The description makes no sense, or does not fit the arrays.
+        The header is invalid, or does not fit the arrays.
     """
     kind = HOLDS.get(str(said.get("holds")))
     if kind is None:

@@ -1,4 +1,4 @@
-"""What a file holds: series by topic, and an account of the reading."""
+"""Recordings: the series of a file by topic, and a report of the reading."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Recording:
     Parameters
     ----------
     path : Path
-        Where it was read, or is to be written.
+        The file that was read, or is to be written.
     report : ReadReport
-        An account of the reading.
+        Report of the reading.
     imu : mapping of str to ImuSeries
         By topic name.
     trajectories : mapping of str to Trajectory
@@ -51,12 +51,12 @@ class Recording:
     increments : mapping of str to Increments
         By topic name.
     log : Px4Log, optional
-        The whole log, where the file is one of PX4. Not compared.
+        The whole log, where the file is a PX4 log. Not compared.
     clock_offset_ns : int, optional
-        Added to the stamps it gives nanoseconds since 1970; None where that is not known.
+        Added to the stamps it gives nanoseconds since 1970; None where it is unknown.
     sensor_combined : mapping of str to array of SensorCombined.dtype
-        Of IMU topics whose rows are mean rates over intervals: the messages that they came from,
-        row by row, with the intervals. Not compared.
+        For IMU topics whose rows are mean rates over intervals: the source messages with these
+        intervals, row by row. Not compared.
     """
 
     path: Path = Path()
@@ -72,7 +72,7 @@ class Recording:
 
     @property
     def knows_1970(self) -> bool:
-        """Whether stamps count from 1970, or can; those of a log of PX4 may count from its boot."""
+        """Whether stamps count from 1970 or can be converted; those of PX4 logs count from boot."""
         return self.clock_offset_ns is not None or self.report.format != "ulog"
 
     def imu_series(self, topic: str | None = None) -> ImuSeries:
@@ -81,9 +81,9 @@ class Recording:
         Parameters
         ----------
         topic : str, optional
-            Its topic; by default that with the most samples, of those that hold both angular
-            velocity and specific force if there are such. Increments are offered as mean
-            rates, stamped at the middle of each interval.
+            Its topic; by default the one with the most samples, preferably with both angular
+            velocity and specific force. Increments are returned as mean rates, stamped at the
+            middle of each interval.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class Recording:
 
     @property
     def tracks(self) -> dict[str, Trajectory]:
-        """Every attitude by topic: the trajectories, and what IMUs report of themselves."""
+        """Every attitude by topic: the trajectories, and the attitudes that IMUs report."""
         own = {
             topic: Trajectory(
                 series.t_ns,
@@ -148,8 +148,8 @@ class Recording:
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.
 
-        A track whose name says truth or reference; otherwise the one with the most rows; None
-        where there is no attitude.
+        The track whose name contains truth or reference; otherwise the one with the most rows;
+        None where there is no attitude.
         """
         named = {
             name: track
@@ -160,7 +160,7 @@ class Recording:
         return max(tracks, key=lambda name: len(tracks[name]), default=None)
 
     def only(self, topic: str) -> Recording:
-        """Return the recording with this topic alone.
+        """Return the recording with this topic only.
 
         Raises
         ------

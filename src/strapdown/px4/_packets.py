@@ -30,19 +30,19 @@ _LOWEST, _HIGHEST = np.int16(-32767), np.int16(32766)
 
 
 def usable(packets: NDArray[np.void]) -> BoolArray:
-    """Tell which packets hold 1 to 32 samples and a scale above 0, (K,)."""
+    """Return which packets hold 1 to 32 samples and a scale above 0, (K,)."""
     samples, scale = packets["samples"], packets["scale"]
     return (scale > 0.0) & (scale < np.inf) & (samples >= 1) & (samples <= CAPACITY)
 
 
 def filled(samples: NDArray[np.integer]) -> BoolArray:
-    """Tell which entries of packets hold samples, (K, 32), by their number (K,)."""
+    """Return which entries of packets hold samples, (K, 32), by their number (K,)."""
     valid: BoolArray = np.arange(CAPACITY) < samples[:, None]
     return valid
 
 
 def is_clipped(counts: NDArray[np.int16]) -> BoolArray:
-    """Tell which raw samples are saturated, in the same shape."""
+    """Return which raw samples are saturated, in the same shape."""
     return (counts <= _LOWEST) | (counts >= _HIGHEST)
 
 

@@ -151,7 +151,7 @@ class DeviceId:
         return DEVICE_TYPES.get(self.device_type, f"0x{self.device_type:02X}")
 
     def is_external(self, *, board_external: bool = False) -> bool:
-        """Tell whether the device has a mounting of its own, apart from the board.
+        """Return whether the device has a mounting of its own, apart from the board.
 
         Parameters
         ----------

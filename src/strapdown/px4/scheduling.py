@@ -141,7 +141,7 @@ def accel_is_behind(
     m: Machine,
     in_float32: bool,
 ) -> bool:
-    """Tell whether the accelerometer lags by more than half its interval.
+    """Return whether the accelerometer lags by more than half its interval.
 
     PX4 compares in float32, whose steps grow to 64 us after nine minutes.
     """

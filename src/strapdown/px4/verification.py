@@ -206,7 +206,7 @@ def _last_place(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _follows(
     combined: NDArray[np.void], ends_us: IntArray, gyro_ids: IntArray, accel_ids: IntArray
 ) -> BoolArray:
-    """Tell which rows hold the window after that of the row before, of one IMU."""
+    """Return which rows hold the window after that of the row before, of one IMU."""
     follows = np.zeros(len(combined), np.bool_)
     length = combined["gyro_integral_dt"][1:].astype(np.int64)
     follows[1:] = (

@@ -92,7 +92,7 @@ class MadeImu:
     result : PipelineResult or None
         With status and report; None where the source held windows already.
     notes : tuple of str
-        What a user should know, one line each.
+        Notes for the user, one line each.
     lost : tuple of str
         What of the source is missing, or in no window, one line each.
     """

@@ -103,7 +103,7 @@ def release_of(log: Px4Log) -> tuple[int, int]:
 
 
 def _is_whole(log: Px4Log, kind: type[UorbMessage], instance: int) -> bool:
-    """Tell whether packets, or messages of a sensor, were logged at their full rate."""
+    """Return whether packets, or messages of a sensor, were logged at their full rate."""
     if kind in {SensorGyroFifo, SensorAccelFifo}:
         return True
     summary = log.topics[kind.topic, instance]

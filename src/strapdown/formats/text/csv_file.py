@@ -102,8 +102,8 @@ _INCREMENTS: Final = tuple(name for group in (*_DELTAS, *_SPANS) for name in _NA
 _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file begins with a header line of separated names."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins with a header line of separated names."""
     opening = opening_of(head)
     cells = [] if opening is None else _header(opening.line)[1]
     return len(cells) > 1 and not any(map(_is_number, cells))

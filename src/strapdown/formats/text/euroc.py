@@ -38,7 +38,7 @@ _BIASES: Final = 6
 
 
 def sniff(head: bytes, path: Path) -> bool:
-    """Tell whether a file begins with ``#timestamp``, or a folder holds EuRoC files."""
+    """Return whether a file begins with ``#timestamp``, or a folder holds EuRoC files."""
     if path.is_dir():
         return bool(_files(path))
     return head.lstrip(b"\xef\xbb\xbf").startswith(b"#timestamp")

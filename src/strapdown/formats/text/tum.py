@@ -38,8 +38,8 @@ __all__ = ["read", "sniff", "write"]
 _NAMES: Final = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether the first row is eight numbers."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether the first row is eight numbers."""
     opening = opening_of(head)
     cells = [] if opening is None else opening.line.split()
     try:

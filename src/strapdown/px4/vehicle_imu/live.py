@@ -153,7 +153,7 @@ class ScheduledVehicleImu:
         return None
 
     def _is_late(self) -> bool:
-        """Tell whether windows come later than a gyroscope message takes."""
+        """Return whether windows come later than a gyroscope message takes."""
         interval = self._machine.gyro.timing.layout_us
         return is_valid(self._latency) and bool(self._latency.mean > interval)
 
