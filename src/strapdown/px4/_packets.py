@@ -1,4 +1,4 @@
-"""Batches of FIFO messages: which entries count, which are saturated, and their axes."""
+"""Batches of FIFO messages: valid entries, saturation and axes."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def is_clipped(counts: NDArray[np.int16]) -> BoolArray:
 
 
 def copied(records: NDArray[np.void]) -> NDArray[np.void]:
-    """Copy records with their padding zero; numpy's own copy leaves it undefined."""
+    """Copy records with zero padding, which a copy by numpy leaves undefined."""
     copy = np.zeros(records.shape, records.dtype)
     copy[:] = records
     return copy
 
 
 def rotated(records: NDArray[np.void], rotation: int) -> NDArray[np.void]:
-    """Return packets with their samples turned to the axes of the board."""
+    """Return packets with their samples rotated to the axes of the board."""
     if rotation == 0:
         return records
     records, valid = copied(records), filled(records["samples"])

@@ -330,7 +330,7 @@ class McapScan:
         summary_start, _, expected = fields.number(8), fields.number(8), fields.number(4)
         if summary_start not in {0, self._data_ended}:
             raise FormatError(
-                f"expected a summary at byte {self._data_ended}, got a footer that says "
+                f"expected a summary at byte {self._data_ended}, got a footer with "
                 f"{summary_start}"
             )
         actual = zlib.crc32(content[:-4], zlib.crc32(head, self._crc))
@@ -348,7 +348,7 @@ class McapScan:
     def _compare_count(self) -> None:
         if self._expected is None or self._expected == self.messages:
             return
-        what = f"expected {self._expected} messages as the statistics say, got {self.messages}"
+        what = f"expected {self._expected} messages by the statistics, got {self.messages}"
         if not self._salvage:
             raise FormatError(what, path=self._path)
         self._places.note(what)

@@ -1,4 +1,4 @@
-"""PX4's ``vehicle_imu``: from the messages of two sensors to increments, and their status."""
+"""PX4's ``vehicle_imu``: from the messages of two sensors to increments and their status."""
 
 from strapdown.px4.vehicle_imu.batch import (
     vehicle_imu_from_fifo,
