@@ -1,4 +1,4 @@
-"""The one door for reading and the one for writing."""
+"""Entry points for reading and writing recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bag_folder(tmp_path, ros2, imu_numbers):
 
 @pytest.fixture
 def a_file_of(tmp_path, recording, ros1, imu_numbers, bag_folder):
-    """Make a file of a format under a name that says nothing."""
+    """Return a factory of files of a format, under a name without ending."""
     path = tmp_path / "data"
 
     def make(kind):

@@ -1,4 +1,4 @@
-"""Vibration metrics of windows against those that autopilots logged."""
+"""Vibration metrics of windows against logged ones of autopilots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strapdown.series import Increments
 
 @pytest.fixture
 def topics(data_dir):
-    """Return the topics of a sample log by name, instance 0, as pyulog reads them."""
+    """Return the topics of a sample log by name, instance 0, read by pyulog."""
 
     def read(name):
         path = data_dir / "px4" / "ulog" / name
@@ -43,7 +43,7 @@ def increments_of(combined):
 
 
 def errors(topics, *, of_increments):
-    """Carry each logged metric on to the next status; return both deviations, and the metrics."""
+    """Propagate each logged metric to the next status; return both deviations and the metrics."""
     status, increments = topics["vehicle_imu_status"], increments_of(topics["sensor_combined"])
     stamps_ns = status["timestamp"].astype(np.int64) * 1000
     last = np.searchsorted(increments.t_ns, stamps_ns, "right") - 1

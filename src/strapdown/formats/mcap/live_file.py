@@ -48,7 +48,7 @@ class LivePart:
         self._schemas: dict[str, int] = {}
         self._began = monotonic()
         self._whole: int | None = None
-        """Size up to the last complete record."""
+        """Size of the complete file so far, set once finishing begins."""
         self.handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

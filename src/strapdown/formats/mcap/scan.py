@@ -330,8 +330,7 @@ class McapScan:
         summary_start, _, expected = fields.number(8), fields.number(8), fields.number(4)
         if summary_start not in {0, self._data_ended}:
             raise FormatError(
-                f"expected a summary at byte {self._data_ended}, got a footer with "
-                f"{summary_start}"
+                f"expected a summary at byte {self._data_ended}, got a footer with {summary_start}"
             )
         actual = zlib.crc32(content[:-4], zlib.crc32(head, self._crc))
         if expected not in {0, actual}:

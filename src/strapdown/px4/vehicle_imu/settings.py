@@ -63,6 +63,7 @@ class PipelineSettings:
         window after 65.5 ms.
     first_window : "drop" or "keep"
         Treatment of the first window, which PX4 begins at boot, long before the first message.
+        By default it is left out.
     gyro_calibration, accel_calibration : SensorCalibration
         Applied to mean rates over windows in px4 mode, as PX4 does, and to every message in savage
         mode. Priority 0 disables the IMU: nothing is published.
@@ -197,7 +198,7 @@ class PipelineResult:
     vehicle_imu : (N,) array of VehicleImu.dtype
         One row per window; ``timestamp`` equals ``timestamp_sample``.
     status : (M,) array of VehicleImuStatus.dtype
-        Ten per second, and one at each window with clipping or a new error.
+        Ten per second, and one at each window with clipping or a change of an error count.
     increments : Increments
         The windows in body FRD, in savage mode with more digits than ``vehicle_imu``.
     report : VehicleImuReport
