@@ -233,7 +233,7 @@ def _is_whole(source: ImuSeries | Increments) -> bool:
 
 
 def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Path) -> str:
-    """Return the topic that was asked for, or the longest."""
+    """Return the requested topic, or the longest one."""
     if topic is not None and topic not in sources:
         raise UnknownNameError(kind, topic, sources)
     if not sources:

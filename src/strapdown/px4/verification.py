@@ -58,7 +58,7 @@ class Verification:
     skipped_packets : int
         Windows with packets missing in the log.
     gyro_period_mismatches, accel_period_mismatches : int
-        Windows whose length differs from the logged one [us].
+        Windows whose length differs from the logged one, in whole microseconds.
     max_gyro_residual, max_accel_residual : float
         Largest deviation on any axis [rad/s], [m/s^2]; NaN without windows.
     gyro_identical_share, accel_identical_share : float

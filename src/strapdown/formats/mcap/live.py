@@ -382,7 +382,7 @@ class LiveMcap:
         self._failed()
 
     def _sync_on(self) -> None:
-        """Synchronise now and then; in its own thread, as a slow disk takes its time."""
+        """Synchronise periodically, in a separate thread, as the disk may be slow."""
         while not self._ended.wait(self._options.sync_s):
             with self._lock:
                 if self._ended.is_set():

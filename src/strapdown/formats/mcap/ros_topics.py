@@ -43,7 +43,7 @@ __all__ = ["Part", "in_turn", "parts_of"]
 _ROWS: Final = 2**14
 """Rows encoded at once."""
 _REP_145: Final = {"data", "data_raw"}
-"""Last parts of topic names by which an IMU has a namespace of its own."""
+"""Last parts of the name of an IMU topic whose parent is the namespace of that IMU."""
 _HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
 """Fields stored on another topic or in the description."""
 

@@ -1,10 +1,10 @@
 """A PX4 log in full: every topic, parameter and text of a ULog.
 
 :func:`strapdown.formats.open` returns the motion in a log as series; this module reads the log
-itself. Its rows are decoded from the places that our own walk over the file found.
+itself. Its rows are decoded from the offsets that our own scan of the file found.
 
-ULog has no checksum. Damage to the framing is found; a flipped bit in a value cannot be, unless
-the value becomes implausible, which is noted.
+ULog has no checksum. Damage to the framing is detected; a flipped bit in a value only where the
+value becomes implausible, which is noted.
 
 References
 ----------
@@ -58,7 +58,7 @@ class TopicSummary(NamedTuple):
     """Its first and last stamp; 0 where it has no rows."""
     last_us: int
     format: str
-    """Its fields, as the FORMAT record of the file spells them."""
+    """Its fields, as text of the FORMAT record."""
 
 
 @dataclass(frozen=True, eq=False)

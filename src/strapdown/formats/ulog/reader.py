@@ -71,7 +71,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     path : Path
         The file.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Returns
     -------
@@ -111,7 +111,7 @@ class UlogBlocks:
     path : Path
         The file.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
     block_bytes : int
         Bytes of the file in one block.
 

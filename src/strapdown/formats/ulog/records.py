@@ -121,7 +121,7 @@ class Records:
     path : Path
         For error messages.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Attributes
     ----------

@@ -101,7 +101,7 @@ class SeriesReader:
     path : Path
         The file.
     salvage : bool
-        Whether rows with impossible times are counted and left out, rather than raised.
+        Count rows with impossible times and leave them out, instead of raising an error.
 
     Attributes
     ----------
