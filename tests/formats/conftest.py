@@ -1,4 +1,4 @@
-"""Messages and recordings that the tests of binary formats share."""
+"""Messages and recordings shared by the tests of binary formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START_NS = 1_700_000_000_123_456_789
 
 
 class RosMessages:
-    """Makes messages with the types of rosbags, each number of them different."""
+    """Factory of messages in the types of rosbags, with distinct numbers."""
 
     def __init__(self, store):
         self.store = get_typestore(store)
@@ -37,7 +37,7 @@ class RosMessages:
         return self._type("geometry_msgs/msg/Quaternion")(*map(float, numbers))
 
     def imu(self, stamp_ns, numbers, frame_id="imu_link", seq=0):
-        """From 37 numbers in the order of the message."""
+        """Return a message of 37 numbers in the order of the message."""
         return self._type("sensor_msgs/msg/Imu")(
             self.header(stamp_ns, frame_id, seq),
             self.quaternion(numbers[:4]),
@@ -73,10 +73,12 @@ def ros1():
 
 @pytest.fixture(scope="session")
 def imu_numbers():
-    """Forty times 37 numbers of sensor_msgs/Imu, all different, and their stamps."""
+    """Stamps and 37 numbers of forty messages sensor_msgs/Imu, all numbers distinct."""
     numbers = np.random.default_rng(1).normal(size=(40, 37))
     numbers[:, :4] /= np.linalg.norm(numbers[:, :4], axis=1, keepdims=True)
-    numbers[:, [4, 16, 28]] = np.abs(numbers[:, [4, 16, 28]])  # negative would say: absent
+    numbers[:, [4, 16, 28]] = np.abs(
+        numbers[:, [4, 16, 28]]
+    )  # a negative number would mean: absent
     return START_NS + np.arange(40) * 5_000_001, numbers
 
 
@@ -104,7 +106,7 @@ def assert_same_imu(imu_numbers):
 
 @pytest.fixture
 def recording():
-    """One of everything, 60 rows each."""
+    """A recording with one topic of every kind, 60 rows each."""
     rng = np.random.default_rng(2)
     rows = 60
     t_ns = START_NS + np.arange(rows) * 10_000_000

@@ -1,6 +1,6 @@
-"""Damaged bags give what they hold: bags of rosbags' own writers, cut, flipped and overwritten.
+"""Salvage of damaged ROS 1 bags from rosbags' own writers: cut, flipped and overwritten.
 
-What should be left is computed from the undamaged file, by rosbags' reader of it.
+The expected messages are computed from the undamaged file with rosbags' reader.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ PACKINGS = ["none", "bz2", "lz4"]
 
 
 class Bag(NamedTuple):
-    """The bytes of a bag; where its chunks and messages lie."""
+    """The bytes of a bag, with the places of its chunks and messages."""
 
     data: bytes
-    chunks: dict  # where each chunk begins: where its data begin and how many they are
-    messages: list  # chunk, where it ends in the unpacked chunk, stamp of an Imu or None
+    chunks: dict  # by start of each chunk: start and size of its data
+    messages: list  # chunk, end in the decompressed chunk, stamp of an Imu or None
 
 
 def write(path, ros1, imu_numbers, packing, threshold=3000):
@@ -112,7 +112,7 @@ def stamps(recording):
 
 
 def assert_holds(recording, messages):
-    """Compare what was read with what should be: the Imu by their stamps, the others counted."""
+    """Compare read and expected messages: the Imu by their stamps, the others by number."""
     assert stamps(recording) == [stamp for *_, stamp in messages if stamp]
     texts = sum(stamp is None for *_, stamp in messages)
     assert recording.report.skipped == ({"/chat": texts} if texts else {})
@@ -120,7 +120,7 @@ def assert_holds(recording, messages):
 
 
 def unpacked_size(packing, packed):
-    """Return how much of a chunk can be unpacked when its end is missing."""
+    """Return how much of a chunk can be decompressed without its end."""
     if packing == "none":
         return len(packed)
     unpacker = {"bz2": bz2.BZ2Decompressor, "lz4": lz4.frame.LZ4FrameDecompressor}[packing]()
@@ -249,7 +249,7 @@ def test_broken_framing_in_a_plain_chunk_costs_the_rest_of_it(bag, damaged, stri
     inside = [message for message in bag.messages if message[0] == chunk]
     for number, message in enumerate(inside[:-1]):
         if not inside[number + 1][2]:
-            continue  # rosbags does not look at what is not an Imu
+            continue  # rosbags only reads Imu messages
         begin = start + message[1]
         data = bag.data[:begin] + value + bag.data[begin + 1 :]
         error = strict_error(data)
@@ -300,7 +300,7 @@ def test_topics_come_from_the_index_where_the_first_chunk_is_lost(bag, damaged):
     lost = sum(message[0] == first for message in bag.messages)
     data = bag.data[:first] + bytes(second - first) + bag.data[second:]
     assert_holds(damaged(data), bag.messages[lost:])
-    stop = list(bag.chunks)[-1]  # without an index nobody knows whose the messages are
+    stop = list(bag.chunks)[-1]  # without an index the topic of the messages is unknown
     back = damaged(data[:stop])
     assert back.report.lost_messages == sum(first < each[0] < stop for each in bag.messages)
     assert not back.imu

@@ -61,7 +61,7 @@ def pose():
 
 
 def messages_of(path):
-    """What rosbags decodes: by topic, a list of (time, message)."""
+    """Return the messages that rosbags decodes: by topic, a list of (time, message)."""
     found = {}
     with AnyReader([path]) as reader:
         for connection, t_ns, raw in reader.messages():
@@ -71,7 +71,7 @@ def messages_of(path):
 
 
 def numbers_of(part):
-    """All numbers of a message of rosbags, in its order."""
+    """Return all numbers of a message of rosbags, in its order."""
     fields = part.__dataclass_fields__
     values = [getattr(part, name) for name in fields if name != "__msgtype__"]
     return np.concatenate(

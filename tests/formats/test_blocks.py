@@ -1,4 +1,4 @@
-"""Recordings that are written block by block."""
+"""Block-by-block writing of recordings."""
 
 from __future__ import annotations
 

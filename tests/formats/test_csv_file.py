@@ -1,4 +1,4 @@
-"""Our CSV, and CSV of others."""
+"""CSV in our own layout, and CSV of other programs."""
 
 from __future__ import annotations
 
@@ -556,7 +556,9 @@ def test_a_block_in_other_frames_is_refused_and_one_without_rows_is_not(deltas, 
     with block_writer(tmp_path / "a.csv") as writer:
         writer.write(Recording(increments={"vehicle_imu": deltas}))
         writer.write(Recording(increments={"vehicle_imu": turned[:0]}))
-        with pytest.raises(ShapeError, match="frames of the rows before, got 'strapdown body=FLU'"):
+        with pytest.raises(
+            ShapeError, match="frames of the previous rows, got 'strapdown body=FLU'"
+        ):
             writer.write(Recording(increments={"vehicle_imu": turned}))
     assert files.open(tmp_path / "a.csv").increments == {"vehicle_imu": deltas}
 

@@ -1,6 +1,6 @@
-"""Damaged databases of rosbag2 give what SQLite can reach.
+"""Salvage of damaged rosbag2 databases, as far as SQLite can reach.
 
-What should be left is known from the pages in which the bytes of each message lie.
+The expected messages are known from the pages that contain the bytes of each message.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def folder(tmp_path, ros2, imu_numbers):
 
 @pytest.fixture
 def places(imu_numbers):
-    """Find where in a database the numbers of each Imu lie, stale copies aside."""
+    """Return the places of the numbers of each Imu in a database, without stale copies."""
 
     def cells(data, page):
         count = int.from_bytes(data[page + 3 : page + 5], "big") if data[page] == 13 else 0
@@ -67,7 +67,7 @@ def places(imu_numbers):
 
 
 def salvage(path, data):
-    """Damage a database and read it; in strict it is an error that says what salvage does."""
+    """Damage a database and read it; strict reading raises an error that mentions salvage."""
     (path / "bag.db3" if path.is_dir() else path).write_bytes(data)
     with pytest.raises(FormatError, match='on_error="salvage" gives'):
         files.open(path)
@@ -131,7 +131,7 @@ def test_whatever_the_cut_messages_of_whole_pages_are_read_and_none_is_invented(
         try:
             back = salvage(path, data[:size])
         except FormatError:
-            assert size < 8 * PAGE  # the topics are not there
+            assert size < 8 * PAGE  # the topics are missing
             continue
         rows = np.isin(imu_numbers[0], stamps(back))
         sure = (cells // PAGE + 1) * PAGE <= size
@@ -148,8 +148,8 @@ def test_a_row_whose_number_is_wrong_hides_no_others(folder, places, imu_numbers
     path = folder() / "bag.db3"
     data = bytearray(path.read_bytes())
     pages = [at // PAGE for at in places(data)]
-    at = places(data)[15] + 2  # behind the size of the row, of two bytes
-    assert data[at] == 17  # it comes behind 15 Imu and a text
+    at = places(data)[15] + 2  # after the size of the row, of two bytes
+    assert data[at] == 17  # it follows 15 Imu and a text
     data[at] = number
     broken = pages[30]
     assert broken != pages[15]

@@ -1,4 +1,4 @@
-"""Files that are written as messages come: whole after a kill, a full disk, a second writer."""
+"""Live MCAP files: intact after a kill, a full disk, a second writer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stamps(path: Path) -> list[int]:
 
 
 def by_library(path: Path) -> list[tuple[int, int, bytes]]:
-    """What the library of the format reads, with all checksums compared."""
+    """Return the messages that the library mcap reads, with all checksums verified."""
     with path.open("rb") as stream:
         reader = make_reader(stream, validate_crcs=True)
         return [

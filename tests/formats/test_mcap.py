@@ -52,13 +52,13 @@ def some_imu(rows=60, seed=3):
 
 
 def messages_of(path):
-    """What mcap's own reader finds, checksums compared: (schema, channel, message) each."""
+    """Return what mcap's own reader finds, checksums verified: (schema, channel, message) each."""
     with path.open("rb") as stream:
         return list(make_reader(stream, validate_crcs=True).iter_messages())
 
 
 def with_writer(fill, **options):
-    """Bytes of a file made by mcap's own writer."""
+    """Return the bytes of a file by mcap's own writer."""
     stream = io.BytesIO()
     writer = Writer(stream, **options)
     writer.start("ros2")
@@ -125,7 +125,7 @@ def test_any_stamps_and_numbers_survive(tmp_path_factory, columns):
     report = files.write(path, written)
     back = files.open(path)
     assert back.imu["imu"] == series
-    unsaid = bool(report.lost)  # stamps that repeat cannot tell moving rows apart
+    unsaid = bool(report.lost)  # rows with repeated stamps cannot be identified
     assert back.trajectories["t"] == (track.replace(moving=None) if unsaid else track)
     assert not unsaid or len(np.unique(t_ns)) < len(t_ns) or np.any(np.diff(t_ns) < 0)
 
@@ -411,9 +411,9 @@ def test_a_closed_writer_stays_closed(tmp_path):
 
 @pytest.fixture(scope="module")
 def chunked():
-    """A file of mcap's writer with 6 chunks; for each, where it lies and its messages.
+    """A file of mcap's writer with 6 chunks; for each its place and its messages.
 
-    The positions come from the index that mcap's own reader gives.
+    The places are those of the index by mcap's own reader.
     """
     series = some_imu(18)
 
@@ -573,7 +573,7 @@ def test_a_chunk_that_claims_too_much_is_refused_before_it_is_unpacked(
     tmp_path, packed, size, packing
 ):
     (tmp_path / "a.mcap").write_bytes(bare_file(chunk(packed, size, packing)))
-    with pytest.raises(UnsupportedError, match="claim to unpack"):
+    with pytest.raises(UnsupportedError, match="claim to decompress"):
         files.open(tmp_path / "a.mcap")
     assert files.open(tmp_path / "a.mcap", on_error="salvage").report.lost_bytes
 

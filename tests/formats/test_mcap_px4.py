@@ -1,4 +1,4 @@
-"""Messages of PX4 in MCAP files and ROS 2 bags, as rosbags serialises them."""
+"""PX4 messages in MCAP files and ROS 2 bags, serialised by rosbags."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def store():
 
 
 def message(store, kind, **fields):
-    """A message with zeros in the fields that are not given."""
+    """Return a message with zeros in the fields that are not given."""
     cls = store.types[f"px4_msgs/msg/{kind}"]
     known = {}
     for name, (form, details) in store.get_msgdef(cls.__msgtype__).fields:

@@ -1,4 +1,4 @@
-"""The one door for reading and the one for writing."""
+"""Entry points for reading and writing recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bag_folder(tmp_path, ros2, imu_numbers):
 
 @pytest.fixture
 def a_file_of(tmp_path, recording, ros1, imu_numbers, bag_folder):
-    """Make a file of a format under a name that says nothing."""
+    """Return a factory of files of a format, under a name without ending."""
     path = tmp_path / "data"
 
     def make(kind):
@@ -139,7 +139,62 @@ def test_a_column_map_reads_a_foreign_csv(tmp_path):
     assert back.imu["imu"].angular_velocity[0, 0] == np.pi
 
 
+@pytest.mark.parametrize("path", [None, 3, b"a.csv", ["a.csv"]])
+def test_what_is_no_path_is_refused_with_what_to_pass(path):
+    for use in (files.open, lambda path: files.write(path, hand()), files.check_output):
+        with pytest.raises(TypeError, match="expected the path of a file or folder") as caught:
+            use(path)
+        assert f"got {type(path).__name__}; pass the path first" in str(caught.value)
+
+
+def test_an_open_file_is_refused_with_what_to_pass(tmp_path):
+    with (
+        (tmp_path / "a.csv").open("wb") as file,
+        pytest.raises(TypeError, match=r"got BufferedWriter; .* for an open file its name"),
+    ):
+        files.open(file)
+
+
+@pytest.mark.parametrize(
+    ("columns", "got"),
+    [
+        ([("t_ns", "Time (s)")], "expected columns as a mapping, got list"),
+        ({"t_ns": "Time (s)"}, "got 'Time \\(s\\)'"),
+        ({"t_ns": ("Time (s)",)}, "got \\('Time"),
+        ({"t_ns": (1e9, "Time (s)")}, "got \\(1000000000"),
+    ],
+)
+def test_a_column_map_of_another_form_is_refused_with_an_example(tmp_path, columns, got):
+    path = tmp_path / "phone.csv"
+    path.write_text("Time (s),wx,wy,wz\n1.5,180,0,0\n")
+    with pytest.raises(TypeError, match=got) as caught:
+        files.open(path, columns=columns)
+    assert 'write {"t_ns": ("Time (s)", 1e9)}' in str(caught.value)
+
+
 # Writing
+
+
+class DataFrame:
+    """A table of another library."""
+
+
+@pytest.mark.parametrize("source", [DataFrame(), None, {}, [], np.zeros((3, 6)), "run.mcap"])
+def test_a_source_that_is_no_recording_is_refused_with_what_to_build(source, tmp_path):
+    expected = "expected a Recording, ImuSeries, Trajectory or Increments to write, got "
+    with pytest.raises(TypeError, match=expected + type(source).__name__) as caught:
+        strapdown.write(tmp_path / "a.csv", source)
+    assert "ImuSeries(t_ns, angular_velocity, specific_force)" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_of_something_else_is_refused_with_what_to_pass(recording, tmp_path):
+    series = recording.imu["imu/data"]
+    with pytest.raises(TypeError, match=r'got ImuSeries; pass imu=\{"topic": ImuSeries'):
+        files.write(tmp_path / "a.mcap", hand(imu=series))
+    with pytest.raises(TypeError, match=r"expected trajectories\['a'\] .* as Trajectory, got Imu"):
+        files.write(tmp_path / "a.mcap", hand(trajectories={"a": series}))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_ending_without_a_writer_is_refused_by_name(recording, tmp_path):

@@ -1,4 +1,4 @@
-"""Parquet tables: our own, read by pyarrow as a second reader."""
+"""Parquet tables, also read by pyarrow as a second reader."""
 
 from __future__ import annotations
 

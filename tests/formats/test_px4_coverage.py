@@ -1,4 +1,4 @@
-"""Mean rates whose intervals leave time out are not integrated in silence."""
+"""Mean rates with gaps between their intervals are not integrated silently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strapdown.series import ImuSeries
 
 @pytest.fixture
 def throttled():
-    """Every second of 200 windows a second, as a topic without a rate limit arrives."""
+    """Every second window of 200 Hz, as received from a topic without a configured rate limit."""
     t_ns = np.arange(100, dtype=np.int64) * 10_000_000
     series = ImuSeries(t_ns, np.zeros((100, 3)), np.zeros((100, 3)))
     report = ReadReport("mcap", coverage={"sensor_combined": 0.5})
@@ -30,7 +30,7 @@ def test_a_throttled_stream_of_mean_rates_is_refused(throttled, topic):
 
 @pytest.fixture
 def swinging():
-    """Angles that grow with the square of the time, and their means over steps of 1 ms."""
+    """Angles quadratic in time, and their mean rates over steps of 1 ms."""
     t_ns = np.arange(1, 401, dtype=np.int64) * 1_000_000
     rates = np.zeros((400, 3))
     rates[:, 2] = 2.0 * (t_ns - 500_000) * 1e-9

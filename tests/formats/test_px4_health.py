@@ -1,4 +1,4 @@
-"""How the IMUs of logs vibrated, clipped and were calibrated."""
+"""Health of the IMUs of logs: vibration, clipping and calibration."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_an_imu_without_status_has_no_vibration(px4, flight, tmp_path):
         assert imu.accel_vibration.windows == 0
         assert np.isnan(imu.accel_vibration.peak)
         assert imu.accel_clipped_samples is None
-    # But the windows of the voter give it.
+    # The windows of the voter still give it.
     metrics = vibration_of(strapdown.open(px4.write(tmp_path / "b.ulg", flight, edit=edit,
                                                     dropout=False)))  # fmt: skip
     assert [metric.name for metric in metrics] == ["sensor_combined"]

@@ -31,7 +31,7 @@ def made(recording):
 
 
 def together(rows, logged):
-    """Return the rows with the same stamps, of which there are nearly all."""
+    """Return the rows with equal stamps, which must be nearly all."""
     mine = rows[np.isin(rows["timestamp_sample"], logged["timestamp_sample"])]
     theirs = logged[np.isin(logged["timestamp_sample"], rows["timestamp_sample"])]
     assert len(theirs) >= len(logged) - 1
@@ -39,7 +39,7 @@ def together(rows, logged):
 
 
 def misses(flight, increments, begin_us, end_us):
-    """Return by how much increments miss the motion between two ends of windows."""
+    """Return the deviation of increments from the motion between two ends of windows."""
     rows = (increments.t_ns > begin_us * 1000) & (increments.t_ns <= end_us * 1000)
     turned, velocity = Rotation.identity(), np.zeros(3)
     for angle, gained in zip(
@@ -56,7 +56,7 @@ def stretch(flight, imu, first, last):
     return ends[first], ends[last]
 
 
-# What was flown
+# The flown motion
 
 # Between the moments at which the temperature and the parameters change, and across all of them.
 STRETCHES = [(8, 150), (170, 250), (250, 330), (290, 420), (8, 420)]
@@ -67,7 +67,7 @@ def test_the_better_mode_reaches_the_motion_through_every_change_of_calibration(
     span = stretch(flight, 0, *rows)
     angle, velocity = misses(flight, made["savage"]["vehicle_imu.0"].increments, *span)
     # A count of the gyroscope is 6.7e-5 rad/s, one of the accelerometer 4.8e-3 m/s^2; rounding
-    # to counts leaves random walks of 2e-7 rad and 2e-5 m/s after a second, stamps that are read
+    # to counts causes random walks of 2e-7 rad and 2e-5 m/s after a second, stamps rounded
     # to a microsecond 2e-7 rad and 2e-5 m/s at each end, and offsets in float32 nothing.
     assert angle < 5e-6
     assert velocity < 3e-4
@@ -96,7 +96,7 @@ def test_windows_hold_the_motion_of_their_own_time_not_of_half_a_packet_before(m
     assert lags["px4"] == pytest.approx(packet_s / 2, rel=0.02)
 
 
-# What the autopilot made
+# The windows of the autopilot
 
 
 @pytest.mark.parametrize("imu", [0, 1])
@@ -120,7 +120,7 @@ def test_the_flight_clipped_changed_its_calibration_and_lost_a_packet(flight, px
     assert np.unique(rows["accel_calibration_count"]).tolist() == [2, 3]
     assert np.count_nonzero(rows["delta_velocity_clipping"]) >= 1
     assert flight.windows(1)["delta_velocity_clipping"].any()
-    assert px4.MOUNTING[1, 0] > 0.99  # so an axis of the board is another of the body
+    assert px4.MOUNTING[1, 0] > 0.99  # so that board and body axes differ
     lengths = np.diff(flight.sensors["gyro", 0].ends)
     assert np.unique(lengths).tolist() == [3, 4]
 
@@ -134,7 +134,7 @@ def test_clipping_and_counts_stand_on_the_windows_they_belong_to(made, flight, p
     assert np.array_equal(rows["gyro_calibration_count"], logged["gyro_calibration_count"])
     steps = rows["accel_calibration_count"].astype(int) - logged["accel_calibration_count"]
     small = rows["timestamp_sample"] > flight.moments["small"]
-    # A change below 0.01 is no change to the autopilot, and an offset to correct otherwise.
+    # The autopilot ignores a change below 0.01; savage mode corrects for it.
     assert np.array_equal(steps, small * (mode == "savage"))
 
 
@@ -146,7 +146,7 @@ def test_a_change_of_calibration_that_is_left_out_is_seen_in_the_motion(flight, 
     angle, velocity = misses(flight, found, begin, end)
     seconds = (end - begin) * 1e-6
     assert angle == pytest.approx(0.02 * seconds, rel=0.01)
-    tilted = px4.G * 0.02 * seconds**2 / 2  # what the wrong angle makes of gravity
+    tilted = px4.G * 0.02 * seconds**2 / 2  # effect of the wrong angle on gravity
     assert velocity == pytest.approx(np.hypot(0.05 * seconds, tilted), rel=0.02)
 
 
@@ -163,7 +163,7 @@ def test_offsets_by_temperature_apply_from_their_message_on(flight, px4, tmp_pat
         assert angle == pytest.approx(off * (end - begin) * 1e-6, rel=0.02, abs=5e-6)
 
 
-# Where it comes from
+# The source of the windows
 
 
 def test_devices_tell_which_packets_make_up_an_imu(made, flight):
@@ -223,7 +223,7 @@ def test_messages_at_their_full_rate_do_in_the_place_of_packets(made, flight, px
     recording = strapdown.open(path)
     found = vehicle_imu_from_recording(recording, PipelineSettings(mode="px4"))["vehicle_imu.0"]
     assert found.source.endswith("sensor_accel.0")
-    # But for the first window: the log does not have what came before the first packet.
+    # Except for the first window: the log does not contain the packet before the first one.
     same = made["px4"]["vehicle_imu.0"].vehicle_imu[1:300]
     for field in ("delta_angle", "delta_velocity", "delta_angle_dt"):
         assert np.array_equal(found.vehicle_imu[field][1:300], same[field])
@@ -239,7 +239,7 @@ def test_an_accelerometer_that_was_logged_now_and_then_is_none_to_integrate(flig
 
 
 def only_windows(*kept, step=1):
-    """Edit a log to have no raw samples; of sensor_combined some rows."""
+    """Edit a log to have no raw samples, and only some rows of sensor_combined."""
 
     def edit(rows):
         for name, _ in list(rows):
@@ -297,7 +297,7 @@ def test_what_is_missing_is_said_in_both_modes(made):
         assert not any("sensor_gyro_fifo.0" in line for line in lost)
     assert any("no window" in line for line in made["savage"]["vehicle_imu.0"].lost)
     rows = made["px4"]["vehicle_imu.0"].vehicle_imu
-    assert rows["delta_angle_dt"].max() > 30_000  # PX4 integrates straight through
+    assert rows["delta_angle_dt"].max() > 30_000  # PX4 continues the integral over the gap
 
 
 def test_releases_before_1_16_begin_anew_after_a_gap_of_65_ms(flight, px4, tmp_path):

@@ -240,7 +240,7 @@ def test_nested_formats_arrays_text_and_padding_have_their_places(log):
     assert rows["part"]["good"].tolist() == [[1, 0]] * 2
     assert rows["name"].tolist() == [b"ab", b"abcd"]
     assert rows.dtype.names == ("timestamp", "part", "name")
-    assert px4_log.load(path).report.lossless  # pyulog refuses the row that has its padding
+    assert px4_log.load(path).report.lossless  # pyulog refuses a row with its padding
 
 
 SCALARS = {
@@ -358,7 +358,7 @@ def test_every_flipped_bit_is_reported_or_changes_a_value_only(data_dir, stride,
         path.write_bytes(changed)
         log, error = attempt(path)
         assert error is None or error.offset is not None or bit < 7 * 8
-        if log is not None and log.report.skipped:  # a flipped type, as if of a newer writer
+        if log is not None and log.report.skipped:  # a flipped type, like one of a newer writer
             assert bit // 8 in heads
             assert any(f"byte {bit // 8 - 2}: a record" in note for note in log.report.notes)
         elif log is not None:

@@ -1,4 +1,4 @@
-"""The log of a flight against itself."""
+"""Verification of the log of a flight."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_a_log_is_made_again_through_changes_of_calibration_temperature_and_imu(
     assert found.max_gyro_residual <= 6e-8
     assert found.max_accel_residual <= 4e-6
     assert min(found.gyro_identical_share, found.accel_identical_share) >= 0.5
-    # Some are left out: about the lost packet, the dropout, and where it is not certain to the
-    # window which IMU or which calibration was in use.
+    # Some are left out: around the lost packet and the dropout, and where the IMU or
+    # calibration in use is uncertain by a window.
     rows = len(px4.combined_of(flight))
     assert 0.75 * rows <= found.windows < rows
     assert found.skipped_packets >= 2

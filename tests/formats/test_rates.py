@@ -1,4 +1,4 @@
-"""Increments as rates: stamps, attitude, noise, clock, and all of it in blocks."""
+"""Conversion of increments to rates: stamps, attitude, noise and clock, also in blocks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def records_of(kind, **columns):
 
 
 def log_with(*parts):
-    """Stands for the log of PX4 with some topics: kind, instance and records of each."""
+    """Stub of a PX4 log with some topics: kind, instance and records of each."""
     held = {(kind.topic, number): (kind, records) for kind, number, records in parts}
 
     def read(wanted, multi_id=0, *, topic=None):
@@ -79,7 +79,7 @@ MEANS = "sensor_combined"
 
 
 def means(rows=400, dt_us=5000):
-    """Rows of sensor_combined, one after the other, of lengths that differ."""
+    """Consecutive rows of sensor_combined of different lengths."""
     lengths = dt_us + np.arange(rows) % 3
     return records_of(
         SensorCombined,
@@ -145,7 +145,7 @@ def test_a_window_now_and_then_is_no_stream():
 def test_attitude_is_interpolated_where_both_neighbours_are_near():
     track = attitude()
     keep = np.ones(41, np.bool_)
-    keep[10:14] = False  # a hole of 250 ms, where twice the period is 100 ms
+    keep[10:14] = False  # a gap of 250 ms, where twice the period is 100 ms
     source = Recording(
         imu={"sensor_combined": ImuSeries(np.array([3]), np.zeros((1, 3)), np.zeros((1, 3)))},
         trajectories={"vehicle_attitude": track[keep]},
@@ -278,7 +278,7 @@ def test_half_a_packet_is_taken_off_means_of_the_imu_in_use():
     for log, late_us in (
         (log_with(*parts, chosen), np.where(ends_us < 2_000_000, 0, 625)),
         (log_with(parts[0]), 625),
-        (log_with(*parts), 0),  # nobody says which of the two it is
+        (log_with(*parts), 0),  # it is unknown which of the two is in use
     ):
         (block, _), report = at_once(of_means(records, log=log), fifo_delay=True)
         expected = (ends_us - half_us - late_us) * 1000

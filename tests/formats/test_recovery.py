@@ -1,4 +1,4 @@
-"""Damaged recordings to whole ones, held against what was written."""
+"""Recovery of damaged recordings, compared with the written messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ runner = CliRunner()
 
 @pytest.fixture(params=["zstd", "lz4", "none", "unchunked"])
 def foreign(request, tmp_path):
-    """A file of another writer, with types that nobody here knows; and its messages."""
+    """A file of another writer, with unknown types; and its messages."""
     path = tmp_path / "foreign.mcap"
     packing = getattr(CompressionType, request.param.upper(), CompressionType.NONE)
     with path.open("wb") as stream:
@@ -53,7 +53,7 @@ def foreign(request, tmp_path):
 
 
 def content(path):
-    """Everything that the library of the format reads, with checksums compared."""
+    """Return everything that the library mcap reads, with checksums verified."""
     with path.open("rb") as stream:
         reader = make_reader(stream, validate_crcs=True)
         messages = [
@@ -150,7 +150,7 @@ def test_messages_of_undefined_channels_are_left_out_and_counted(tmp_path):
     payload = raw.index(b"\x05", raw.index(b"known", raw.index(b"\x06")))
     at = raw.index(b"\x05\x1b\0\0\0\0\0\0\0", payload - 40)  # the first message of 27 bytes
     changed = bytearray(raw)
-    changed[at + 9] = 7  # of a channel that nobody defined
+    changed[at + 9] = 7  # of an undefined channel
     chunk = raw.index(b"\x06", 8)
     length = int.from_bytes(raw[chunk + 1 : chunk + 9], "little")
     start = chunk + 9 + 28 + 4 + 8
@@ -165,7 +165,7 @@ def test_messages_of_undefined_channels_are_left_out_and_counted(tmp_path):
 
 @pytest.fixture
 def active(tmp_path, ros1, imu_numbers):
-    """The bag of a recorder that was killed: no index, and a type that nobody here reads."""
+    """The bag of a recorder that was killed: no index, and an unknown type."""
     path, active = tmp_path / "a.bag", tmp_path / "a.bag.active"
     with BagWriter(path) as bag:
         imu = bag.add_connection("/imu", "sensor_msgs/msg/Imu", typestore=ros1.store)
@@ -273,7 +273,7 @@ def test_hostile_bytes_raise_format_errors_only(tmp_path, foreign):
             recover(bad, out, force=True)
         except FormatError:
             continue
-        content(out)  # what came out is whole
+        content(out)  # the new file is intact
 
 
 def test_hostile_bags_raise_format_errors_only(tmp_path, active):

@@ -1,4 +1,4 @@
-"""ROS 2 bags: the folder that every release plays, held against rosbags."""
+"""Writing of ROS 2 bags, compared with rosbags."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_bag_is_replaced_by_force_only_and_other_folders_never(tmp_path, recor
 
 def test_nothing_is_left_of_a_bag_that_could_not_be_written(tmp_path):
     ones = np.ones((2, 3))
-    late = ImuSeries(np.array([0, 2**62]), ones, ones)  # no stamp of ROS
+    late = ImuSeries(np.array([0, 2**62]), ones, ones)  # not a valid ROS stamp
     with pytest.raises(ValueError, match="stamp"):
         files.write(tmp_path / "bag", late)
     assert not list(tmp_path.iterdir())

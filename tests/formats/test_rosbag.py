@@ -1,4 +1,4 @@
-"""Bags written by rosbags' own writers, read field for field, and damage to them."""
+"""Bags of rosbags' own writers, read field by field, and damaged ones."""
 
 from __future__ import annotations
 

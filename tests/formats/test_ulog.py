@@ -175,7 +175,10 @@ def test_a_log_that_is_cut_anywhere_gives_exactly_the_rows_before_the_cut(
     while pos < len(data):
         pos += 3 + int.from_bytes(data[pos : pos + 2], "little")
         ends.append(pos)
-    rows_end = [604 + 3, 640 + 3 + 62]  # of the two D records, as the data's table of records says
+    rows_end = [
+        604 + 3,
+        640 + 3 + 62,
+    ]  # of the two D records, from the table of records with the data
     path = tmp_path / "cut.ulg"
     for cut in sorted({*range(0, len(data), stride), *ends[:-1]}):
         path.write_bytes(data[:cut])

@@ -1,4 +1,4 @@
-"""The rules that a ULog is held to, one small log each."""
+"""Rules for valid ULogs, one small log each."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_an_unknown_record_before_two_known_ones_is_passed_over(after, log):
     unknown = record("Z", b"new"), record("Z", b"newer")
     rest = [row(2_000_000) for _ in range(after)]
     path = log(*START, unknown[0], *rest, *unknown[1:], *rest)
-    if not after:  # nothing tells a record after an unknown one from damage
+    if not after:  # a record after an unknown one cannot be distinguished from damage
         with pytest.raises(FormatError, match="expected a record type, got byte 90"):
             px4_log.load(path)
         return
@@ -190,7 +190,7 @@ def test_stamps_that_go_back_are_an_error_and_salvage_keeps_the_rows(log):
 def test_stamps_of_another_time_are_noted(log):
     read = px4_log.load(log(*START, row(2_000_000), row(62_000_000), row(122_000_001)))
     assert read.report.notes == (
-        "t 0: a stamp more than 60 s after the one before in 1 rows, first in row 2",
+        "t 0: a stamp more than 60 s after the previous one in 1 rows, first in row 2",
     )
 
 
@@ -221,7 +221,7 @@ def test_a_topic_may_be_part_of_another_topic_with_the_padding_at_its_end(first,
         record("D", struct.pack("<HQQH6xQH6xI", 1, 2_000_000, 11, 12, 13, 14, 15)),
     )
     read = px4_log.load(log(part, whole, *subscriptions, *rows))
-    read.rows(first)  # the type that is asked for first must not decide for the other
+    read.rows(first)  # the type requested first must not affect the other
     assert read.rows("part").tolist() == [(2_000_000, 7)]
     rows_of_whole = read.rows("whole")
     assert rows_of_whole["p"].tolist() == [[(11, 12), (13, 14)]]
@@ -298,7 +298,7 @@ def test_a_small_file_with_wide_formats_costs_no_memory(log):
     wide = [record("F", b"w%d:uint64_t timestamp;uint8_t[65000] x;" % k) for k in range(15)]
     topics = [record("A", struct.pack("<BH", 0, k) + b"w%d" % k) for k in range(15)]
     path = log(*wide, *topics)
-    px4_log.load(path)  # what is imported later does not count
+    px4_log.load(path)  # later imports are ignored
     tracemalloc.start()
     px4_log.load(path)
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,4 +1,4 @@
-"""Recordings as ULog: read back by pyulog and by our reader."""
+"""Recordings written as ULog, read back by pyulog and by our reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PX4 = {"body": "FRD", "world": "NED"}
 
 
 def vectors(seed, width=3):
-    """Numbers that float32 holds."""
+    """Return numbers that float32 holds exactly."""
     numbers = np.random.default_rng(seed).standard_normal((ROWS, width))
     return numbers.astype(np.float32).astype(np.float64)
 
@@ -229,7 +229,7 @@ def test_rows_that_came_with_their_intervals_are_means_by_any_name(tmp_path):
     assert not back.imu
 
 
-# What a log says beside its series
+# Content of a log other than series
 
 STATUS = np.dtype([("timestamp", "<u8"), ("gyro_rate_hz", "<f4"), ("clipping", "<u4", 3)])
 BOOT_US = 1_600_000_000_000_000
@@ -237,7 +237,7 @@ BOOT_US = 1_600_000_000_000_000
 
 @pytest.fixture
 def source(tmp_path):
-    """A log of 200 ms with all that stands beside rows, before, within and after them."""
+    """A log of 200 ms with records other than rows before, between and after these."""
     path = tmp_path / "source.ulg"
     status = np.zeros(5, STATUS)
     status["timestamp"] = 990_000 + np.arange(5) * 50_000
@@ -288,7 +288,7 @@ def test_a_log_keeps_what_it_says_beside_its_series(source, tmp_path):
     values = [(name, value) for _, name, value in after.changed_parameters]
     assert values == [(name, value) for _, name, value in before.changed_parameters]
     stamps = [t_us for t_us, _, _ in after.changed_parameters]
-    assert stamps == [1_000_000, 1_100_000, 1_195_000]  # never before or behind all rows
+    assert stamps == [1_000_000, 1_100_000, 1_195_000]  # never before or after all rows
     texts = [(each.timestamp, each.log_level, each.message) for each in after.logged_messages]
     assert texts == [
         (each.timestamp, each.log_level, each.message) for each in before.logged_messages

@@ -115,7 +115,7 @@ def test_magnetometer_samples_go_to_the_nearest_row_or_nowhere(log):
     field = recording.imu["sensor_combined"].magnetic_field[:, 0]
     np.testing.assert_allclose(field, [3e-4, 2e-4, np.nan], rtol=1e-15)
     assert (
-        "vehicle_magnetometer: 2 of 4 samples were left out: a later one has the row, or none is "
+        "vehicle_magnetometer: 2 of 4 samples were left out: a later one took the row, or none is "
         "within 20 ms"
     ) in recording.report.notes
 
@@ -239,7 +239,7 @@ def test_reading_goes_on_after_overwritten_bytes(log):
         reader.read(path, salvage=False)
     recording = reader.read(path, salvage=True)
     t_ns = recording.imu["sensor_combined"].t_ns
-    # 110 bytes stand in three rows: the first begins whole, with wrong values in its last 10 bytes
+    # 110 bytes cover three rows: the first begins intact, with wrong values in its last 10 bytes
     assert t_ns.tolist() == [(8_000 + 4000 * k) * 1000 for k in range(40) if k not in (15, 16)]
     assert recording.report.lost_bytes == 2 * len(rows[0])
 

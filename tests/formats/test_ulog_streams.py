@@ -1,4 +1,4 @@
-"""ULog as series: FIFO, one-triad sensors, clock, coverage, gaps, and reading in blocks."""
+"""ULog topics as series: FIFO, one-triad sensors, clock, coverage, gaps, blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def record(kind: str, payload: bytes) -> bytes:
 
 @pytest.fixture
 def log(tmp_path):
-    """Write a log of messages in order, each of its own topic and instance 0."""
+    """Write a log of messages in order, each with its topic and instance 0."""
 
     def write(*messages, before=b"", between=b""):
         kinds = {type(message): None for message in messages}

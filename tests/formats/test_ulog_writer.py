@@ -1,4 +1,4 @@
-"""The ULog writer against pyulog, against bytes from another hand, and against its own rules."""
+"""The ULog writer against pyulog, against independently written bytes, and its own rules."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Found:
 
     @property
     def stamp_us(self):
-        """Of data, and of text without a tag."""
+        """Stamp of data, or of a text without a tag [us]."""
         at = {"D": 2, "L": 1}[self.kind]
         return struct.unpack_from("<Q", self.payload, at)[0]
 
 
 def records_of(data):
-    """All records of a ULog, which must end with a whole one."""
+    """Return all records of a ULog, which must end with a complete one."""
     assert data[:7] == b"ULog\x01\x12\x35"
     found, at = [], 16
     while at < len(data):
@@ -61,7 +61,7 @@ def kinds_of(data):
 
 
 def logged(fill, **options):
-    """Bytes of a log that ``fill`` writes."""
+    """Return the bytes of a log that ``fill`` writes."""
     stream = io.BytesIO()
     with UlogWriter(stream, **options) as log:
         fill(log)
@@ -69,7 +69,7 @@ def logged(fill, **options):
 
 
 def rows_at(stamps_us, kind=VehicleImu, seed=0):
-    """Rows with random bytes in all fields but the stamps."""
+    """Return rows with random bytes in all fields except for the stamps."""
     rng = np.random.default_rng(seed)
     records = np.zeros(len(stamps_us), kind.dtype)
     for name in kind.dtype.names:
@@ -281,11 +281,11 @@ def wait_for(condition):
         if condition():
             return
         time.sleep(0.005)
-    pytest.fail("waited in vain")
+    pytest.fail("waited without effect")
 
 
 class SlowStream(io.BytesIO):
-    """A disk that does not take anything until it is let."""
+    """A disk that blocks until it is released."""
 
     def __init__(self):
         super().__init__()
@@ -452,7 +452,7 @@ def test_a_log_without_flags_cannot_say_that_it_was_appended_to(tmp_path, data_d
         UlogWriter(path, append=True)
 
 
-# What is refused
+# Refused input
 
 
 def late_format(log):

@@ -1,4 +1,4 @@
-"""Fixtures of the PX4 side: the golden vectors of the autopilot's integrator."""
+"""Fixtures of the PX4 tests: golden vectors of the autopilot's integrator."""
 
 from __future__ import annotations
 

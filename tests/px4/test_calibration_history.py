@@ -1,4 +1,4 @@
-"""Calibrations that change while a log is written."""
+"""Calibrations that change during a log."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_batch_changes_its_calibration_as_a_stream_does(mode, rows):
     assert [w.gyro_calibration_count for w in found] == batch["gyro_calibration_count"].tolist()
     assert [w.accel_calibration_count for w in found] == batch["accel_calibration_count"].tolist()
     assert len({*batch["gyro_calibration_count"].tolist()}) == len({(r - 4) // 4 for r in rows}) + 1
-    # The samples before a window are calibrated as their own window was, in a stream as it is now.
+    # Samples before a window have the calibration of their own window, in a stream the current one.
     steady = np.ones(len(found), np.bool_)
     if mode == "savage":
         steady[1:] = np.diff(batch["gyro_calibration_count"].astype(int)) == 0

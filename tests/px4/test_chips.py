@@ -1,4 +1,4 @@
-"""What the drivers of two chips would publish of a series."""
+"""Messages that the drivers of two chips would publish for a series."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device ids, by the numbers that appear in public logs."""
+"""Device ids, against numbers in public logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of the autopilot's estimator."""
+"""Steps of the autopilot's estimator."""
 
 from __future__ import annotations
 

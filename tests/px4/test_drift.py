@@ -1,4 +1,4 @@
-"""Drifts of PX4's integrator, from an independent implementation, beside those of the default."""
+"""Drifts of PX4's integrator and of the default, against an independent implementation."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def trapezoid(series, samples_per_window):
 
 
 # A general motion whose state at t = 2 s was integrated to all digits by an independent solver:
-# samples a second, samples a window; errors [deg], [m/s] of PX4's integrator and of trapezoids.
+# samples per second, samples per window; errors [deg], [m/s] of PX4's integrator and trapezoids.
 GENERAL = [
     (100.0, 2, (5.05e-3, 1.33e-3), (3.40e-3, 4.5e-4)),
     (200.0, 4, (1.63e-3, 9.1e-4), (8.5e-4, 2.5e-4)),
@@ -173,7 +173,7 @@ def test_a_general_motion_is_followed_as_each_algorithm_lets_it(
 
 
 def errors(rows):
-    """Errors of attitude [deg] and velocity [m/s], each increment turned at its middle."""
+    """Errors of attitude [deg] and velocity [m/s], each increment rotated at its middle."""
     turns = Rotation.from_rotvec(np.array(rows.delta_angle))
     pushes = Rotation.from_rotvec(rows.delta_angle / 2.0).apply(np.array(rows.delta_velocity))
     attitude, velocity = Rotation.identity(), np.zeros(3)

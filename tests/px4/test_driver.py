@@ -30,7 +30,7 @@ def packets(counts_by_packet, scale=0.001, end_us=1000, dt=125.0):
         record["samples"] = size
         for column, axis in enumerate("xyz"):
             record[axis][:size] = np.asarray(counts)[:, column]
-            record[axis][size:] = 32767  # must not count
+            record[axis][size:] = 32767  # must be ignored
     return records
 
 

@@ -1,4 +1,4 @@
-"""Unrolled FIFO packets, against constructions whose times are known."""
+"""Unrolled FIFO packets, against constructions with known times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def packets(ends_us, sizes, *, dt=125.0, scale=0.5, kind=SensorGyroFifo):
 
 
 def test_samples_are_spaced_by_the_stamps_and_not_by_the_nominal_spacing():
-    """A chip 4 % faster than its data sheet says: 120 instead of 125 us."""
+    """A chip 4 % faster than its data sheet: 120 instead of 125 us."""
     unrolled = unroll(packets([1200, 2400, 3600, 4800], [10] * 4))
     assert unrolled.t_ns.tolist() == list(range(120_000, 4_800_001, 120_000))
     assert unrolled.counts[:, 0].tolist() == list(range(40))

@@ -1,4 +1,4 @@
-"""The float32 integrator against what the autopilot itself computed."""
+"""The float32 integrator against results of the autopilot itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``strapdown.px4`` as a package: its names, and what importing it costs."""
+"""The package ``strapdown.px4``: its names, and the cost of its import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_name_is_there(subtests):
 
 
 def test_no_name_is_that_of_a_module():
-    """Else it would be the function or the module, as the order of imports has it."""
+    """Otherwise the name would be the function or the module, depending on the order of imports."""
     modules = {path.stem for path in Path(px4.__file__).parent.iterdir()}
     assert modules.isdisjoint(px4.__all__)
 

@@ -1,4 +1,4 @@
-"""Where windows end, and the autopilot's own scheduling."""
+"""Ends of windows, and the autopilot's own scheduling."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_callbacks_come_with_whole_windows_and_publish_them():
 def test_a_late_integrator_loses_what_the_queues_do_not_hold_and_catches_up():
     settings = PipelineSettings(mode="px4")
     scheduled, _ = published(settings, 100)
-    for step in range(100, 120):  # nobody runs while twenty messages come
+    for step in range(100, 120):  # no run while twenty messages arrive
         stamp = 1_000_000 + step * 1250
         scheduled._accel.publish(SensorAccel(timestamp_sample=stamp, samples=1))
         scheduled._gyro.publish(SensorGyro(timestamp_sample=stamp, timestamp=stamp, samples=1))

@@ -61,7 +61,7 @@ def test_the_golden_windows_come_out_of_the_whole_pipeline(golden, messages):
     assert (result.vehicle_imu["delta_angle_dt"] == dt_us).all()
     seconds = (F(1e-6) * dt_us.astype(F))[:, None]
     for name in ("delta_angle", "delta_velocity"):
-        # PX4 calibrates mean rates: a delta goes through one multiplication and back.
+        # PX4 calibrates mean rates: a delta is divided by its time and multiplied again.
         delta = getattr(golden, name)[golden.ready]
         assert (result.vehicle_imu[name] == (delta * (F(1) / seconds)) * seconds).all()
     streams, _ = streamed(gyro, accel, settings)
@@ -99,7 +99,7 @@ def test_a_stream_gives_the_bits_of_a_batch(messages, mode, gyro_us, accel_us):
     assert len(batch.vehicle_imu) > 70
     if mode == "px4" or same:
         assert (VehicleImu.array(windows) == batch.vehicle_imu).all()
-    else:  # the velocity is summed from another start
+    else:  # the sum of the velocity has another start
         stream = VehicleImu.array(windows)
         np.testing.assert_allclose(
             stream["delta_velocity"], batch.vehicle_imu["delta_velocity"], rtol=1e-5, atol=1e-9

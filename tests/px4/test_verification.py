@@ -1,4 +1,4 @@
-"""A log whose packets and windows were made by arithmetic of our own, with fused operations."""
+"""A log whose packets and windows are computed independently, with fused operations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cross(a, b):
 
 
 def counts_of(kind, seed):
-    """Vibration that turns the gyroscope's axis about, with noise, in counts."""
+    """Coning of the gyroscope, or vibration of the accelerometer, with noise, in counts."""
     rng = np.random.default_rng(seed)
     t = np.arange(PACKETS * SAMPLES) / 8000.0
     w = 2 * np.pi * 40.0
@@ -105,7 +105,7 @@ def windows_of(values, t_us, coning):
 
 
 def rates_of(windows, offset, scale):
-    """Calibrated rates as sensor_combined has them."""
+    """Calibrated rates in the form of sensor_combined."""
     rates = []
     for length, delta in windows:
         dt = F(F(1e-6) * F(length))
@@ -312,7 +312,7 @@ def test_windows_near_a_change_of_temperature_are_skipped(packets, combined):
     correction = np.zeros(2, kinds)
     correction["gyro_device_ids"][:, 0] = GYRO_ID
     correction["gyro_offset_0"][1] = (0.0, 0.0, 0.5)
-    correction["timestamp"] = 1, combined["timestamp"][200] + 900  # after the row that it made
+    correction["timestamp"] = 1, combined["timestamp"][200] + 900  # after the row that it affects
     changed = combined.copy()
     changed["gyro_rad"][200:, 2] -= F(0.5)
     result = check(packets, changed, correction=correction)

@@ -1,4 +1,4 @@
-"""Vibration metrics of windows against those that autopilots logged."""
+"""Vibration metrics of windows against logged ones of autopilots."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pyulog import ULog
 
 from strapdown.messages.conversion.px4_rates import sensor_combined_from_vehicle_imu
 from strapdown.messages.px4 import VehicleImu
-from strapdown.px4.vibration import vibration_metrics
+from strapdown.px4.vibration import vehicle_imu_vibration
 from strapdown.series import Increments
 
 
 @pytest.fixture
 def topics(data_dir):
-    """Return the topics of a sample log by name, instance 0, as pyulog reads them."""
+    """Return the topics of a sample log by name, instance 0, read by pyulog."""
 
     def read(name):
         path = data_dir / "px4" / "ulog" / name
@@ -43,7 +43,7 @@ def increments_of(combined):
 
 
 def errors(topics, *, of_increments):
-    """Carry each logged metric on to the next status; return both deviations, and the metrics."""
+    """Propagate each logged metric to the next status; return both deviations and the metrics."""
     status, increments = topics["vehicle_imu_status"], increments_of(topics["sensor_combined"])
     stamps_ns = status["timestamp"].astype(np.int64) * 1000
     last = np.searchsorted(increments.t_ns, stamps_ns, "right") - 1
@@ -51,7 +51,7 @@ def errors(topics, *, of_increments):
     ours = [
         [
             metric[-1]
-            for metric in vibration_metrics(
+            for metric in vehicle_imu_vibration(
                 increments[last[row] : last[row + 1] + 1],
                 of_increments=of_increments,
                 initial=tuple(logged[row]),
@@ -112,7 +112,7 @@ def test_equal_windows_do_not_vibrate_and_none_has_no_metric():
             **{f"accelerometer_m_s2[{axis}]": np.full(5, 1.0) for axis in range(3)},
         }
     )
-    accel, gyro = vibration_metrics(increments, initial=(1.0, 0.0))
+    accel, gyro = vehicle_imu_vibration(increments, initial=(1.0, 0.0))
     np.testing.assert_allclose(accel, 0.99 ** np.arange(5), rtol=1e-5)
     assert gyro.max() < 1e-8
-    assert len(vibration_metrics(increments[:0])[0]) == 0
+    assert len(vehicle_imu_vibration(increments[:0])[0]) == 0

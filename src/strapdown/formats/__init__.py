@@ -1,4 +1,4 @@
-"""Files: one door for reading and one for writing.
+"""Recording files: one entry point for reading and one for writing.
 
 ======================  =======================================  =========================
 format                  recognised by                            written, by ending
@@ -14,7 +14,7 @@ TUM trajectory          eight numbers in the first row           ``.tum``
 CSV                     a header line                            ``.csv``
 ======================  =======================================  =========================
 
-A file is recognised by what it holds, never by its name.
+A file is recognised by its content, never by its name.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""What ROS messages cannot say about a series, as a map of texts that a file can carry.
+"""Description of a series for what ROS messages cannot hold: a mapping of texts in the file.
 
 ======================================  =====================================================
 key                                     text
@@ -34,7 +34,7 @@ __all__ = ["describe", "is_intact", "restore", "sealed"]
 
 
 def describe(series: ImuSeries | Increments | Trajectory) -> tuple[dict[str, str], list[str]]:
-    """Return the texts, and the names of what even they cannot say."""
+    """Return the texts, and the names of the columns that they cannot hold either."""
     said = {"body": str(series.body)}
     if not isinstance(series, Increments):
         said["world"] = str(series.world)
@@ -49,17 +49,17 @@ def describe(series: ImuSeries | Increments | Trajectory) -> tuple[dict[str, str
     said["moving"] = _spans(series.t_ns, series.moving)
     if np.array_equal(_within(series.t_ns, said["moving"]), series.moving):
         return said, []
-    del said["moving"]  # stamps that repeat or go back do not tell rows apart
+    del said["moving"]  # rows with repeated or decreasing stamps cannot be identified by stamp
     return said, ["moving"]
 
 
 def restore(series: Series, said: Mapping[str, str]) -> Series:
-    """Return the series that was described.
+    """Return the series with the description applied.
 
     Raises
     ------
     ValueError
-        A text makes no sense; FrameError and ValueRangeError are such errors.
+        A text is invalid; FrameError and ValueRangeError are subclasses.
     """
     if isinstance(series, Trajectory):
         moving = _within(series.t_ns, said["moving"]) if "moving" in said else None
@@ -76,12 +76,12 @@ def restore(series: Series, said: Mapping[str, str]) -> Series:
 
 
 def sealed(said: Mapping[str, str]) -> dict[str, str]:
-    """Add the checksum; a file may carry the texts where no other guards them."""
+    """Return the texts with their checksum: the file may store them without one."""
     return {**said, "check": _checksum(said)}
 
 
 def is_intact(said: Mapping[str, str]) -> bool:
-    """Tell whether the checksum fits; texts from another hand may have none."""
+    """Return whether the checksum matches; texts of other writers may have none."""
     return said.get("check", _checksum(said)) == _checksum(said)
 
 

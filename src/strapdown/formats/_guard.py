@@ -1,4 +1,4 @@
-"""The one adapter through which every third-party reader is called."""
+"""Adapter through which every third-party reader is called."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["foreign_reader"]
 
 @contextmanager
 def foreign_reader(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a foreign reader raises into a :class:`FormatError` with the path.
+    """Convert any error of a third-party reader to a :class:`FormatError` with the path.
 
     Errors of strapdown, of the operating system and of memory pass unchanged. An ``OSError``
-    without a number, or with "invalid argument", comes from a decoder or from a seek to where
-    damage points, and is damage.
+    without a number, or with "invalid argument", comes from a decoder or from a seek to a damaged
+    offset, and counts as damage.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""IMU topics whose rows are means over intervals, told by what is known of them or their names."""
+"""IMU topics whose rows are means over intervals, recognised by their messages or names."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _IN_THEIR_MIDDLE: Final = re.compile(r"(^|/)(sensor_combined|vehicle_imu)(\.\d+)
 def with_kinds(
     settings: PipelineSettings, recording: Recording, topic: str, *, anyway: bool
 ) -> tuple[PipelineSettings, tuple[str, ...]]:
-    """Choose what the samples of a topic are, unless the settings say it.
+    """Choose between instants and means for the samples of a topic, unless the settings do.
 
     Returns
     -------
     PipelineSettings
-        With both kinds as means, where the rows are known to be such and the mode asks for kinds.
+        With both kinds set to mean, where the rows are known to be means and the mode uses kinds.
     tuple of str
-        A line that says so.
+        A line about the choice, if any.
 
     Raises
     ------
     FormatError
-        The rows are means that stand in the middle of intervals which the file does not have;
-        not ``anyway``.
+        The rows are means stamped at the middle of intervals that the file does not contain, and
+        ``anyway`` is false.
     """
     is_said = settings.gyro_kind is not None and settings.accel_kind is not None
     is_inside = _IN_THEIR_MIDDLE.search(topic) is not None
@@ -46,15 +46,15 @@ def with_kinds(
     if is_inside and not anyway:
         raise FormatError(
             f"expected samples, got mean rates in {topic} without their intervals; integrate the "
-            "recording that they come from, or say what they are (--kind)",
+            "recording that they come from, or set their kind (--kind)",
             path=recording.path,
             topic=topic,
         )
-    if settings.mode is Mode.PX4:  # which takes all samples in the one way that the autopilot has
+    if settings.mode is Mode.PX4:  # the autopilot treats all samples alike
         return settings, ()
     note = (
-        f"{topic} holds means: each is taken to go from the sample before to its own stamp, which "
-        "needs every window; --kind says otherwise"
+        f"{topic} holds means: each is taken over the time from the previous stamp to its own, "
+        "which requires every window; --kind overrides this"
     )
     mean = SampleKind.MEAN
     kinds = settings.gyro_kind or mean, settings.accel_kind or mean

@@ -1,4 +1,4 @@
-"""One way to write a file: beside its place, then moved there whole."""
+"""Atomic writing of a file: next to its target, then renamed."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _REMEDY: Final = "pass --force (force=True) to replace it"
 
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[Path]:
-    """Hand out ``NAME.partial``; on success put it, synchronised, in the place of ``path``.
+    """Yield ``NAME.partial``; on success synchronise it and rename it to ``path``.
 
-    On failure the partial file is removed and ``path`` is as it was.
+    On failure the partial file is removed and ``path`` is unchanged.
 
     Raises
     ------
     FileExistsError
-        ``path`` exists, or another writer is at work on it, and not ``force``.
+        ``path`` exists, or another writer is writing it, and not ``force``.
     OSError
-        Whatever else the operating system says.
+        Any other error of the operating system.
     """
     partial = path.with_name(path.name + ".partial")
     refuse(path, force=force)
     try:
         partial.open("wb" if force else "xb").close()
     except FileExistsError:
-        text = f"is being written, or is left of a writer that was killed; {_REMEDY}"
+        text = f"is being written, or remains of a writer that was killed; {_REMEDY}"
         raise FileExistsError(errno.EEXIST, text, str(partial)) from None
-    except OSError as error:  # about the file that was asked for, not its stand-in
+    except OSError as error:  # name the requested file, not the partial one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         yield partial
@@ -52,7 +52,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Path]:
 
 
 def refuse(path: Path, *, force: bool) -> None:
-    """Raise FileExistsError where a file is, and not ``force``."""
+    """Raise FileExistsError where a file exists, and not ``force``."""
     if path.exists() and not force:
         raise FileExistsError(errno.EEXIST, f"exists already; {_REMEDY}", str(path))
 

@@ -1,4 +1,4 @@
-"""Doubts about values that a format without checksums delivered."""
+"""Plausibility checks of values from formats without checksums."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LONGEST_NS: Final = NS_PER_S
 
 
 def doubts(name: str, series: ImuSeries | Trajectory | Increments) -> list[str]:
-    """Return one line for each kind of row that a healthy sensor does not give.
+    """Return one line for each kind of row that a healthy sensor does not produce.
 
     Parameters
     ----------
     name : str
-        What the lines call the series.
+        Name of the series in the lines.
     series : ImuSeries, Trajectory or Increments
         N rows.
 
@@ -36,7 +36,7 @@ def doubts(name: str, series: ImuSeries | Trajectory | Increments) -> list[str]:
     -------
     list of str
         Each with the number of rows and the first of them; empty where nothing is suspicious.
-        A wrong value that is possible cannot be told from a right one.
+        A wrong value within the plausible range is not detected.
     """
     tally = Tally()
     tally.add(name, suspicions(series))
@@ -46,12 +46,12 @@ def doubts(name: str, series: ImuSeries | Trajectory | Increments) -> list[str]:
 def suspicions(
     series: ImuSeries | Trajectory | Increments, *, after_ns: int | None = None
 ) -> dict[str, BoolArray]:
-    """Return which rows are suspicious, by what they are suspicious of.
+    """Return which rows are suspicious, by the reason.
 
     Parameters
     ----------
     series : ImuSeries, Trajectory or Increments
-        N rows. A triad that is nowhere finite was not measured, and is not asked.
+        N rows. A triad without any finite value was not measured and is not checked.
     after_ns : int, optional
         The stamp before the first row.
     """
@@ -72,7 +72,7 @@ def suspicions(
 
 
 class Tally:
-    """Suspicious rows by name and kind; a series may come in blocks."""
+    """Count of suspicious rows by name and kind; a series may arrive in blocks."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[int, int]] = {}
@@ -104,7 +104,7 @@ def _of_rates(angular_velocity: FloatArray, specific_force: FloatArray) -> dict[
 
 
 def _any(found: BoolArray) -> BoolArray:
-    """Return the rows with an element that is true; mostly there is none."""
+    """Return whether each row has a true element; usually none has."""
     return np.any(found, axis=1) if np.any(found) else np.zeros(len(found), np.bool_)
 
 

@@ -1,4 +1,4 @@
-"""What the readers of damaged files share: an account of the places, and the search for more."""
+"""Common parts of the readers of damaged files: places of damage, and pattern search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["WINDOW", "Places", "search"]
 
 WINDOW: Final = 2**20
-"""Bytes read at once where content is passed over or searched."""
+"""Bytes read at once where content is skipped or searched."""
 _DESCRIBED: Final = 20
 
 
@@ -23,7 +23,7 @@ class Places:
         self._count = 0
 
     def note(self, what: str) -> None:
-        """Take one place."""
+        """Add one place."""
         self._count += 1
         if self._count <= _DESCRIBED:
             self._described.append(what)
@@ -37,9 +37,9 @@ class Places:
 def search(
     stream: BinaryIO, pattern: re.Pattern[bytes], start: int, stop: int, *, reach: int
 ) -> Iterator[int]:
-    """Yield where in a file a pattern that looks at most ``reach`` bytes ahead begins.
+    """Yield the offsets at which a pattern with at most ``reach`` bytes of look-ahead matches.
 
-    The stream may be moved between two of them. One may come twice.
+    The caller may move the stream between two of them. An offset may be yielded twice.
     """
     for at in range(start, stop, WINDOW):
         stream.seek(at)

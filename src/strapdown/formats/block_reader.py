@@ -1,4 +1,4 @@
-"""Reading a long recording block by block."""
+"""Block-by-block reading of long recordings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["BlockReader", "WholeFile"]
 
 
 class BlockReader(Protocol):
-    """A recording that comes in blocks."""
+    """A recording that is read in blocks."""
 
     @property
     def report(self) -> ReadReport:
@@ -22,7 +22,7 @@ class BlockReader(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Recording]:
-        """Yield the blocks, each later than the one before."""
+        """Yield the blocks, each later than the previous one."""
         ...
 
 
@@ -32,7 +32,7 @@ class WholeFile:
     Parameters
     ----------
     recording : Recording
-        What was read.
+        The recording.
     """
 
     def __init__(self, recording: Recording) -> None:

@@ -1,4 +1,4 @@
-"""Writing a long recording block by block, in bounded memory."""
+"""Block-by-block writing of long recordings, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from strapdown.errors import UnknownNameError
-from strapdown.formats._single import csv_writer, tum_writer
+from strapdown.formats._one_table import csv_writer, tum_writer
 from strapdown.formats.arrays.npz_recording import npz_writer
 from strapdown.formats.arrays.parquet import parquet_writer
 from strapdown.formats.bag.ros1_writer import bag_writer
@@ -35,12 +35,12 @@ class BlockWriter(Protocol):
 
     @property
     def lost(self) -> Sequence[str]:
-        """What the blocks held and the file cannot, one line each."""
+        """Content of the blocks that the file cannot hold, one line each."""
         ...
 
     @property
     def notes(self) -> Sequence[str]:
-        """What else a user should know, one line each."""
+        """Further notes for the user, one line each."""
         ...
 
     def write(self, block: Recording) -> None:
@@ -62,15 +62,15 @@ _WRITERS: Final[dict[str, Callable[..., AbstractContextManager[BlockWriter]]]] =
 
 @contextmanager
 def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[BlockWriter]:
-    """Open a file for a recording that comes in blocks, each later than the one before.
+    """Open a file for a recording in blocks, each later than the previous one.
 
-    The file appears, whole, when the block of the ``with`` statement ends without an error.
+    The complete file appears when the ``with`` statement ends without an error.
 
     Parameters
     ----------
     path : path-like
-        Ends in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU, or
-        its increments) or .tum (one trajectory); without an ending, the folder of a ROS 2 bag.
+        Ending in .mcap, .bag, .ulg, .npz, .parquet (any topics), .csv (one IMU, or its
+        increments) or .tum (one trajectory); without an ending, the folder of a ROS 2 bag.
     force : bool
         Replace a file that exists.
 

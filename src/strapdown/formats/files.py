@@ -25,7 +25,7 @@ __all__ = ["OnError", "check_output", "open", "open_blocks", "write"]
 
 
 class _Reader(Protocol):
-    """What every module of a format offers."""
+    """Interface of the module of each format."""
 
     def sniff(self, head: bytes, path: Path) -> bool: ...
 
@@ -33,12 +33,12 @@ class _Reader(Protocol):
 
 
 class _Write(Protocol):
-    """What writes a format."""
+    """Writer of a format."""
 
     def __call__(self, path: Path, recording: Recording, /, *, force: bool) -> WriteReport: ...
 
 
-# Files are shown to them in this order, and those after the one that knows a file stay unloaded.
+# Readers are tried in this order; those after the matching one are not imported.
 _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
     "reader",
     "strapdown.formats",
@@ -61,8 +61,8 @@ _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
         ".bag": "bag.ros1_writer:write",
         "": "bag.ros2_writer:write",
         ".ulg": "ulog.from_recording:write",
-        ".csv": "_single:write_csv",
-        ".tum": "_single:write_tum",
+        ".csv": "_one_table:write_csv",
+        ".tum": "_one_table:write_tum",
         ".npz": "arrays.npz:write",
         ".parquet": "arrays.parquet:write",
     },
@@ -71,7 +71,7 @@ _HEAD: Final = 2**16
 
 
 class OnError(StrEnum):
-    """What a reader does about damage."""
+    """Treatment of damage by a reader."""
 
     STRICT = "strict"
     """Raise."""
@@ -94,7 +94,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     on_error : {"strict", "salvage"}
         Whether damage is raised, or counted in ``Recording.report``.
     columns : mapping, optional
-        For a CSV file that is not ours: from our column name to its column name and the factor
+        For a CSV file of another program: from our column name to its column name and the factor
         to our unit, such as ``{"t_ns": ("Time (s)", 1e9)}``.
 
     Returns
@@ -105,13 +105,15 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     ------
     FormatError
         No format is recognised, or the file is damaged: TruncatedError, ChecksumError or
-        UnsupportedError where it can be told. In salvage, only where nothing can be read.
+        UnsupportedError where the cause is known. In salvage, only where nothing can be read.
     UnknownNameError
-        ``on_error`` is neither of the two, or ``columns`` names a column that we do not have.
+        ``on_error`` is neither of the two, or ``columns`` names a column that does not exist.
+    TypeError
+        ``path`` is no path, or ``columns`` is no such mapping.
     OSError
-        What the operating system says, such as FileNotFoundError.
+        A file cannot be read, such as FileNotFoundError.
     """
-    path = Path(path)
+    path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         from strapdown.formats.text import csv_file  # noqa: PLC0415 (only this reader takes columns)
@@ -138,8 +140,8 @@ def open_blocks(
     Yields
     ------
     BlockReader
-        Iterate over it once: each recording goes on where the one before ended, and a topic has
-        the same columns in all. The report is complete after the last.
+        Iterate over it once: each recording continues the previous one, and a topic has the same
+        columns in all. The report is complete after the last.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def open_blocks(
     ...         print(block.imu["sensor_combined"])
     ...     print(blocks.report)
     """
-    path = Path(path)
+    path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if (name := _format_of(path)) == "ulog":
         from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
@@ -163,8 +165,19 @@ def open_blocks(
         yield WholeFile(_READERS[name].read(path, salvage=salvage))
 
 
+def _as_path(path: str | PathLike[str]) -> Path:
+    """Return a path; a TypeError of anything else names what was passed."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(
+            "expected the path of a file or folder as str or pathlib.Path, got "
+            f"{type(path).__name__}; pass the path first, and for an open file its name"
+        ) from None
+
+
 def _format_of(path: Path) -> str:
-    """Return the key of the reader of a file, by what the file holds."""
+    """Return the key of the reader of a file, by the content of the file."""
     head = b""
     if not path.is_dir():
         with path.open("rb") as file:
@@ -189,8 +202,8 @@ def write(
 ) -> WriteReport:
     """Write a recording, or one series, in the format that the ending of ``path`` names.
 
-    The file appears whole or not at all: it is written beside its place, synchronised, and
-    moved there.
+    The file appears complete or not at all: it is written next to its target, synchronised, and
+    renamed.
 
     Parameters
     ----------
@@ -199,26 +212,28 @@ def write(
         (one series, one trajectory; or increments) or ``.tum`` (one trajectory); without an
         ending, the folder of a ROS 2 bag.
     source : Recording, ImuSeries, Trajectory or Increments
-        What to write; ``Recording(imu={...}, trajectories={...})`` makes one by hand. A series
-        alone gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
+        Content of the file; ``Recording(imu={...}, trajectories={...})`` builds a recording. A
+        single series gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
     force : bool
         Replace a file that exists.
 
     Returns
     -------
     WriteReport
-        How much was written, and what the format could not hold.
+        Number of messages, and the content that the format could not hold.
 
     Raises
     ------
     UnknownNameError
         There is no writer for that ending.
     FileExistsError
-        The file exists, and not ``force``. Other OSError pass too.
+        The file exists, and not ``force``. Other errors of the system pass through.
     FormatError
-        The recording holds nothing that the format could.
+        The recording contains nothing that the format can hold.
     ValueRangeError
         A number does not fit the format, such as a negative stamp in a ROS message.
+    TypeError
+        ``path`` is no path, or ``source`` is neither a recording nor a series.
     """
     from strapdown.formats.recording import as_recording  # noqa: PLC0415 (only writing needs it)
 
@@ -227,7 +242,7 @@ def write(
 
 
 def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
-    """Raise what :func:`write` raises about a path, before the work of making what to write.
+    """Check a path as :func:`write` does, before the content is computed.
 
     Parameters
     ----------
@@ -248,7 +263,7 @@ def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
     FileExistsError
         The file exists, and not ``force``.
     """
-    path = Path(path)
+    path = _as_path(path)
     if (ending := path.suffix.lower()) not in _WRITERS:
         raise UnknownNameError("writer for the ending", ending, _WRITERS)
     refuse(path, force=force)

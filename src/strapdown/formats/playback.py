@@ -1,8 +1,7 @@
-"""Recordings as messages in the order of time: the form in which they are played.
+"""Recordings as messages in the order of time, for playback.
 
-The messages of MCAP files come with the bytes that they have there, and their log times. A file
-of another format is read as series, and written in memory as the messages of an MCAP file would
-be, with their stamps.
+The messages of MCAP files keep their bytes and log times. A file of another format is read as
+series, which are encoded in memory as the messages of an MCAP file, with their stamps.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import strapdown.formats as files
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats._tables import topics as topics_of
+from strapdown.formats._series_headers import topics as topics_of
 from strapdown.formats.mcap import reader
 from strapdown.formats.mcap.messages import McapForm, form_of_channel
 from strapdown.formats.mcap.records import Opcode
@@ -35,36 +34,36 @@ class TimedMessage(NamedTuple):
     """A message of a recording."""
 
     t_ns: int
-    """When it was received [ns]; of files that do not say, its stamp."""
+    """Time of reception [ns]; the stamp where the file does not store it."""
     topic: str
     form: McapForm
-    """Its type, and how to read the payload."""
+    """Its type and encoding."""
     payload: bytes
 
 
 class MessageFile:
-    """The messages of a recording, as often as wanted.
+    """The messages of a recording, for any number of passes.
 
     Parameters
     ----------
     path : path-like
         A recording of any format.
     topics : iterable of str, optional
-        Those to read, by default all.
+        Topics to read, by default all.
 
     Attributes
     ----------
     skipped : Counter
-        Messages by topic whose type has no form here, of the last whole pass.
+        Messages of unsupported types in the last complete pass, by topic.
     lost : list of str
-        What is damaged, one line each, of the last whole pass.
+        Damage found by the last complete pass, one line each.
 
     Raises
     ------
     FormatError
         No format is recognised.
     OSError
-        What the operating system says, such as FileNotFoundError.
+        An error of the operating system, such as FileNotFoundError.
     """
 
     def __init__(self, path: str | PathLike[str], *, topics: Iterable[str] | None = None) -> None:
@@ -78,7 +77,7 @@ class MessageFile:
                 self._is_mcap = reader.sniff(file.read(16), self.path)
         self._start_ns: int | None = None
         self.end_ns: int | None = None
-        """Time of the last message, as far as the file says so in advance [ns]."""
+        """Time of the last message [ns]; None unless the file has a summary with it."""
 
     @property
     def start_ns(self) -> int | None:
@@ -93,7 +92,7 @@ class MessageFile:
         Parameters
         ----------
         from_ns : int, optional
-            Leave out those before [ns].
+            Leave out earlier messages [ns].
 
         Yields
         ------
@@ -102,9 +101,9 @@ class MessageFile:
         Raises
         ------
         FormatError
-            The file cannot be read at all; damage is counted.
+            Nothing of the file can be read; other damage is counted.
         UnknownNameError
-            It does not have one of the topics; the message gives the nearest.
+            The file lacks one of the topics; the message gives the nearest.
         """
         found = self._of_mcap(from_ns) if self._is_mcap else self._of_series()
         for message in found:
@@ -123,7 +122,7 @@ class MessageFile:
             if number not in forms:
                 channel = scan.channels[number]
                 form = form_of_channel(scan.schemas[channel.schema_id].name, channel.encoding)
-                if form is None:  # it was wanted, so there is one
+                if form is None:  # it was selected, so it exists
                     continue
                 forms[number] = channel.topic, form
             yield TimedMessage(t_ns, *forms[number], payload)
@@ -160,12 +159,12 @@ class MessageFile:
             self._account(known | set(skipped), skipped, blocks.report)
 
     def _check_names(self, known: set[str]) -> None:
-        """Raise where a chosen topic is none of the file."""
+        """Raise an error where the file lacks a selected topic."""
         if missing := sorted((self._only or set()) - known):
             raise UnknownNameError("topic", missing[0], known)
 
     def _account(self, known: set[str], skipped: Counter[str], told: ReadReport | McapScan) -> None:
-        """Say what a whole pass has left out."""
+        """Store what a complete pass left out."""
         self._check_names(known)
         if self._only is not None:
             skipped = Counter({name: skipped[name] for name in self._only & set(skipped)})
@@ -178,7 +177,7 @@ class MessageFile:
 
 
 class _TimedScan(McapScan):
-    """A pass that keeps the log time of each message, and passes over what lies before."""
+    """Pass that keeps the log time of each message, and skips chunks before the start time."""
 
     batch_bytes = 2**20
 
@@ -197,7 +196,7 @@ class _TimedScan(McapScan):
 
     def _take_chunk(self, head: bytes, content: bytes, end: int) -> None:
         ends_ns = int.from_bytes(content[8:16], "little")
-        if self.times_ns is not None and ends_ns < self._from_ns:  # the summary has its channels
+        if self.times_ns is not None and ends_ns < self._from_ns:  # its channels are in the summary
             self._chunked = self._passes_over = True
             self._search_from = end
         else:
@@ -208,7 +207,7 @@ class _TimedScan(McapScan):
 
         def noting() -> Iterator[tuple[int, int, int]]:
             for opcode, start, stop in records:
-                yield opcode, start, stop  # which is compared with what a message has at least
+                yield opcode, start, stop  # the caller compares it with the least size of a message
                 if opcode == Opcode.MESSAGE:
                     channel = self._same.get(int.from_bytes(data[start : start + 2], "little"), -1)
                     if channel in self._chosen:

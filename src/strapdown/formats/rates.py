@@ -1,8 +1,8 @@
-"""Recordings in which every IMU is a series of rates, as ROS and tables of samples want it.
+"""Conversion of recordings so that every IMU is a series of rates, as ROS and tables need.
 
-Increments become mean rates over their intervals, stamped at the middle, as the rates of
-``sensor_combined`` are; an attitude can stand beside them, the clock can be that of the world,
-white noise can become covariances. A long recording goes through block by block.
+Increments become mean rates over their intervals, stamped at the middle like those of
+``sensor_combined``. Optionally an attitude is joined to them, stamps are counted from 1970, and
+noise densities give covariances. Long recordings are converted block by block.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
-from strapdown.formats.ulog.carried import LogBeside, latest
 from strapdown.formats.ulog.notes import uncalibrated
+from strapdown.formats.ulog.source_log import SourceLog, latest
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages.conversion import (
     fifo_delays_ns,
@@ -40,35 +40,35 @@ if TYPE_CHECKING:
 __all__ = ["AUTO", "SINCE_BOOT", "RateOptions", "RateReport", "RateStream"]
 
 AUTO: Final = "auto"
-"""Stands for the attitude that the vehicle estimated of itself."""
+"""Selects the attitude that the vehicle itself estimated."""
 SINCE_BOOT: Final = "stamps count from the start of the autopilot; the log has no other clock"
 _PATIENCE_NS: Final = 2 * NS_PER_S
-"""Rows that are farther than this behind the last attitude go on without one."""
+"""Rows later than the last attitude by more than this are passed on without one."""
 _KEPT: Final = 64
-"""Attitudes before the first row that waits, from which their period is taken."""
+"""Attitudes kept before the first waiting row, from which their period is computed."""
 _REMEDY: Final = "windows are missing, or it was not logged or sent at its full rate"
 
 
 @dataclass(frozen=True)
 class RateOptions:
-    """What becomes of increments, mean rates with known intervals, attitude and stamps.
+    """Options for increments, mean rates with known intervals, attitude and stamps.
 
     Parameters
     ----------
     rates : bool
-        Whether increments become rates. Means are rates already.
+        Convert increments to rates. Means are rates already.
     stamp : {"middle", "end"}
-        Which time of an interval stamps its rate.
+        Time of the interval that stamps its rate.
     fifo_delay : bool
-        Take off the half packet by which a gyroscope with a FIFO is stamped late, as
-        ``vehicle_imu_status`` of a PX4 log tells it.
+        Subtract the half packet by which a gyroscope with a FIFO is stamped late, computed from
+        ``vehicle_imu_status`` of a PX4 log.
     attitude : str, optional
-        Trajectory whose attitude is put beside every IMU that has none; ``"auto"`` for the
-        longest that is neither truth nor reference.
+        Trajectory whose attitude is joined to every IMU that has none; ``"auto"`` for the longest
+        that is neither truth nor reference.
     gyro_noise_density, accel_noise_density : float, optional
         White noise, for covariances [rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].
     epoch : bool
-        Count stamps from 1970 where the recording knows its ``clock_offset_ns``.
+        Count stamps from 1970 where the recording has a ``clock_offset_ns``.
     """
 
     rates: bool = True
@@ -82,22 +82,22 @@ class RateOptions:
 
 @dataclass
 class RateReport:
-    """What happened to the rows of each topic.
+    """Report of the conversion, by topic.
 
     Parameters
     ----------
     rows, clipped, joined : dict of str to int
-        Rows of an IMU; of them with a saturated axis, and with an attitude that was joined.
+        Rows of an IMU; those with a saturated axis, and those with a joined attitude.
     early : dict of str to int
-        Rows that were left out, because their interval is longer than the clock runs.
+        Rows left out because their interval would begin before the zero of the clock.
     coverage : dict of str to Coverage
         Of the intervals of mean rates.
     delayed : dict of str to bool
-        Whether the delay of a FIFO is known, where it is asked for.
+        Whether the delay of a FIFO is known, where it was requested.
     shifted_ns : int, optional
-        What was added to every stamp [ns].
+        Offset that was added to every stamp [ns].
     since_boot : bool
-        Stamps should count from 1970, and the log does not say when its clock began.
+        Stamps should count from 1970, but the log does not contain the offset of its clock.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
@@ -111,14 +111,14 @@ class RateReport:
 
     @property
     def lost(self) -> list[str]:
-        """What was left out, one line a topic."""
+        """Rows that were left out, one line a topic."""
         return [
             f"{name}: {count} rows whose interval would begin before the clock"
             for name, count in self.early.items()
         ]
 
     def lines(self, topic: str | None = None) -> list[str]:
-        """Return one line for each thing that a user should know, of one topic or of all."""
+        """Return notes for the user, one line each, of one topic or of all."""
 
         def of(entries: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
             return ((name, entry) for name, entry in entries.items() if topic in {None, name})
@@ -127,12 +127,12 @@ class RateReport:
         if means := [name for name, _ in of(self.coverage)]:
             lines.append(
                 f"{', '.join(means)}: mean rates over intervals; that of the accelerometer may "
-                "have ended up to half a sample of it earlier or later"
+                "end up to half a sample earlier or later"
             )
         for name, coverage in of(self.coverage):
             lines += coverage.shortfall(name, _REMEDY)
         lines += [
-            f"{name}: {count} of {self.rows[name]} rows are saturated, kept as they are"
+            f"{name}: {count} of {self.rows[name]} rows are saturated, kept unchanged"
             for name, count in of(self.clipped)
             if count
         ]
@@ -141,7 +141,7 @@ class RateReport:
             for name, count in of(self.joined)
         ]
         lines += [
-            f"{name}: no delay is taken off, the recording has no vehicle_imu_status of it"
+            f"{name}: no delay is subtracted, the recording has no vehicle_imu_status of it"
             for name, known in of(self.delayed)
             if not known
         ]
@@ -152,12 +152,12 @@ class RateReport:
 
 
 class RateStream:
-    """Converts a recording, at once or block by block.
+    """Converter of a recording, at once or block by block.
 
     Parameters
     ----------
     options : RateOptions
-        What to do.
+        Options of the conversion.
 
     Raises
     ------
@@ -189,13 +189,13 @@ class RateStream:
         self._attitude: Trajectory | None = None
         self._resets: tuple[IntArray, IntArray] | None = None
         self._delays: dict[str, tuple[IntArray, IntArray]] = {}
-        self._log = LogBeside()
+        self._log = SourceLog()
         self._topic: str | None = None
         self._tracks: dict[str, None] = {}
         self._held: dict[str, ImuSeries] = {}
 
     def convert(self, block: Recording) -> Recording:
-        """Convert a block; rows whose attitude is still to come are kept for the next.
+        """Convert a block; rows whose attitude is not yet available wait for the next.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class RateStream:
         return replace(
             block,
             clock_offset_ns=0 if self.report.shifted_ns is not None else block.clock_offset_ns,
-            log=None if self.report.shifted_ns else block.log,  # whose stamps are others then
+            log=None if self.report.shifted_ns else block.log,  # its stamps would differ
             imu=self._shifted(imu),
             trajectories=self._shifted(block.trajectories),
             increments=self._shifted(increments),
@@ -229,12 +229,12 @@ class RateStream:
         )
 
     def finish(self) -> Recording:
-        """Return the rows that are left.
+        """Return the remaining rows.
 
         Raises
         ------
         UnknownNameError
-            No block had the trajectory whose attitude was asked for.
+            No block had the trajectory that ``attitude`` names.
         """
         wanted = self.options.attitude
         if wanted not in {None, AUTO, self._topic}:
@@ -255,7 +255,7 @@ class RateStream:
         return series.replace(world=WorldFrame.NED) if series.body == BodyFrame.FRD else series
 
     def _means(self, topic: str, series: ImuSeries, block: Recording) -> ImuSeries:
-        """Return rates that are means already as the options want them."""
+        """Return mean rates with the stamps that the options select."""
         options, records = self.options, block.sensor_combined[topic]
         gyro_dt_ns, accel_dt_ns = (
             records[f"{sensor}_integral_dt"].astype(np.int64) * NS_PER_US
@@ -277,7 +277,7 @@ class RateStream:
         return series
 
     def _after_start(self, topic: str, series: ImuSeries, block: Recording) -> ImuSeries:
-        """Leave out means over intervals so long that their stamps are before all time."""
+        """Leave out means over intervals that would begin before the zero of the clock."""
         offset_ns = (block.clock_offset_ns or 0) if self.options.epoch else 0
         early = series.t_ns < -offset_ns
         if topic not in self.report.coverage or not early.any():
@@ -286,7 +286,7 @@ class RateStream:
         return series[~early]
 
     def _delay_ns(self, topic: str, t_ns: IntArray, block: Recording) -> int | IntArray:
-        """Return the delay of each row, as the latest status before it tells."""
+        """Return the delay of each row, from the latest status before it."""
         if not self.options.fifo_delay:
             return 0
         if topic not in self._delays:
@@ -298,7 +298,7 @@ class RateStream:
         return delays[latest(stamps, t_ns)] if len(stamps) else 0
 
     def _take_attitude(self, block: Recording) -> None:
-        """Add the attitudes of a block to those that are in use."""
+        """Add the attitudes of a block to those in use."""
         self._tracks.update(dict.fromkeys(block.trajectories))
         if self._topic is None:
             self._topic = _choose(str(self.options.attitude), block.trajectories)
@@ -314,7 +314,7 @@ class RateStream:
             self._resets = stamps, records["quat_reset_counter"].astype(np.int64)
 
     def _join(self, imu: Mapping[str, ImuSeries], *, last: bool = False) -> dict[str, ImuSeries]:
-        """Return the rows of which the attitude is known or will not come; keep the others."""
+        """Return the rows whose attitude is known or cannot arrive any more; keep the others."""
         waiting = {topic: [series] for topic, series in self._held.items()}
         for topic, series in imu.items():
             waiting.setdefault(topic, []).append(series)
@@ -348,13 +348,13 @@ class RateStream:
         return series
 
     def _counts(self) -> IntArray | None:
-        """Return the count of resets at each attitude, where a log says it."""
+        """Return the count of resets at each attitude, where the log contains it."""
         if self._attitude is None or self._resets is None or not len(self._resets[0]):
             return None
         return self._resets[1][latest(self._resets[0], self._attitude.t_ns)]
 
     def _forget(self) -> None:
-        """Let go of attitudes that no row to come can need."""
+        """Drop attitudes that no later row needs."""
         if self._attitude is not None:
             begins = [series.t_ns.min() for series in self._held.values() if len(series)]
             needed = min(begins, default=self._attitude.t_ns.max())
@@ -377,7 +377,7 @@ class RateStream:
 
 
 def _choose(wanted: str, tracks: Mapping[str, Trajectory]) -> str | None:
-    """Return the name of a trajectory of this block, if it is there."""
+    """Return the name of the wanted trajectory of this block, if any."""
     if wanted != AUTO:
         return wanted if wanted in tracks else None
     own = [name for name in tracks if not any(word in name.lower() for word in REFERENCE_WORDS)]

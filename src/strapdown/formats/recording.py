@@ -1,10 +1,11 @@
-"""What a file holds: series by topic, and an account of the reading."""
+"""Recordings: the series of a file by topic, and a report of the reading."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sized
+    from collections.abc import Sized
 
     from numpy.typing import NDArray
 
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
 
     Held = TypeVar("Held")
 
-__all__ = ["Recording", "as_recording"]
+__all__ = ["HOLDS", "Recording", "as_recording"]
 
 REFERENCE_WORDS = ("truth", "reference")
+HOLDS: Final[dict[str, type[ImuSeries | Trajectory | Increments]]] = {
+    "imu": ImuSeries,
+    "trajectories": Trajectory,
+    "increments": Increments,
+}
+"""Groups of a recording, and the class of the series in them."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +41,9 @@ class Recording:
     Parameters
     ----------
     path : Path
-        Where it was read, or is to be written.
+        The file that was read, or is to be written.
     report : ReadReport
-        An account of the reading.
+        Report of the reading.
     imu : mapping of str to ImuSeries
         By topic name.
     trajectories : mapping of str to Trajectory
@@ -44,12 +51,12 @@ class Recording:
     increments : mapping of str to Increments
         By topic name.
     log : Px4Log, optional
-        The whole log, where the file is one of PX4. Not compared.
+        The whole log, where the file is a PX4 log. Not compared.
     clock_offset_ns : int, optional
-        Added to the stamps it gives nanoseconds since 1970; None where that is not known.
+        Added to the stamps it gives nanoseconds since 1970; None where it is unknown.
     sensor_combined : mapping of str to array of SensorCombined.dtype
-        Of IMU topics whose rows are mean rates over intervals: the messages that they came from,
-        row by row, with the intervals. Not compared.
+        For IMU topics whose rows are mean rates over intervals: the source messages with these
+        intervals, row by row. Not compared.
     """
 
     path: Path = Path()
@@ -65,7 +72,7 @@ class Recording:
 
     @property
     def knows_1970(self) -> bool:
-        """Whether stamps count from 1970, or can; those of a log of PX4 may count from its boot."""
+        """Whether stamps count from 1970 or can be converted; those of PX4 logs count from boot."""
         return self.clock_offset_ns is not None or self.report.format != "ulog"
 
     def imu_series(self, topic: str | None = None) -> ImuSeries:
@@ -74,9 +81,9 @@ class Recording:
         Parameters
         ----------
         topic : str, optional
-            Its topic; by default that with the most samples, of those that hold both angular
-            velocity and specific force if there are such. Increments are offered as mean
-            rates, stamped at the middle of each interval.
+            Its topic; by default the one with the most samples, preferably with both angular
+            velocity and specific force. Increments are returned as mean rates, stamped at the
+            middle of each interval.
 
         Returns
         -------
@@ -102,7 +109,7 @@ class Recording:
 
     @property
     def tracks(self) -> dict[str, Trajectory]:
-        """Every attitude by topic: the trajectories, and what IMUs report of themselves."""
+        """Every attitude by topic: the trajectories, and the attitudes that IMUs report."""
         own = {
             topic: Trajectory(
                 series.t_ns,
@@ -141,8 +148,8 @@ class Recording:
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.
 
-        A track whose name says truth or reference; otherwise the one with the most rows; None
-        where there is no attitude.
+        The track whose name contains truth or reference; otherwise the one with the most rows;
+        None where there is no attitude.
         """
         named = {
             name: track
@@ -153,7 +160,7 @@ class Recording:
         return max(tracks, key=lambda name: len(tracks[name]), default=None)
 
     def only(self, topic: str) -> Recording:
-        """Return the recording with this topic alone.
+        """Return the recording with this topic only.
 
         Raises
         ------
@@ -174,14 +181,44 @@ class Recording:
 
 
 def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Recording:
-    """Return a recording as it is, and one series as a recording of one topic."""
+    """Return a recording unchanged, and one series as a recording of one topic.
+
+    Raises
+    ------
+    TypeError
+        The source is neither, or a recording holds something else than series by topic.
+    """
     if isinstance(source, ImuSeries):
         return Recording(imu={"imu/data": source})
     if isinstance(source, Trajectory):
         return Recording(trajectories={source.name or "pose": source})
     if isinstance(source, Increments):
         return Recording(increments={"vehicle_imu": source})
+    if not isinstance(source, Recording):
+        raise TypeError(
+            "expected a Recording, ImuSeries, Trajectory or Increments to write, got "
+            f"{type(source).__name__}; build a series from its columns first, such as "
+            "ImuSeries(t_ns, angular_velocity, specific_force)"
+        )
+    for group, kind in HOLDS.items():
+        _check_group(group, getattr(source, group), kind)
     return source
+
+
+def _check_group(group: str, held: object, kind: type) -> None:
+    """Raise TypeError where a group of a recording is no mapping from topic to its series."""
+    name = kind.__name__
+    if not isinstance(held, Mapping):
+        raise TypeError(
+            f"expected {group} of a recording by topic, got {type(held).__name__}; pass "
+            f'{group}={{"topic": {name}(...)}}'
+        )
+    for topic, series in held.items():
+        if not isinstance(series, kind):
+            raise TypeError(
+                f"expected {group}[{topic!r}] of a recording as {name}, got "
+                f"{type(series).__name__}; convert it to {name} first"
+            )
 
 
 def _only(topics: Mapping[str, Held], topic: str) -> dict[str, Held]:
@@ -196,7 +233,7 @@ def _is_whole(source: ImuSeries | Increments) -> bool:
 
 
 def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Path) -> str:
-    """Return the topic that was asked for, or the longest."""
+    """Return the requested topic, or the longest one."""
     if topic is not None and topic not in sources:
         raise UnknownNameError(kind, topic, sources)
     if not sources:

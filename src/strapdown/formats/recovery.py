@@ -1,8 +1,9 @@
-"""Damaged recordings to whole ones: everything that can be read, and an account of the rest.
+"""Recovery of damaged recordings: a new file with all readable content, and a report.
 
-An MCAP file becomes an MCAP file with the bytes that it had: whole chunks as they are, topics
-and types that strapdown does not know included, with a new index and summary. A bag, a database
-or a log of another format is read in salvage and written as what strapdown reads of it.
+An MCAP file becomes an MCAP file with the same bytes: intact chunks are copied unchanged, with
+topics and types that strapdown does not read, and index and summary are rebuilt. The messages of
+a ROS 1 bag are copied into a new bag. Any other file is read in salvage, and its series are
+written.
 """
 
 from __future__ import annotations
@@ -27,31 +28,31 @@ if TYPE_CHECKING:
 __all__ = ["RecoveryReport", "recover"]
 
 RECOVERED: Final = "strapdown/recovered"
-"""Name of the metadata record that says what an MCAP file lost."""
+"""Name of the metadata record with the losses of an MCAP file."""
 
 
 @dataclass(frozen=True)
 class RecoveryReport:
-    """An account of a recovery.
+    """Report of a recovery.
 
     Parameters
     ----------
     format : str
         Of the damaged recording.
     messages : int
-        Written.
+        Messages that were written.
     lost_messages : int
-        Known to be lost; more may be in what could not be read.
+        Messages known to be lost; unreadable bytes may contain more.
     lost_bytes : int
         Bytes that could not be read.
     damage : tuple of str
-        What is broken, one line each.
+        Damage, one line each.
     skipped : mapping of str to int
-        Whole messages of types that the new file cannot hold, by topic.
+        Intact messages of types that the new file cannot hold, by topic.
     unheld : tuple of str
-        What else it cannot hold, one line each.
+        Other content that it cannot hold, one line each.
     mended : tuple of str
-        What was broken and cost nothing, such as an index that is missing, one line each.
+        Damage without loss, such as a missing index, one line each.
     """
 
     format: str
@@ -81,14 +82,14 @@ class RecoveryReport:
 def recover(
     source: str | PathLike[str], target: str | PathLike[str], *, force: bool = False
 ) -> RecoveryReport:
-    """Write what a damaged recording still holds to a new file.
+    """Write the readable content of a damaged recording to a new file.
 
     Parameters
     ----------
     source : path-like
-        A recording, recognised by content; a bag may have lost its index.
+        A recording, recognised by content; the index of a bag may be missing.
     target : path-like
-        What to write; the ending names the format.
+        File to write; the ending selects the format.
     force : bool
         Replace a file that exists.
 
@@ -101,7 +102,7 @@ def recover(
     FormatError
         Nothing can be read.
     FileExistsError
-        The target exists, and not ``force``. Other OSError pass too.
+        The target exists, and not ``force``. Other errors of the system pass through.
     """
     source, target = Path(source), Path(target)
     if target.exists() and target.samefile(source):
@@ -162,7 +163,7 @@ def _recover_bag(source: Path, target: Path, *, force: bool) -> RecoveryReport:
 def _copied(
     kind: str, messages: int, lost_messages: int, scan: McapCopy | BagCopy
 ) -> RecoveryReport:
-    """Return an account of a copy: where all was read, what is broken is made anew."""
+    """Return the report of a copy: where nothing was lost, the damage counts as mended."""
     broken = tuple(scan.damage)
     if lost_messages or scan.lost_bytes:
         return RecoveryReport(kind, messages, lost_messages, scan.lost_bytes, broken)

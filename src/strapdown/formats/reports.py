@@ -1,4 +1,4 @@
-"""Accounts of a reading and of a writing."""
+"""Reports of reading and writing."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ __all__ = ["ReadReport", "WriteReport"]
 
 @dataclass(frozen=True)
 class ReadReport:
-    """An account of one reading: nothing is lost in silence.
+    """Report of reading a file: every loss is counted.
 
     Parameters
     ----------
     format : str
         Name of the format, such as ``"mcap"``.
     messages : int
-        Messages or rows that became samples.
+        Messages or rows that were converted to samples.
     lost_messages : int
-        Messages or rows that are known to be damaged and were left out.
+        Messages or rows that were left out as damaged.
     lost_bytes : int
         Bytes that could not be read.
     skipped : mapping of str to int
-        Messages per topic that are whole but of a type that strapdown does not read.
+        Intact messages of types that strapdown does not read, by topic.
     notes : tuple of str
-        What a user should know, one line each.
+        Notes for the user, one line each.
     damage : tuple of str
-        What is broken in the file, one line each.
+        Damage in the file, one line each.
     coverage : mapping of str to float
         For streams of increments or mean rates whose intervals are known: their sum over the
-        time from the first to the last. Below 1, motion is missing.
+        time from the first to the last. Below 1, part of the motion is missing.
     """
 
     format: str
@@ -47,11 +47,11 @@ class ReadReport:
 
     @property
     def lossless(self) -> bool:
-        """Whether everything that the file should hold was read."""
+        """Whether the whole content of the file was read."""
         return not self.losses()
 
     def losses(self) -> list[str]:
-        """Return one line for each kind of loss, empty where there is none."""
+        """Return one line for each kind of loss; empty without losses."""
         lost = []
         if self.lost_messages:
             lost.append(f"{self.lost_messages} messages of the input are damaged")
@@ -62,7 +62,7 @@ class ReadReport:
 
 @dataclass(frozen=True)
 class WriteReport:
-    """An account of one writing.
+    """Report of writing a file.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ class WriteReport:
     messages : int
         Messages or rows that were written.
     lost : tuple of str
-        What the recording holds and the file cannot, one line each.
+        Content of the recording that the file cannot hold, one line each.
     notes : tuple of str
-        What a user should know, one line each.
+        Notes for the user, one line each.
     """
 
     format: str

@@ -1,4 +1,4 @@
-"""Batches of FIFO messages: which entries count, which are saturated, and their axes."""
+"""Batches of FIFO messages: valid entries, saturation and axes."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ _LOWEST, _HIGHEST = np.int16(-32767), np.int16(32766)
 
 
 def usable(packets: NDArray[np.void]) -> BoolArray:
-    """Tell which packets hold 1 to 32 samples and a scale above 0, (K,)."""
+    """Return which packets hold 1 to 32 samples and a scale above 0, (K,)."""
     samples, scale = packets["samples"], packets["scale"]
     return (scale > 0.0) & (scale < np.inf) & (samples >= 1) & (samples <= CAPACITY)
 
 
 def filled(samples: NDArray[np.integer]) -> BoolArray:
-    """Tell which entries of packets hold samples, (K, 32), by their number (K,)."""
+    """Return which entries of packets hold samples, (K, 32), by their number (K,)."""
     valid: BoolArray = np.arange(CAPACITY) < samples[:, None]
     return valid
 
 
 def is_clipped(counts: NDArray[np.int16]) -> BoolArray:
-    """Tell which raw samples are saturated, in the same shape."""
+    """Return which raw samples are saturated, in the same shape."""
     return (counts <= _LOWEST) | (counts >= _HIGHEST)
 
 
 def copied(records: NDArray[np.void]) -> NDArray[np.void]:
-    """Copy records with their padding zero; numpy's own copy leaves it undefined."""
+    """Copy records with zero padding, which a copy by numpy leaves undefined."""
     copy = np.zeros(records.shape, records.dtype)
     copy[:] = records
     return copy
 
 
 def rotated(records: NDArray[np.void], rotation: int) -> NDArray[np.void]:
-    """Return packets with their samples turned to the axes of the board."""
+    """Return packets with their samples rotated to the axes of the board."""
     if rotation == 0:
         return records
     records, valid = copied(records), filled(records["samples"])

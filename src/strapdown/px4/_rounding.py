@@ -1,4 +1,4 @@
-"""Rounding as C does it, and to the integers of messages."""
+"""Rounding as in C, and to the integers of messages."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ INT16: Final = np.iinfo(np.int16)
 
 def round_half_away(values: ArrayLike) -> FloatArray:
     """Round to whole numbers, halves away from zero, as ``roundf`` does with float32."""
-    wide = np.asarray(values, np.float64)  # where adding a half to a float32 is exact
+    wide = np.asarray(values, np.float64)  # adding 0.5 to a float32 is exact in float64
     return np.copysign(np.floor(np.abs(wide) + 0.5), wide)
 
 
 def as_int16(whole: NDArray[np.floating]) -> NDArray[np.int16]:
-    """Return whole numbers as counts of a chip, saturated where they do not fit."""
+    """Return whole numbers as int16 counts of a chip, saturated."""
     counts: NDArray[np.int16] = np.clip(whole, INT16.min, INT16.max).astype(np.int16)
     return counts
 
 
 def nearest_us(t_ns: Time) -> Time:
-    """Return times [ns] as whole microseconds, halves up."""
+    """Round times [ns] to whole microseconds, halves up."""
     return (t_ns + NS_PER_US // 2) // NS_PER_US

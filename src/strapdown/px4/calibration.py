@@ -2,11 +2,11 @@
 
 A gyroscope reads ``R (raw - thermal - offset)``, an accelerometer
 ``R ((raw - thermal - offset) * scale)``; ``R`` turns from board to body. Offsets and scales
-come from the slot ``CAL_GYROn_*`` or ``CAL_ACCn_*`` whose id is that of the device.
+are read from the slot ``CAL_GYROn_*`` or ``CAL_ACCn_*`` with the id of the device.
 
-The autopilot takes a new offset or scale over only where it differs by more than 0.01 from
-the one in use, and counts that; the count travels in every ``VehicleImu``. So a smaller
-change has no effect until the next start, and, of an accelerometer, not even then.
+The autopilot applies a new offset or scale only if it differs by more than 0.01 from the one in
+use, and counts this; every ``VehicleImu`` contains the count. A smaller change has no effect until
+the next start, and for an accelerometer not even then.
 
 References
 ----------
@@ -54,7 +54,7 @@ _PREFIX: Final[dict[Sensor, str]] = {"gyro": "CAL_GYRO", "accel": "CAL_ACC"}
 _UNSET: Final = -1
 _HIGHEST_PRIORITY: Final = 100
 LEAST_CHANGE: Final = 0.01
-"""Of an offset [rad/s or m/s^2] or a scale, below which the autopilot ignores it."""
+"""Change of an offset [rad/s or m/s^2] or a scale up to which the autopilot ignores it."""
 
 
 def _floats(*values: float) -> NDArray[np.float32]:
@@ -62,13 +62,13 @@ def _floats(*values: float) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, eq=False)
-class SensorCalibration:  # noqa: PLW1641 (what holds arrays has no hash)
-    """How raw readings of one sensor become readings in body axes.
+class SensorCalibration:  # noqa: PLW1641 (arrays have no hash)
+    """Calibration of one sensor, from raw readings to readings in body axes.
 
     Parameters
     ----------
     offset : (3,) float32
-        Subtracted first [rad/s or m/s^2, board FRD].
+        Subtracted after the thermal offset [rad/s or m/s^2, board FRD].
     scale : (3,) float32
         Multiplied next, by axis.
     rotation : (3, 3) float32
@@ -76,16 +76,16 @@ class SensorCalibration:  # noqa: PLW1641 (what holds arrays has no hash)
     thermal_offset : (3,) float32
         Subtracted before the offset [rad/s or m/s^2, board FRD].
     count : int
-        ``calibration_count``: how often offset or scale changed, modulo 256.
+        ``calibration_count``: number of changes of offset or scale, modulo 256.
     priority : int
-        For the choice between sensors, 0 to 100; 0 disables the sensor.
+        Priority in the selection of a sensor, 0 to 100; 0 disables the sensor.
     external : bool
-        The sensor has a mounting of its own, apart from the board.
+        The sensor has a mounting separate from the board.
 
     Raises
     ------
     ShapeError, ValueRangeError
-        An array has another shape or a value that is not finite.
+        An array has a wrong shape or a value that is not finite.
     """
 
     offset: NDArray[np.float32] = field(default_factory=lambda: np.zeros(3, np.float32))
@@ -117,12 +117,12 @@ class SensorCalibration:  # noqa: PLW1641 (what holds arrays has no hash)
 
 
 def apply(calibration: SensorCalibration, raw: ArrayLike) -> NDArray[np.float32]:
-    """Calibrate in float32, operation by operation as the autopilot does.
+    """Apply a calibration in float32, with the operations of the autopilot in their order.
 
     Parameters
     ----------
     calibration : SensorCalibration
-        Of the sensor.
+        Calibration of the sensor.
     raw : array_like, shape (..., 3)
         Readings [rad/s or m/s^2, board FRD].
 
@@ -136,12 +136,12 @@ def apply(calibration: SensorCalibration, raw: ArrayLike) -> NDArray[np.float32]
 
 
 def correct(calibration: SensorCalibration, raw: ArrayLike) -> FloatArray:
-    """Calibrate in float64; else as :func:`apply`.
+    """Apply a calibration in float64; otherwise as :func:`apply`.
 
     Parameters
     ----------
     calibration : SensorCalibration
-        Of the sensor.
+        Calibration of the sensor.
     raw : array_like, shape (..., 3)
         Readings [rad/s or m/s^2, board FRD].
 
@@ -166,17 +166,17 @@ def calibration_from_parameters(
     board_external: bool = False,
     least_change: float = LEAST_CHANGE,
 ) -> SensorCalibration:
-    """Return the calibration that a sensor has after a start with some parameters.
+    """Return the calibration of a sensor after a start with the given parameters.
 
     Parameters
     ----------
     parameters, sensor, device_id, board_external, least_change
-        As of :class:`CalibrationTracker` and its ``update``.
+        As for :class:`CalibrationTracker` and its ``update``.
 
     Returns
     -------
     SensorCalibration
-        With count 1 of a calibrated gyroscope, and 0 to 2 of an accelerometer.
+        With count 1 for a calibrated gyroscope, and 0 to 2 for an accelerometer.
 
     Raises
     ------
@@ -192,21 +192,21 @@ def calibration_from_parameters(
 def thermal_offset(
     correction: Mapping[str, ArrayLike] | np.void, sensor: Sensor, device_id: int
 ) -> NDArray[np.float32]:
-    """Return the offset by temperature of a device.
+    """Return the thermal offset of a device.
 
     Parameters
     ----------
     correction : record or mapping
         One message ``sensor_correction``, with the fields of its definition.
     sensor : "gyro" or "accel"
-        Which fields to read.
+        Sensor whose fields to read.
     device_id : int
         The device.
 
     Returns
     -------
     ndarray of float32, shape (3,)
-        [rad/s or m/s^2, board FRD]; 0 if the message has none for this device.
+        [rad/s or m/s^2, board FRD]; 0 if the message contains none for this device.
     """
     names = correction.dtype.names or () if isinstance(correction, np.void) else correction
     ids = f"{sensor}_device_ids"
@@ -217,19 +217,19 @@ def thermal_offset(
 
 
 class CalibrationTracker:
-    """Follows the calibration of one sensor through changes of parameters.
+    """Calibration of one sensor that follows changes of parameters.
 
     Parameters
     ----------
     sensor : "gyro" or "accel"
-        Which parameters count.
+        Sensor whose parameters to use.
     device_id : int
-        By which the slot is found.
+        Id that selects the slot.
     board_external : bool
-        A device on I2C or SPI is mounted apart from the board.
+        A device on I2C or SPI is mounted separately from the board.
     least_change : float
-        Offset and scale are taken over where they differ by more than this, as a Euclidean
-        norm. The autopilot's is 0.01; 0 takes every change over.
+        Offset and scale are applied if they differ by more than this in Euclidean norm. The
+        autopilot uses 0.01; 0 applies every change.
 
     Raises
     ------
@@ -262,19 +262,19 @@ class CalibrationTracker:
         self.calibration = SensorCalibration()
 
     def update(self, parameters: Parameters, *, device_id: int | None = None) -> SensorCalibration:
-        """Take over what parameters, and maybe another device, change.
+        """Apply changes of parameters, and possibly of the device.
 
         Parameters
         ----------
         parameters : mapping of str to number
-            All parameters of the autopilot by name; what is absent has its default.
+            All parameters of the autopilot by name; missing ones have their defaults.
         device_id : int, optional
-            The device, if it may be another than before.
+            The device, if it may have changed.
 
         Returns
         -------
         SensorCalibration
-            From now on, also as ``calibration``.
+            The new calibration, also available as ``calibration``.
         """
         if device_id is not None and device_id != self.device_id:
             self.device_id = device_id
@@ -297,24 +297,24 @@ class CalibrationTracker:
         return self.calibration
 
     def update_thermal(self, correction: Mapping[str, ArrayLike] | np.void) -> SensorCalibration:
-        """Take over the offset by temperature from a message ``sensor_correction``.
+        """Apply the thermal offset of a message ``sensor_correction``.
 
         Parameters
         ----------
         correction : record or mapping
-            As of :func:`thermal_offset`.
+            As for :func:`thermal_offset`.
 
         Returns
         -------
         SensorCalibration
-            From now on, also as ``calibration``.
+            The new calibration, also available as ``calibration``.
         """
         offset = thermal_offset(correction, self._sensor, self.device_id)
         self.calibration = replace(self.calibration, thermal_offset=offset)
         return self.calibration
 
     def _slot(self, parameters: Parameters) -> str:
-        """Return the beginning of the names of the parameters of the device, if it has any."""
+        """Return the prefix of the parameters of the device; empty if it has none."""
         slots = (f"{_PREFIX[self._sensor]}{slot}" for slot in _SLOTS)
         matching = (slot for slot in slots if _whole(parameters, f"{slot}_ID", 0) == self.device_id)
         return next(matching, "") if self.device_id else ""
@@ -322,7 +322,7 @@ class CalibrationTracker:
     def _recalibrated(
         self, now: SensorCalibration, parameters: Parameters, slot: str
     ) -> SensorCalibration:
-        """Take over offset and scale where they changed enough, and count it."""
+        """Apply offset and scale where they changed enough, and count the change."""
         count = now.count
         offset = _vector(parameters, slot, "OFF", 0.0)
         first = self._sensor == "gyro" and count == 0

@@ -1,4 +1,4 @@
-"""The calibration of a sensor over the time of a log: parameters and temperature change it."""
+"""Calibration of a sensor over the time of a log, by parameters and temperature."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LogParameters(NamedTuple):
     Parameters
     ----------
     initial : mapping of str to number
-        At its start.
+        Values at its start.
     changes : sequence of (int, str, number)
-        Later ones: time [us], name and value, in the order of the log.
+        Later changes: time [us], name and value, in the order of the log.
     """
 
     initial: Mapping[str, float]
@@ -42,26 +42,26 @@ def calibration_history(
     *,
     least_change: float = LEAST_CHANGE,
 ) -> list[tuple[int, SensorCalibration]]:
-    """Follow the calibration of a sensor through a log.
+    """Return the calibrations of a sensor over a log.
 
     Parameters
     ----------
     sensor : "gyro" or "accel"
-        Which parameters count.
+        Sensor whose parameters to use.
     device_id : int
-        By which they are found.
+        Id that selects its slot.
     parameters : LogParameters
-        With the calibrations. Parameters that change at the same time change together.
+        Parameters with the calibrations. Changes at the same time are applied together.
     correction : structured array, optional
-        Messages ``sensor_correction``: offsets by temperature, 0 before the first. One whose
-        offset for the device is not finite leaves the offset as it was.
+        Messages ``sensor_correction``: thermal offsets, 0 before the first. A message whose offset
+        for the device is not finite is ignored.
     least_change : float
-        As of :class:`~strapdown.px4.calibration.CalibrationTracker`.
+        As for :class:`~strapdown.px4.calibration.CalibrationTracker`.
 
     Returns
     -------
     list of (int, SensorCalibration)
-        Since when each is in force [us], ascending; the first since 0.
+        Time from which each is in force [us], ascending; the first from 0.
 
     Raises
     ------

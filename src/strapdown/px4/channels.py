@@ -1,7 +1,7 @@
-"""What PX4 makes of the messages of two sensors: windows, and the status of an IMU.
+"""Kernels of PX4's ``vehicle_imu``: from messages of two sensors to windows and a status.
 
-``take_gyro`` and ``take_accel`` take one message, ``close`` ends a window, ``status_numbers``
-says how the sensors do. When these happen is decided in :mod:`strapdown.px4.scheduling`.
+``take_gyro`` and ``take_accel`` integrate one message, ``close`` ends a window,
+``status_numbers`` computes the status. :mod:`strapdown.px4.scheduling` decides their order.
 Source: ``VehicleIMU.cpp`` of PX4-Autopilot.
 """
 
@@ -49,7 +49,7 @@ from strapdown.px4.float32 import (
 
 Counts: TypeAlias = tuple[int, int, int]
 
-QUEUE = 8  # messages that wait for a reader of a sensor's topic
+QUEUE = 8  # capacity of a sensor's topic in messages
 STATUS_US = 100_000
 BYTE = 0xFF
 WORD = 0xFFFFFFFF
@@ -67,7 +67,7 @@ class Message(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Intervals of the messages, of the chip, and those for which windows are laid out."""
+    """Mean intervals of messages and of samples, and the interval of the current layout."""
 
     interval: Mean
     chip_interval: Mean
@@ -83,7 +83,7 @@ class Raw(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """What is known of one sensor."""
+    """State of one sensor."""
 
     integral: Integral
     samples_min: int
@@ -93,12 +93,12 @@ class Channel(NamedTuple):
     timing: Timing
     raw: Raw
     error_count: int
-    clipping: int  # bits since the last window
+    clipping: int  # bits by axis since the last window
     clipped: Counts
 
 
 class Plan(NamedTuple):
-    """How often the integrator runs in the autopilot."""
+    """Schedule of the integrator in the autopilot."""
 
     configured: bool
     dirty: bool
@@ -116,7 +116,7 @@ class Shaking(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """All that PX4 remembers of one IMU: a value to save, restore and compare."""
+    """Complete state of one IMU in PX4: a value to save, restore and compare."""
 
     gyro: Channel
     accel: Channel
@@ -125,12 +125,12 @@ class Machine(NamedTuple):
     coning: np.float32  # sum of coning corrections times seconds, and of seconds
     coning_seconds: np.float32
     boot: bool  # the window holds the time from boot to the first message
-    urgent: bool  # a status is wanted before its time
+    urgent: bool  # a status is due before its time
     status_us: int
 
 
 class Rules(NamedTuple):
-    """What stays the same: the options of the integrator."""
+    """Constant options of the integrator."""
 
     interval_us: int
     dt_max: np.float32
@@ -142,7 +142,7 @@ class Rules(NamedTuple):
 
 
 class Window(NamedTuple):
-    """One window; ``published`` is false for one that is left out."""
+    """One window; ``published`` is false if it is left out."""
 
     published: bool
     gyro_us: int
@@ -199,7 +199,7 @@ def consume(
     coning: bool,
     gap: bool,
 ) -> tuple[Channel, bool, bool]:
-    """Take one message; tell whether the windows are laid out wrongly, and a status is urgent."""
+    """Integrate one message; return whether a new layout and an early status are due."""
     timing, dirty = c.timing, False
     if c.messages > 0 and not gap:
         timing, dirty = timed(c.timing, message.t_us - c.t_us, message.samples)
@@ -226,7 +226,7 @@ def consume(
 
 @kernel
 def timed(s: Timing, step_us: int, samples: int) -> tuple[Timing, bool]:
-    """Take the time between two messages; one that does not advance says nothing."""
+    """Add the time between two messages, if positive; return whether a new layout is due."""
     if step_us <= 0:
         return s, False
     interval = update(s.interval, F32(step_us))
@@ -263,7 +263,7 @@ def has_window(c: Channel) -> bool:
 
 @kernel
 def close(m: Machine, rules: Rules) -> tuple[Machine, Window]:
-    """End the window of both sensors: mean rates, calibrated, times the length of the window."""
+    """End the window of both sensors: calibrated mean rates, times the length of the window."""
     gyro_us, accel_us = length_us(m.gyro.integral), length_us(m.accel.integral)
     gyro_s, accel_s = MICRO_F * F32(gyro_us), MICRO_F * F32(accel_us)
     gyro = corrected(mean_rate(total(m.gyro.integral), gyro_s), rules.gyro)
@@ -316,7 +316,7 @@ def status_is_due(m: Machine, now_us: int) -> bool:
 
 @kernel
 def status_numbers(m: Machine, rules: Rules) -> tuple[np.float32, ...]:
-    """Return the fractions of a status in the order of the message."""
+    """Return the floating point numbers of a status in the order of the message."""
     accel, gyro = m.accel, m.gyro
     ax, ay, az = turned(rules.accel.rotation, accel.raw.spread.mean)
     gx, gy, gz = turned(rules.gyro.rotation, gyro.raw.spread.mean)
@@ -339,7 +339,7 @@ def temperature(raw: Raw) -> np.float32:
 
 @kernel
 def after_status(m: Machine, now_us: int) -> Machine:
-    """Return the state after a status; its statistics begin anew ten times a second."""
+    """Return the state after a status; its statistics restart ten times a second."""
     gyro, accel = m.gyro, m.accel
     if now_us - m.status_us >= STATUS_US:
         gyro, accel = restarted(gyro), restarted(accel)

@@ -1,4 +1,4 @@
-"""Chips in place of real ones: what two drivers would publish of the samples of a series.
+"""Simulated chips: messages that two drivers would publish for the samples of a series.
 
 References
 ----------
@@ -34,20 +34,20 @@ __all__ = ["ChannelSpec", "fifo_from_series", "sensor_messages_from_series"]
 
 @dataclass(frozen=True)
 class ChannelSpec:
-    """What a chip makes of the values that it measures.
+    """Quantisation and saturation of a chip.
 
     Parameters
     ----------
     device_id : int
-        Goes into every message.
+        Device id in every message.
     scale : float, optional
-        Of one count [rad/s or m/s^2]. By default packets have the range over 32768, and
-        single samples are not quantised.
+        Size of one count [rad/s or m/s^2]. By default packets use the range over 32768, and single
+        samples are not quantised.
     sensor_range : float, optional
-        From which single samples count as saturated [rad/s or m/s^2]; by default 2000 deg/s
+        Value from which single samples count as saturated [rad/s or m/s^2]; by default 2000 deg/s
         or 16 g.
     truncate : bool
-        Counts are cut off towards zero, as in PX4's simulation, instead of rounded.
+        Truncate counts towards zero, as PX4's simulation does, instead of rounding.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class ChannelSpec:
             )
 
     def counts(self, values: FloatArray, scale: np.float32) -> NDArray[np.int16]:
-        """Return values as counts of the chip, saturated where they do not fit, same shape."""
+        """Return values as saturated counts of the chip, in the same shape."""
         with np.errstate(over="ignore"):
             quotient = as_finite(values, "values", (3,)).astype(np.float32) / scale
         whole = np.trunc(quotient) if self.truncate else round_half_away(quotient)
@@ -81,14 +81,14 @@ def fifo_from_series(
     gyro: ChannelSpec = ChannelSpec(),
     accel: ChannelSpec = ChannelSpec(),
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """Make the FIFO packets that two chips would give.
+    """Return the FIFO packets that two chips would produce.
 
     Parameters
     ----------
     series : ImuSeries
         N finite samples at the rate of the chips, in any body frame.
     samples : int
-        Samples a packet, 1 to 32; the last packet has what is left.
+        Samples per packet, 1 to 32; the last packet has the remainder.
     gyro, accel : ChannelSpec
         The chips.
 
@@ -118,18 +118,18 @@ def sensor_messages_from_series(
     gyro: ChannelSpec = ChannelSpec(),
     accel: ChannelSpec = ChannelSpec(),
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """Make the messages that the drivers of two chips would publish.
+    """Return the messages that the drivers of two chips would publish.
 
-    With more than one sample a message they are means of packets, as
-    ``messages_from_fifo(fifo_from_series(...))`` gives them.
+    With more than one sample per message they are means of packets, equal to
+    ``messages_from_fifo(fifo_from_series(...))``.
 
     Parameters
     ----------
     series : ImuSeries
         N samples at the rate of the chips, in any body frame; finite where they are quantised.
-        Axes that it marks as saturated are also counted.
+        Axes that it marks as saturated are also counted as clipped.
     samples : int
-        Samples a message, 1 to 32.
+        Samples per message, 1 to 32.
     gyro, accel : ChannelSpec
         The chips.
 

@@ -1,4 +1,4 @@
-"""The number by which PX4 tells sensors apart: bus, address and type of the device.
+"""Device ids, by which PX4 identifies sensors: bus, address and type of the device.
 
 References
 ----------
@@ -17,7 +17,7 @@ __all__ = ["DEVICE_TYPES", "BusType", "DeviceId"]
 
 
 class BusType(IntEnum):
-    """By what a device is connected; 7 is not in use."""
+    """Bus of a device; 7 is not in use."""
 
     UNKNOWN = 0
     I2C = 1
@@ -87,15 +87,15 @@ _OWN_MOUNTING: Final = {
 
 @dataclass(frozen=True)
 class DeviceId:
-    """What a device id says.
+    """Content of a device id.
 
     Parameters
     ----------
     device_type : int
-        Kind of chip, a key of ``DEVICE_TYPES``. PX4 keeps to 8 bits; those above, up to 16, are
-        accepted, so that every number of 32 bits decodes.
+        Type of chip, a key of ``DEVICE_TYPES``. PX4 uses 8 bits; up to 16 are accepted, so that
+        every 32-bit number decodes.
     bus_type : BusType
-        By what it is connected.
+        Type of the bus.
     bus : int
         Number of the bus, 0 to 31.
     address : int
@@ -129,12 +129,12 @@ class DeviceId:
 
     @classmethod
     def decode(cls, device_id: int) -> DeviceId:
-        """Take a device id apart.
+        """Decode a device id.
 
         Raises
         ------
         ValueRangeError
-            It is not unsigned of 32 bits.
+            It is not an unsigned 32-bit number.
         """
         value = int(device_id)
         if not 0 <= value < 1 << 32:
@@ -151,12 +151,12 @@ class DeviceId:
         return DEVICE_TYPES.get(self.device_type, f"0x{self.device_type:02X}")
 
     def is_external(self, *, board_external: bool = False) -> bool:
-        """Tell whether the device has a mounting of its own, apart from the board.
+        """Return whether the device has a mounting separate from the board.
 
         Parameters
         ----------
         board_external : bool
-            Answer for I2C and SPI, which depends on the board.
+            Result for I2C and SPI, which depends on the board.
         """
         return _OWN_MOUNTING.get(self.bus_type, board_external)
 

@@ -1,4 +1,4 @@
-"""What vibration leaves in the increments of either mode, beside theory."""
+"""Drift of both modes of integration under vibration, compared with theory."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 __all__ = ["SelfTest", "SelfTestRow", "self_test"]
 
 _PACKET: Final = 10
-"""Readings of the packets whose delay is measured; chips of 8 kHz are read 800 times a second."""
+"""Samples per packet for the measured delay; chips of 8 kHz are read 800 times a second."""
 
 
 @dataclass(frozen=True)
 class SelfTestRow:
-    """The drift of a mode under one vibration.
+    """Drift of a mode under one vibration.
 
     Parameters
     ----------
     motion : {"coning", "sculling"}
-        What moves.
+        Kind of motion.
     amplitude_deg : float
-        Half-cone or swing [deg].
+        Half-cone angle or amplitude of the swing [deg].
     frequency_hz : float
-        Of the vibration [Hz].
+        Frequency of the vibration [Hz].
     rate_hz : float
-        Samples a second [Hz].
+        Sampling rate [Hz].
     samples_per_window : int
-        Samples of an increment.
+        Samples per increment.
     unit : {"deg/h", "m/s^2"}
-        Of the drifts.
+        Unit of the drifts.
     uncorrected : float
         Drift without any correction, from theory.
     px4, drift : float
-        Measured drift of mode ``"px4"``, and of the mode that is tested.
+        Measured drift of mode ``"px4"``, and of the tested mode.
     """
 
     motion: str
@@ -59,17 +59,17 @@ class SelfTestRow:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What a mode leaves.
+    """Drifts and delays of a mode.
 
     Parameters
     ----------
     mode : Mode
-        What is tested.
+        The tested mode.
     rows : tuple of SelfTestRow
-        One a vibration.
+        One per vibration.
     packet_delay_s, px4_packet_delay_s : float
-        By how much increments of the mode, and of ``"px4"``, lag behind where the samples are
-        means over packets of a FIFO [s].
+        Delay of the increments of the mode, and of ``"px4"``, where the samples are means over
+        packets of a FIFO [s].
     packet_interval_s : float
         Time between two packets [s].
     """
@@ -87,16 +87,16 @@ def self_test(
     rate_hz: float | None = None,
     samples_per_window: int | None = None,
 ) -> SelfTest:
-    """Measure how fast a mode drifts under coning and sculling, and by how much it lags.
+    """Measure the drift of a mode under coning and sculling, and its delay.
 
     Parameters
     ----------
     mode : Mode or name, optional
-        What to test.
+        Mode to test.
     rate_hz : float, optional
-        Samples a second [Hz]; by default 200 to 1000, as suits each vibration.
+        Sampling rate [Hz]; by default 200 to 1000, depending on the vibration.
     samples_per_window : int, optional
-        Samples of an increment; by default 4, and 2 in one row.
+        Samples per increment; by default 4, and 2 in one row.
 
     Returns
     -------
@@ -118,7 +118,9 @@ def self_test(
             case.samples_per_window if samples_per_window is None else samples_per_window,
         )
 
-    asked(min(CASES, key=lambda case: case.motion.duration_s * case.rate_hz))  # tells the limit
+    asked(
+        min(CASES, key=lambda case: case.motion.duration_s * case.rate_hz)
+    )  # raises with the limit in the message
     rows = dict.fromkeys(map(asked, CASES))
     packets = Case(CASES[0].motion, rate_hz or 800.0, samples_per_window or 4, _PACKET)
     px4_delay_s = delay_s(px4_increments, packets)

@@ -1,12 +1,12 @@
-"""The driver stage of PX4: raw samples of a chip to ``sensor_gyro`` and ``sensor_accel``.
+"""PX4's driver stage: raw samples of a chip to ``sensor_gyro`` and ``sensor_accel``.
 
-A chip that is read sample by sample gives one message a sample. A chip with a FIFO gives
-packets; each becomes one message, the mean of the trapezoids between its samples::
+A chip that is read sample by sample gives one message per sample. A chip with a FIFO gives
+packets; each is converted to one message, the mean of the trapezoids between its samples::
 
     (0.5 (last + x[N-1]) + x[0] + ... + x[N-2]) scale / N
 
-where ``last`` is the last sample of the packet before. Such a mean belongs to the middle of
-the packet, but is stamped with its end.
+where ``last`` is the last sample of the previous packet. Such a mean belongs to the middle of the
+packet, but is stamped with its end.
 
 References
 ----------
@@ -54,33 +54,33 @@ RANGES: Final[dict[Kind, np.float32]] = {
     SensorGyro: np.float32(2000.0) * (np.float32(np.pi) / np.float32(180.0)),
     SensorAccel: np.float32(16.0) * np.float32(STANDARD_GRAVITY),
 }
-"""Where a sensor saturates unless its driver says otherwise [rad/s], [m/s^2]."""
+"""Default range of a sensor [rad/s], [m/s^2]."""
 _SAME_SCALE: Final = np.finfo(np.float32).eps
 _CLIP_SHARE: Final = np.float32(0.999)
 
 
 class DriverChannel:
-    """One gyroscope or accelerometer as its driver publishes it.
+    """Driver of one gyroscope or accelerometer.
 
     Parameters
     ----------
     kind : SensorGyro or SensorAccel
-        What it measures.
+        Message class of the sensor.
     device_id : int
-        Goes into every message.
+        Device id in every message.
     scale : float
-        Of one unit of the chip [rad/s or m/s^2].
+        Size of one unit of the chip [rad/s or m/s^2].
     sensor_range : float, optional
-        Where it saturates [rad/s or m/s^2]; by default 2000 deg/s or 16 g.
+        Value at which it saturates [rad/s or m/s^2]; by default 2000 deg/s or 16 g.
     rotation : int
-        How the chip is mounted on the board, see :func:`rotation_matrix`.
+        Mounting of the chip on the board, see :func:`rotation_matrix`.
 
     Attributes
     ----------
     temperature : float
-        Goes into every message [degrees Celsius]; NaN at first.
+        Temperature in every message [degrees Celsius]; NaN at first.
     error_count : int
-        Goes into every message.
+        Error count in every message.
 
     Raises
     ------
@@ -111,15 +111,15 @@ class DriverChannel:
         self._last = np.zeros(3, np.int16)
         self._scale = np.float32(1.0)
         self._range = RANGES[kind]
-        self._clip_limit = self._range  # without the margin until range or scale is set
-        rotation_matrix(rotation)  # raises where there is none
+        self._clip_limit = self._range  # without margin until range or scale is set
+        rotation_matrix(rotation)  # raises for an unknown rotation
         self.scale = scale
         if sensor_range is not None:
             self.sensor_range = sensor_range
 
     @property
     def scale(self) -> float:
-        """Of one unit of the chip [rad/s or m/s^2]; a change converts the last sample."""
+        """Size of one unit of the chip [rad/s or m/s^2]; a change converts the last sample."""
         return float(self._scale)
 
     @scale.setter
@@ -134,7 +134,7 @@ class DriverChannel:
 
     @property
     def sensor_range(self) -> float:
-        """Where the sensor saturates [rad/s or m/s^2]."""
+        """Value at which the sensor saturates [rad/s or m/s^2]."""
         return float(self._range)
 
     @sensor_range.setter
@@ -173,7 +173,7 @@ class DriverChannel:
         Parameters
         ----------
         packet : SensorGyroFifo or SensorAccelFifo
-            In axes of the chip; its device id and scale do not count.
+            In axes of the chip; its device id and scale are ignored.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class DriverChannel:
         Raises
         ------
         ValueRangeError
-            It has no samples, or more than 32.
+            The packet has no samples, or more than 32.
         """
         records = copied(packet.to_numpy().reshape(1))
         records["device_id"], records["scale"] = self._device_id, self._scale
@@ -212,8 +212,8 @@ def messages_from_fifo(
     Parameters
     ----------
     fifo_records : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
-        Packets of one chip, one after another. Where their scale changes, the sample that is
-        carried over is converted.
+        Consecutive packets of one chip. Where their scale changes, the last sample of the previous
+        packet is converted.
     last : sequence of 3 ints
         Sample before the first packet [counts, board FRD]; a driver begins with zeros.
     rotation : int
@@ -260,16 +260,16 @@ def messages_from_fifo(
 def single_messages(
     raw: NDArray[np.floating], scale: np.float32, clip_limit: np.float32
 ) -> NDArray[np.void]:
-    """Return readings in board FRD as messages, apart from stamps and id.
+    """Return readings in board FRD as messages without stamps and id.
 
     Parameters
     ----------
     raw : (N, 3) floating
         In units of the chip, board FRD.
     scale : float32
-        Of one unit [rad/s or m/s^2].
+        Size of one unit [rad/s or m/s^2].
     clip_limit : float32
-        From which a reading counts as saturated [units of the chip].
+        Value from which a reading counts as saturated [units of the chip].
 
     Returns
     -------
@@ -285,7 +285,7 @@ def single_messages(
 
 
 def _carried(last: NDArray[np.int16], scales: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Return the sample before each packet in the units of that packet."""
+    """Return the sample before each packet, in the units of that packet."""
     last = last[: len(scales)]
     changed: BoolArray = np.abs(np.diff(scales, prepend=scales[:1])) > _SAME_SCALE
     if changed.any():

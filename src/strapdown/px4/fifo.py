@@ -1,8 +1,8 @@
-"""The samples in FIFO messages, one by one, at the rate at which the chip really took them.
+"""Unrolling of FIFO messages to single samples at the true sampling rate of the chip.
 
-A message gives the stamp of its last sample and a *nominal* spacing, that of the data sheet;
-real chips are several percent off. So the spacing is measured: the time from one packet to
-the next over the number of samples in it.
+A message contains the stamp of its last sample and a *nominal* spacing, from the data sheet; real
+chips deviate by several percent. The spacing is therefore measured: the time from one packet to
+the next, divided by the number of samples in it.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _GAP_SHARE: Final = 0.5
 
 @dataclass(frozen=True)
 class FifoReport:
-    """What the packets of one chip say about it.
+    """Statistics of the packets of one chip.
 
     Parameters
     ----------
     packets, samples : int
-        Packets that were read, and samples in them.
+        Valid packets, and samples in them.
     malformed : int
         Packets left out: without samples, with more than 32, or without a scale.
     gaps, lost_ns : int
-        Steps between packets that differ from their samples' worth by more than half of it,
-        and the time that went without samples there [ns].
+        Steps between packets that differ from the duration of their samples by more than half of
+        it, and the time without samples in them [ns].
     spacing_ns : float
-        Median time between two samples [ns]; the nominal one where fewer than two packets are,
-        and 0 without that.
+        Median time between two samples [ns]; with fewer than two packets the nominal one, or 0
+        without that.
     nominal_ns : float
         Median of the spacings in the messages that are above 0 [ns]; NaN without any.
     spread_ns : float
-        Root mean square deviation of the spacing by packet from the median, gaps apart [ns].
+        Root mean square deviation of the spacing by packet from the median, without gaps [ns].
     clipped : int
         Samples with a saturated axis.
     """
@@ -88,13 +88,13 @@ class Unrolled:
     t_ns : (M,) int64
         Time of each sample [ns].
     counts : (M, 3) int16
-        As the message holds them [board FRD].
+        Counts of the message [board FRD].
     values : (M, 3) float64
         The same in rad/s or m/s^2, uncalibrated [board FRD].
     clipping : (M,) uint8
-        Axes that were saturated: bits X=1, Y=2, Z=4.
+        Saturated axes: bits X=1, Y=2, Z=4.
     report : FifoReport
-        What was found.
+        Statistics of the packets.
     """
 
     t_ns: IntArray
@@ -110,20 +110,20 @@ def unroll(
     spacing: Spacing = "packet",
     previous_us: int | None = None,
 ) -> Unrolled:
-    """Lay out the samples of FIFO messages in time.
+    """Return the samples of FIFO messages with their times.
 
-    Between two packets that follow one another the samples are spaced evenly. At a gap, and in
-    the first packet, they have the median spacing.
+    Samples of consecutive packets are spaced evenly between the stamps. After a gap, and in the
+    first packet, they have the median spacing.
 
     Parameters
     ----------
     fifo_records : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
         Messages of one chip in the order of their stamps.
     spacing : "packet" or "smooth"
-        The latter puts the samples of each stretch without gap on the straight line that fits
-        the stamps best, which removes the jitter of reading out.
+        The latter fits a straight line to the stamps of each segment without gaps, which removes
+        the jitter of the readout.
     previous_us : int, optional
-        Stamp of the packet before the first, where the messages go on from earlier ones [us].
+        Stamp of the packet before the first, where the messages continue earlier ones [us].
 
     Returns
     -------
@@ -180,14 +180,14 @@ def unroll(
 
 
 def repack(unrolled: Unrolled, like: NDArray[np.void]) -> NDArray[np.void]:
-    """Put samples back into messages.
+    """Write samples back into messages.
 
     Parameters
     ----------
     unrolled : Unrolled
-        What :func:`unroll` made of ``like``; the counts may have changed.
+        Result of :func:`unroll` for ``like``; the counts may have changed.
     like : (K,) array of SensorGyroFifo.dtype or SensorAccelFifo.dtype
-        Messages that give everything else.
+        Messages from which all other fields are copied.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def repack(unrolled: Unrolled, like: NDArray[np.void]) -> NDArray[np.void]:
     Raises
     ------
     ShapeError
-        The messages have room for another number of samples.
+        The messages hold another number of samples.
     """
     room = filled(like["samples"]) & usable(like)[:, None]
     if room.sum() != len(unrolled.counts):
@@ -212,12 +212,12 @@ def repack(unrolled: Unrolled, like: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _in_a_row(table: AnyArray, valid: BoolArray) -> AnyArray:
-    """Return the entries of packets that hold samples, one packet after the other."""
+    """Return the valid entries of packets as one sequence."""
     return table.reshape(-1, *table.shape[2:]) if valid.all() else table[valid]
 
 
 def _scaled(counts: NDArray[np.int16], scales: FloatArray, sizes: IntArray) -> FloatArray:
-    """Multiply samples by the scale of their packet, in one go where all have the same."""
+    """Multiply samples by the scale of their packet, at once where all are the same."""
     if len(scales) and np.all(scales == scales[0]):
         return counts * np.float64(scales[0])
     return counts * np.repeat(scales, sizes)[:, None]
@@ -229,8 +229,8 @@ class _Steps(NamedTuple):
     by_packet_ns: FloatArray  # over the samples of the packet
     median_ns: float
     nominal_ns: float
-    apart: BoolArray  # there is a gap, or nothing, before the packet
-    excess_ns: FloatArray  # at each gap, by how much it is longer than its samples' worth
+    apart: BoolArray  # there is a gap before the packet, or it is the first
+    excess_ns: FloatArray  # at each gap, by how much it is longer than the duration of its samples
 
 
 def _steps(
@@ -250,7 +250,7 @@ def _steps(
 
 
 def _smooth(ends_ns: IntArray, sizes: IntArray, steps: _Steps) -> tuple[IntArray, FloatArray]:
-    """Return ends and spacings of packets on the best line of each stretch without gap."""
+    """Return ends and spacings of packets on the fitted line of each segment without gaps."""
     stretch: IntArray = np.cumsum(steps.apart) - steps.apart[:1]
     starts = np.flatnonzero(np.diff(stretch, prepend=-1))
     number = np.bincount(stretch)

@@ -1,10 +1,9 @@
-"""The arithmetic of PX4 in float32: integrator, running mean and variance, calibration.
+"""PX4's arithmetic in float32: integrator, running mean and variance, calibration.
 
-Every operation is rounded on its own and stands in the order in which the autopilot does it,
-so all constants are float32 and no two operations may be fused. What looks odd is meant to be:
-the coning term uses the sum of one sample before the last one (``Integrator.hpp`` of
-PX4-Autopilot), which leaves about a third of the error; the other integrator of this package
-does better.
+Every operation is rounded separately, in the order of the autopilot, so all constants are float32
+and no two operations may be fused. Peculiarities are intentional: the coning term uses the sum of
+one sample before the last one (``Integrator.hpp`` of PX4-Autopilot), which leaves about a third of
+the error; savage mode is more accurate.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ ADD_F = F32(0.01)
 ZERO = (ZERO_F, ZERO_F, ZERO_F)
 SIX = (ZERO_F, ZERO_F, ZERO_F, ZERO_F, ZERO_F, ZERO_F)
 
-COUNT_MAX = 65535  # of the running mean, a 16-bit counter
+COUNT_MAX = 65535  # largest value of the 16-bit counter of the running mean
 
 
 class Integral(NamedTuple):
-    """What an integrator remembers; the last two survive the end of a window."""
+    """State of an integrator; the last two fields persist over the end of a window."""
 
     alpha: Vector
     beta: Vector
@@ -63,7 +62,7 @@ class Mean(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The same of vectors; squares and products are the upper triangle by rows."""
+    """The same for vectors; squares and products are the upper triangle by rows."""
 
     number: int
     mean: Vector
@@ -73,7 +72,7 @@ class Spread(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A calibration as the kernels take it; a gyroscope has scale 1."""
+    """A calibration in the form of the kernels; a gyroscope has scale 1."""
 
     thermal: Vector
     offset: Vector
@@ -105,7 +104,7 @@ def put(
     dt_max: np.float32,
     coning: bool,
 ) -> Integral:
-    """Take a sample; one that comes too late, or not later, starts the window again."""
+    """Integrate a sample; one with a too long or no positive time step restarts the window."""
     if not (dt > MICRO_F and s.seconds + dt < dt_max):
         return Integral(ZERO, ZERO, ZERO, ZERO_F, 0, value, s.last_delta)
     x, y, z = value
@@ -154,9 +153,9 @@ def integrate(
     lengths_us: IntArray,
     deltas: NDArray[np.float32],
 ) -> tuple[Integral, int]:
-    """Take every sample; where a window ends, write its row, its length and delta.
+    """Integrate all samples; at the end of each window write its row, length and delta.
 
-    It ends with enough samples, and where ``is_last`` says so.
+    A window ends with enough samples, and with each sample marked in ``is_last``.
     """
     windows = 0
     for i in range(len(t_us)):
@@ -177,9 +176,9 @@ def integrate(
 
 @kernel
 def update(s: Mean, x: np.float32) -> Mean:
-    """Take a number into a running mean; one that is not finite starts it again.
+    """Add a number to a running mean; a number that is not finite restarts it.
 
-    The counter has 16 bits: after 65535 numbers the variance goes on and the mean starts anew.
+    The counter has 16 bits: after 65535 numbers the mean restarts and the variance continues.
     """
     if s.number == 0:
         s = Mean(1, x, ZERO_F, ZERO_F, ZERO_F)
@@ -198,7 +197,7 @@ def update(s: Mean, x: np.float32) -> Mean:
 
 @kernel
 def update_spread(s: Spread, v: Vector) -> Spread:
-    """Take a vector into a running mean and covariance, as :func:`update` a number."""
+    """Add a vector to a running mean and covariance, as :func:`update` does a number."""
     if s.number == 0:
         s = Spread(1, v, ZERO, SIX, SIX)
     else:
@@ -251,7 +250,7 @@ def turned_variance(s: Spread, r: Matrix) -> Vector:
 def compensated(
     total: np.float32, x: np.float32, carry: np.float32
 ) -> tuple[np.float32, np.float32]:
-    """Return a sum and what was lost in rounding it (Kahan)."""
+    """Return a sum and its rounding error (Kahan)."""
     y = x - carry
     t = total + y
     return t, (t - total) - y
@@ -269,13 +268,13 @@ def variance(s: Mean) -> np.float32:
 
 @kernel
 def mean_rate(delta: Vector, seconds: np.float32) -> Vector:
-    """Return a delta over its time: multiplied by the reciprocal, as PX4's vectors divide."""
+    """Return a delta divided by its time, as a product with the reciprocal like in PX4."""
     return scaled(delta, ONE_F / seconds)
 
 
 @kernel
 def corrected(value: Vector, c: Correction) -> Vector:
-    """Return a calibrated reading: turned to body axes after thermal offset, offset and scale."""
+    """Return a calibrated reading: thermal offset, offset and scale, then rotation to body axes."""
     x, y, z = value
     return turned(
         c.rotation,
@@ -289,7 +288,7 @@ def corrected(value: Vector, c: Correction) -> Vector:
 
 @kernel
 def vibration(metric: np.float32, value: Vector, last: Vector) -> np.float32:
-    """Return the slow mean of the steps between the windows' mean rates."""
+    """Return the slow mean of the steps between the mean rates of windows."""
     step = (value[0] - last[0], value[1] - last[1], value[2] - last[2])
     return KEEP_F * metric + ADD_F * norm(step)
 
@@ -298,7 +297,7 @@ def vibration(metric: np.float32, value: Vector, last: Vector) -> np.float32:
 def vibrations(
     metric: np.float32, values: NDArray[np.float32], metrics: NDArray[np.float32]
 ) -> None:
-    """Fill the metric after each window; the first has no step."""
+    """Compute the metric after each window; the first has no step."""
     last = (ZERO_F, ZERO_F, ZERO_F)
     for i in range(len(values)):
         value = (values[i, 0], values[i, 1], values[i, 2])

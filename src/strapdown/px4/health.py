@@ -1,4 +1,4 @@
-"""How well an IMU is mounted and works: vibration and clipping over the windows of a log."""
+"""Health of an IMU: vibration and clipping over the windows of a log."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 MEAN_WARNING: Final = 4.905
-"""Mean vibration metric of an accelerometer from which a log deserves a look [m/s^2]."""
+"""Mean vibration metric of an accelerometer from which a log needs inspection [m/s^2]."""
 MEAN_CRITICAL: Final = 9.81
-"""The same from which a vehicle should not fly [m/s^2]."""
+"""Mean metric from which a vehicle should not fly [m/s^2]."""
 PEAK_WARNING: Final = 9.81
-"""Peak of the metric that deserves a look, whatever the mean [m/s^2]."""
+"""Peak of the metric that needs inspection, regardless of the mean [m/s^2]."""
 PEAK_CRITICAL: Final = 19.62
-"""Peak of the metric that is critical, whatever the mean [m/s^2]."""
+"""Peak of the metric that is critical, regardless of the mean [m/s^2]."""
 
 
 class Level(StrEnum):
-    """What a vibration metric means for a vehicle."""
+    """Severity of a vibration metric for a vehicle."""
 
     GOOD = "good"
     WARNING = "warning"
@@ -52,12 +52,12 @@ class VibrationReport:
     Parameters
     ----------
     windows : int
-        How many values there are.
+        Number of values.
     mean, p50, p95, p99, peak : float
         Statistics of the metric, in its unit (m/s^2 for an accelerometer, rad/s for a
-        gyroscope); NaN without values. A mean hides a bad minute, so the tail stands beside it.
+        gyroscope); NaN without values. The percentiles show short events that a mean hides.
     peak_t_ns : int
-        When the peak was [ns]; 0 without values.
+        Time of the peak [ns]; 0 without values.
     """
 
     windows: int
@@ -70,10 +70,10 @@ class VibrationReport:
 
     @property
     def level(self) -> Level:
-        """What the values of an accelerometer mean: the worse of the mean and the peak.
+        """Severity for an accelerometer: the worse of the mean and the peak.
 
-        The limits of the mean are those of PX4's Flight Review; a mean below them can hide
-        peaks that no estimator survives, so twice as much is the limit of the peak.
+        The limits of the mean are those of PX4's Flight Review; a mean below them can hide peaks
+        that make an estimator fail, so the peak has limits of twice these values.
         """
         if self.mean >= MEAN_CRITICAL or self.peak >= PEAK_CRITICAL:
             return Level.CRITICAL
@@ -84,18 +84,18 @@ class VibrationReport:
 
 @dataclass(frozen=True)
 class ClippingReport:
-    """How often a sensor was saturated.
+    """Saturation of a sensor.
 
     Parameters
     ----------
     windows : int
-        Windows, or samples, that were looked at.
+        Number of windows, or samples.
     clipped : int
-        Those in which any axis was saturated.
+        Those with any axis saturated.
     by_axis : tuple of 3 int
-        Those in which x, y and z were saturated.
+        Those with x, y and z saturated.
     longest_run : int
-        The most that followed one another.
+        Largest number of consecutive ones.
     """
 
     windows: int
@@ -105,7 +105,7 @@ class ClippingReport:
 
     @property
     def share(self) -> float:
-        """Part of the windows in which any axis was saturated; 0 without windows."""
+        """Share of the windows with any axis saturated; 0 without windows."""
         return self.clipped / self.windows if self.windows else 0.0
 
 
@@ -115,10 +115,10 @@ def vibration_report(t_ns: IntArray, metric: ArrayLike) -> VibrationReport:
     Parameters
     ----------
     t_ns : (N,) int64
-        When each value was computed [ns].
+        Time of each value [ns].
     metric : (N,)
-        PX4's vibration metric of each window, as ``vehicle_imu_status`` carries it or
-        :func:`~strapdown.px4.vibration_metrics` computes it; NaN values are left out.
+        PX4's vibration metric of each window, from ``vehicle_imu_status`` or
+        :func:`~strapdown.px4.vehicle_imu_vibration`; NaN values are left out.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def vibration_report(t_ns: IntArray, metric: ArrayLike) -> VibrationReport:
     Raises
     ------
     ShapeError
-        There are not as many values as stamps.
+        The numbers of values and stamps differ.
     """
     values = np.asarray(metric, np.float64)
     if values.shape != t_ns.shape:
@@ -143,12 +143,12 @@ def vibration_report(t_ns: IntArray, metric: ArrayLike) -> VibrationReport:
 
 
 def clipping_report(bits: ByteArray) -> ClippingReport:
-    """Count the windows in which axes were saturated.
+    """Count the windows with saturated axes.
 
     Parameters
     ----------
     bits : (N,) uint8
-        Axes that were saturated in each window: X=1, Y=2, Z=4.
+        Saturated axes of each window: X=1, Y=2, Z=4.
 
     Returns
     -------

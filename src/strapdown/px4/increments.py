@@ -1,4 +1,4 @@
-"""PX4's integrator alone, without its scheduling."""
+"""PX4's integrator without its scheduling."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NEVER: Final = 2**62
 
 
 def dt_max_s(px4_version: tuple[int, int]) -> np.float32:
-    """Return the longest time that PX4's integrator takes in one window [s].
+    """Return the longest window of PX4's integrator [s].
 
-    The length of a window is a 16-bit number of microseconds up to v1.15 and has 32 bits since.
+    The length of a window is a 16-bit number of microseconds up to v1.15 and a 32-bit one since.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
     values : (N, 3)
         Readings; they are rounded to float32.
     coning : bool
-        Sum the coning correction: for a gyroscope.
+        Add the coning correction of a gyroscope.
     samples_per_window : int, optional
-        A window ends with so many samples, 1 or more.
+        Samples per window, 1 or more.
     is_last : (N,) bool, optional
-        A window ends with these samples. A sample that PX4 does not take begins a window anew,
-        so a window may be empty.
+        A window ends with each marked sample. A sample that PX4 rejects restarts the window, so a
+        window may be empty.
     previous_us : int, optional
         Stamp before the first [us]. PX4 starts with 0, so its first window begins at boot.
     px4_version : tuple of 2 int, optional
@@ -76,7 +76,7 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
     Returns
     -------
     ends : (M,) int64
-        Row of the sample that ends each window.
+        Row of the last sample of each window.
     lengths_us : (M,) int64
         Lengths of the windows [us].
     deltas : (M, 3) float32
@@ -85,7 +85,7 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
     Raises
     ------
     ShapeError
-        There are not as many rows as stamps.
+        The numbers of rows and stamps differ.
     ValueRangeError
         ``samples_per_window`` is less than 1.
     """
@@ -111,7 +111,7 @@ def integrate_float32(  # noqa: PLR0913 (two columns, and the rules of a window)
 
 
 def px4_increments(series: ImuSeries, samples_per_window: int) -> Increments:
-    """Integrate point samples as PX4 does, bit for bit, without its scheduling.
+    """Integrate instantaneous samples as PX4 does, bit for bit, without its scheduling.
 
     Gyroscope and accelerometer are integrated by the trapezoid rule in float32, with PX4's
     coning correction and no sculling correction. The first sample starts the first window.
@@ -121,7 +121,7 @@ def px4_increments(series: ImuSeries, samples_per_window: int) -> Increments:
     series : ImuSeries
         N samples at instants. Stamps are rounded to microseconds.
     samples_per_window : int
-        Samples that end in each window, 1 or more.
+        Samples per window, 1 or more.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""``vehicle_imu`` between given stamps: what PX4 made of packets that a log holds."""
+"""Recomputation of ``vehicle_imu`` between given stamps from the packets of a log."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["replay_windows"]
 
-_HISTORY: Final = 3  # messages before a window on which it depends, and the packet before them
+_HISTORY: Final = 3  # messages before a window that it depends on, and the packet before these
 
 
 class _Windows(NamedTuple):
     """Windows of one sensor: uncalibrated integrals between stamps, one row each."""
 
-    lengths_us: IntArray  # 0 where no message lies in the window
+    lengths_us: IntArray  # 0 where the window contains no message
     deltas: NDArray[np.float32]
-    whole: BoolArray  # no message is missing on which the window depends
+    whole: BoolArray  # no message that the window depends on is missing
 
 
 def replay_windows(  # noqa: PLR0913 (two sensors with their calibrations)
@@ -44,26 +44,26 @@ def replay_windows(  # noqa: PLR0913 (two sensors with their calibrations)
     accel_calibrations: Sequence[SensorCalibration],
     px4_version: tuple[int, int] = (1, 16),
 ) -> tuple[NDArray[np.void], BoolArray]:
-    """Make ``vehicle_imu`` between given stamps, with PX4's arithmetic.
+    """Compute ``vehicle_imu`` between given stamps, with PX4's arithmetic.
 
     Parameters
     ----------
     gyro, accel : (N,) arrays of SensorGyro.dtype, SensorAccel.dtype, or of their FIFO forms
         Of one IMU. Packets are averaged first, as the driver does.
     bounds_us : two (K,) int64
-        Starts and ends of windows that ascend and do not overlap [us]. A window holds the
-        messages after its start up to its end, included.
+        Starts and ends of ascending windows without overlap [us]. A window contains the messages
+        after its start, up to and including its end.
     gyro_calibrations, accel_calibrations : sequences of K SensorCalibration
-        In force at the end of each window.
+        Calibrations in force at the end of each window.
     px4_version : tuple of 2 int, optional
         Of the autopilot.
 
     Returns
     -------
     records : (K,) array of VehicleImu.dtype
-        With lengths of 0 where a window has no message.
+        Lengths are 0 where a window contains no message.
     whole : (K,) bool
-        No packet is missing on which the window depends.
+        No packet that the window depends on is missing.
     """
     records = np.zeros(len(bounds_us[1]), VehicleImu.dtype)
     whole = np.ones(len(records), np.bool_)
@@ -91,12 +91,12 @@ def _windows_between(
     coning: bool,
     px4_version: tuple[int, int],
 ) -> _Windows:
-    """Integrate the messages of one sensor, in the order of their stamps, between stamps."""
+    """Integrate the messages of one sensor between stamps; messages are in order."""
     count = len(ends_us)
     t_us = messages["timestamp_sample"].astype(np.int64)
     window = np.searchsorted(ends_us, t_us)
     inside = (window < count) & (t_us > np.append(starts_us, 0)[window])
-    # A message between windows stands alone, so that none of them is ever too long to be taken.
+    # Each message between windows is a window of its own, so that no window is too long.
     is_last = ~inside
     is_last[:-1] |= window[:-1] != window[1:]
     is_last[-1:] = True
@@ -118,7 +118,7 @@ def _windows_between(
 
 
 def _averaged(messages: NDArray[np.void]) -> NDArray[np.void]:
-    """Return messages in the order of their stamps; packets as the driver averages them."""
+    """Return messages in the order of their stamps, with packets averaged as by the driver."""
     messages = messages[np.argsort(messages["timestamp_sample"], kind="stable")]
     if "dt" in (messages.dtype.names or ()):
         return messages_from_fifo(messages[usable(messages)])
@@ -128,10 +128,10 @@ def _averaged(messages: NDArray[np.void]) -> NDArray[np.void]:
 def _is_whole(
     t_us: IntArray, samples: NDArray[np.uint8], starts_us: IntArray, ends_us: IntArray
 ) -> BoolArray:
-    """Tell for which windows no packet is missing, neither in them nor in what they need.
+    """Return whether each window, with the packets it depends on, is complete.
 
-    A message needs the packet before its own for the sample that was carried over. A window
-    needs the last two messages before it, for its first step and for the coning of that.
+    A message depends on the last sample of the previous packet. A window depends on the last two
+    messages before it, for its first step and the coning of that step.
     """
     whole = np.zeros(len(ends_us), np.bool_)
     sizes = np.maximum(samples.astype(np.int64), 1)
@@ -142,7 +142,7 @@ def _is_whole(
     missing = np.append(True, np.abs(steps - expected) > 0.5 * expected).cumsum()
     begins = np.searchsorted(t_us, starts_us, "right")
     stops = np.searchsorted(t_us, ends_us, "right")
-    # The message after a window tells that none is missing at its end.
+    # The message after a window shows whether one is missing at its end.
     known = (
         (begins >= _HISTORY)
         & (stops > begins)

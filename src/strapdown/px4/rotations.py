@@ -1,8 +1,8 @@
-"""How a sensor is mounted on its board: the rotations that PX4 knows by number.
+"""Mounting of a sensor on its board: PX4's numbered rotations.
 
-Each is roll, pitch and yaw in the sequence 3-2-1, from the axes of the chip to those of the
-board. Most are products of quarter turns; PX4 applies those to samples as permutations with
-signs, which are exact, and all others as a float32 matrix.
+Each is roll, pitch and yaw in the sequence 3-2-1, from the axes of the chip to those of the board.
+Most are products of quarter turns; PX4 applies these to samples as exact signed permutations, and
+all others as a float32 matrix.
 
 References
 ----------
@@ -49,11 +49,11 @@ ROTATIONS: Final[tuple[tuple[int, int, int], ...]] = (
 """Roll, pitch and yaw [degrees] of rotation 0, 1, ..., 40."""
 # fmt: on
 
-_NOISE: Final = 1e-15  # what is left of the cosine of a right angle
+_NOISE: Final = 1e-15  # rounding error of the cosine of a right angle
 
 
 def rotation_matrix(rotation: int) -> FloatArray:
-    """Return ``R_board_from_chip`` of a rotation, exact where it is made of quarter turns.
+    """Return ``R_board_from_chip`` of a rotation, exact for products of quarter turns.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def rotation_matrix(rotation: int) -> FloatArray:
 
 
 def matrix_float32(roll_pitch_yaw_deg: Sequence[float]) -> NDArray[np.float32]:
-    """Return the matrix of roll, pitch and yaw as the autopilot computes it, in float32.
+    """Return the matrix of roll, pitch and yaw, computed in float32 like in the autopilot.
 
-    Its rounding is part of what a log holds: a right angle has a cosine of -4.4e-8.
+    Its rounding affects logged values: a right angle has a cosine of -4.4e-8.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def matrix_float32(roll_pitch_yaw_deg: Sequence[float]) -> NDArray[np.float32]:
 
 
 def matrix_product(matrix: ArrayLike, vectors: ArrayLike) -> NDArray[np.floating]:
-    """Multiply vectors by a matrix, every product and sum rounded on its own, from the left.
+    """Multiply vectors by a matrix from the left, every product and sum rounded separately.
 
     Parameters
     ----------
     matrix : array_like, shape (3, 3)
         Float32 or float64; the result has the wider type of both.
     vectors : array_like, shape (..., 3)
-        What to multiply.
+        Vectors to multiply.
 
     Returns
     -------
@@ -111,19 +111,19 @@ def matrix_product(matrix: ArrayLike, vectors: ArrayLike) -> NDArray[np.floating
 
 
 def rotate(rotation: int, values: ArrayLike) -> NDArray[np.floating]:
-    """Turn samples from the axes of the chip to those of the board.
+    """Rotate samples from the axes of the chip to those of the board.
 
     Parameters
     ----------
     rotation : int
         Its number in PX4, 0 to 40.
     values : array_like, shape (..., 3)
-        In any unit. Float32 is computed and rounded as the autopilot does it.
+        In any unit. Float32 values are computed and rounded like in the autopilot.
 
     Returns
     -------
     ndarray, shape (..., 3)
-        Of float32 if ``values`` is, else of float64.
+        Float32 if ``values`` is, else float64.
 
     Raises
     ------
@@ -143,17 +143,17 @@ def rotate(rotation: int, values: ArrayLike) -> NDArray[np.floating]:
 
 
 def rotate_counts(rotation: int, counts: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Turn raw samples from the axes of the chip to those of the board.
+    """Rotate raw samples from the axes of the chip to those of the board.
 
     A saturated sample stays saturated: the negative of 32767 is -32768, and the reverse.
-    Rotations that are no permutation round half away from zero and saturate.
+    Rotations other than permutations round half away from zero and saturate.
 
     Parameters
     ----------
     rotation : int
         Its number in PX4, 0 to 40.
     counts : ndarray of int16, shape (..., 3)
-        As the chip gives them.
+        Raw counts of the chip.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def rotate_counts(rotation: int, counts: NDArray[np.int16]) -> NDArray[np.int16]
     ShapeError
         The last dimension is not 3.
     TypeError
-        The counts are no int16.
+        The counts are not int16.
     """
     if counts.dtype != np.int16:
         raise TypeError(f"expected counts as int16, got {counts.dtype}")
@@ -184,7 +184,7 @@ def rotate_counts(rotation: int, counts: NDArray[np.int16]) -> NDArray[np.int16]
 
 @cache
 def permutation(rotation: int) -> tuple[IntArray, IntArray] | None:
-    """Return which axis of the chip each axis of the board is, and its sign, if that is all."""
+    """Return the chip axis and the sign of each board axis; None if not a permutation."""
     matrix = rotation_matrix(rotation)
     if np.any(matrix != np.trunc(matrix)):
         return None

@@ -1,7 +1,7 @@
-"""When PX4 takes which message, and where a window ends.
+"""Kernels of PX4's scheduling: order of the messages, and ends of windows.
 
-``lay_out`` plans windows from the mean intervals of the messages; ``next_step`` says what
-comes next when messages are there already; ``run`` does a batch. Source: ``VehicleIMU.cpp`` of
+``lay_out`` plans windows from the mean intervals of the messages; ``next_step`` selects the next
+operation from the waiting messages; ``run`` processes a batch. Source: ``VehicleIMU.cpp`` of
 PX4-Autopilot.
 """
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 SEVEN_F = F32(7.0)
 LONGEST_INTERVAL_US = F32(1e9)
 
-# Stamps of a message that has not come, and of one that comes later than all others.
+# Stamps of a message that has not arrived, and of one that is later than all others.
 UNKNOWN = -(2**63)
 FAR = 2**63 - 1
 
-# What comes next.
+# Next operation.
 WAIT = 0
 TAKE_GYRO = 1
 TAKE_ACCEL = 2
@@ -52,7 +52,7 @@ PUBLISH = 3
 
 
 class Layout(NamedTuple):
-    """How windows are made of messages, and how often the integrator runs."""
+    """Messages and lengths of windows, and schedule of the integrator."""
 
     gyro_samples: int
     length_us: int
@@ -71,7 +71,7 @@ class Inputs(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Where a batch writes; the windows that are left out are written too."""
+    """Output arrays of a batch, including windows that are left out."""
 
     windows: IntArray  # (M, 8): published, messages taken (gyro, accel), t_us, lengths, clipping
     deltas: NDArray[np.float32]  # (M, 6)
@@ -81,7 +81,7 @@ class Outputs(NamedTuple):
 
 @kernel
 def lay_out(interval_us: int, gyro_us: np.float32, accel_us: np.float32) -> Layout:
-    """Return the windows for a wanted length and the mean intervals of the messages."""
+    """Return the layout of windows for a wanted length and the mean intervals of the messages."""
     wanted = F32(interval_us) / gyro_us
     samples = max(1, rounded(wanted))
     if samples > QUEUE:
@@ -111,7 +111,7 @@ def lay_out(interval_us: int, gyro_us: np.float32, accel_us: np.float32) -> Layo
 
 @kernel
 def configured(m: Machine, interval_us: int) -> Machine:
-    """Lay the windows out where that is due and both intervals are known."""
+    """Update the layout of windows where that is due and both intervals are known."""
     gyro, accel = m.gyro.timing.interval, m.accel.timing.interval
     due = m.plan.dirty or not m.plan.configured
     if not (due and is_valid(gyro) and is_valid(accel)):
@@ -141,7 +141,7 @@ def accel_is_behind(
     m: Machine,
     in_float32: bool,
 ) -> bool:
-    """Tell whether the accelerometer lags by more than half its interval.
+    """Return whether the accelerometer lags by more than half its interval.
 
     PX4 compares in float32, whose steps grow to 64 us after nine minutes.
     """
@@ -155,11 +155,10 @@ def accel_is_behind(
 def next_step(  # noqa: PLR0911 (each return is one rule)
     m: Machine, rules: Rules, gyro_us: int, ninth_gyro_us: int, accel_us: int, ninth_accel_us: int
 ) -> int:
-    """Return what comes next, from the stamps of the first and the ninth waiting messages.
+    """Return the next operation, from the stamps of the first and the ninth waiting messages.
 
-    The answer depends on stamps alone, so a stream and a batch make the same windows. Messages
-    of one sensor wait for the other, but no more of them than the eight that a topic of PX4
-    holds; then the window grows.
+    The result depends on stamps only, so a stream and a batch give the same windows. Messages of
+    one sensor wait for the other, up to the eight that a topic of PX4 holds; then the window grows.
     """
     if accel_us == UNKNOWN and ninth_gyro_us != UNKNOWN:
         accel_us = FAR
@@ -195,11 +194,11 @@ def run(
     at: tuple[int, int, int, int],
     out: Outputs,
 ) -> tuple[Machine, tuple[int, int, int, int]]:
-    """Take messages until none is left or the outputs are full.
+    """Process messages until none remains or the outputs are full.
 
-    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. ``at`` are the rows of
-    messages (gyro, accel) and of outputs (windows, statuses) that come next; they are returned
-    as they are at the end, with the machine.
+    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. ``at`` holds the next rows of
+    messages (gyro, accel) and of outputs (windows, statuses); their final values are returned
+    with the machine.
     """
     i, j, windows, statuses = at
     while windows < len(out.windows):

@@ -1,8 +1,8 @@
-"""A log against itself: from raw packets to the ``sensor_combined`` that PX4 logged beside them.
+"""Verification of a log: ``sensor_combined`` recomputed from raw packets and compared.
 
-Where a log has the raw samples of the chips, everything that the autopilot made of them can be
-made again, window by window, and compared. What remains is the rounding that a compiler may
-choose: fused multiply-adds and reciprocals.
+From the raw samples of the chips in a log, every window of the autopilot can be recomputed and
+compared. The remaining differences are rounding that depends on the compiler: fused multiply-adds
+and reciprocals.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ __all__ = ["Verification", "verify"]
 MAX_GYRO_RESIDUAL: Final = 6e-8
 """Largest deviation of a rate that rounding explains [rad/s]."""
 MAX_ACCEL_RESIDUAL: Final = 4e-6
-"""The same of a specific force [m/s^2]."""
+"""Largest deviation of a specific force that rounding explains [m/s^2]."""
 ROUNDINGS: Final = 4
-"""The same in units of the last place of the largest axis, which prevails at high rates."""
+"""The same in units of the last place of the largest axis, which dominates at high rates."""
 _LIMITS: Final = {"gyro_rad": MAX_GYRO_RESIDUAL, "accelerometer_m_s2": MAX_ACCEL_RESIDUAL}
 MIN_IDENTICAL_SHARE: Final = 0.5
-"""Share of windows that come out without any deviation, at least."""
+"""Least share of windows without any deviation."""
 
-_SETTLING_US: Final = 100_000  # within which a change that was logged takes effect, or already has
+_SETTLING_US: Final = 100_000  # time before and after a logged change within which it takes effect
 _UNSETTLED: Final = -1
 
 
 @dataclass(frozen=True)
 class Verification:
-    """How what was made again agrees with what was logged.
+    """Agreement of recomputed and logged windows.
 
     Parameters
     ----------
     windows : int
-        Windows that were compared.
+        Number of compared windows.
     skipped_rows : int
-        Rows that do not follow the row before, because the log or the autopilot left one out,
-        that hold an accelerometer of another IMU or none, or that stand so near a change of
-        the device, or of a calibration without its count, that either may be in force.
+        Rows that do not follow the previous row because the log or the autopilot left one out,
+        rows with an accelerometer of another IMU or none, and rows so near a change of the device,
+        or of a calibration without count, that either may be in force.
     skipped_packets : int
-        Windows of which packets are missing in the log.
+        Windows with packets missing in the log.
     gyro_period_mismatches, accel_period_mismatches : int
-        Windows whose length is not, to the microsecond, the logged one.
+        Windows whose length differs from the logged one, in whole microseconds.
     max_gyro_residual, max_accel_residual : float
         Largest deviation on any axis [rad/s], [m/s^2]; NaN without windows.
     gyro_identical_share, accel_identical_share : float
-        Share of windows whose three axes are the same bits; NaN without windows.
+        Share of windows with identical bits in all three axes; NaN without windows.
     unexplained : int
-        Deviations, of either sensor, that are larger than rounding explains.
+        Number of deviations of either sensor that rounding does not explain.
     """
 
     windows: int
@@ -80,7 +80,7 @@ class Verification:
 
     @property
     def accepted(self) -> bool:
-        """Every period agrees, and rounding explains every deviation."""
+        """Whether every length agrees and rounding explains every deviation."""
         identical = (self.gyro_identical_share + self.accel_identical_share) / 2.0
         return (
             self.windows > 0
@@ -90,7 +90,7 @@ class Verification:
         )
 
 
-def verify(  # noqa: PLR0913 (every part of a log that matters)
+def verify(  # noqa: PLR0913 (all relevant parts of a log)
     gyro: Iterable[NDArray[np.void]],
     accel: Iterable[NDArray[np.void]],
     combined: NDArray[np.void],
@@ -100,7 +100,7 @@ def verify(  # noqa: PLR0913 (every part of a log that matters)
     correction: NDArray[np.void] | None = None,
     px4_version: tuple[int, int] = (1, 16),
 ) -> Verification:
-    """Make the ``sensor_combined`` of a log again from its raw packets, and compare.
+    """Recompute the ``sensor_combined`` of a log from its raw packets, and compare.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def verify(  # noqa: PLR0913 (every part of a log that matters)
         Every instance of ``sensor_gyro_fifo`` and ``sensor_accel_fifo`` in the log, or of
         ``sensor_gyro`` and ``sensor_accel`` where these are logged at their full rate.
     combined : (K,) array of SensorCombined.dtype
-        What the log holds.
+        The logged messages.
     parameters : LogParameters
-        With the calibrations.
+        Parameters with the calibrations.
     selection : array of SensorSelection.dtype, optional
-        Which devices were in use; by default the first of each.
+        Devices in use; by default the first of each.
     correction : structured array, optional
-        Messages ``sensor_correction``: offsets by temperature.
+        Messages ``sensor_correction``: thermal offsets.
     px4_version : tuple of 2 int, optional
         Of the autopilot.
 
@@ -125,7 +125,7 @@ def verify(  # noqa: PLR0913 (every part of a log that matters)
     Raises
     ------
     ShapeError
-        ``combined`` is of another type.
+        ``combined`` has another type.
     """
     combined = as_records(combined, SensorCombined)
     combined = combined[np.argsort(combined["timestamp"], kind="stable")]
@@ -206,7 +206,7 @@ def _last_place(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _follows(
     combined: NDArray[np.void], ends_us: IntArray, gyro_ids: IntArray, accel_ids: IntArray
 ) -> BoolArray:
-    """Tell which rows hold the window after that of the row before, of one IMU."""
+    """Return whether each row holds the window directly after that of the previous row."""
     follows = np.zeros(len(combined), np.bool_)
     length = combined["gyro_integral_dt"][1:].astype(np.int64)
     follows[1:] = (
@@ -228,7 +228,7 @@ def _in_use(
 ) -> IntArray:
     """Return the id of the device in use at each time.
 
-    A selection is stamped when it is published, after the first row that it made.
+    A selection is stamped at its publication, after the first row that it affects.
     """
     if selection is not None and len(selection):
         since, ids = (selection[name].astype(np.int64) for name in ("timestamp", field))
@@ -242,7 +242,7 @@ def _in_use(
 
 
 def _of_device(instances: Sequence[NDArray[np.void]], device_id: int) -> NDArray[np.void]:
-    """Return the messages of one device, from the instance that has most of them."""
+    """Return the messages of one device, from the instance with most of them."""
     nothing = np.zeros(0, SensorGyro.dtype)
     return max((one[one["device_id"] == device_id] for one in instances), key=len, default=nothing)
 
@@ -256,8 +256,8 @@ def _calibrations(
 ) -> tuple[list[SensorCalibration], BoolArray]:
     """Return the calibration in force at each row, and whether that is certain.
 
-    A change of parameters takes effect where the count in the log steps; where no count ever
-    does, at about its time.
+    A change of parameters takes effect at a step of the count in the log; without any step,
+    approximately at its time.
     """
     history = calibration_history(sensor, device_id, parameters, correction)
     since, states = zip(*history, strict=True)
@@ -271,7 +271,7 @@ def _calibrations(
     if steps.any() and counts.any():
         steps = np.maximum.accumulate(steps).astype(np.int64)
         counted = (counts - counts[0]).astype(np.int64)
-        # What had stepped before the first row is what the steps within the log do not explain.
+        # Steps before the first row are those that the steps within the log do not explain.
         counted += np.clip(steps[now[-1]] - counted[-1], 0, steps[now[0]])
         last = np.searchsorted(steps, counted, "right") - 1
         first = np.searchsorted(steps, steps[last])

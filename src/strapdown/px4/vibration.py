@@ -15,30 +15,29 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.series import Increments
 
-__all__ = ["vibration_metrics"]
+__all__ = ["vehicle_imu_vibration"]
 
 
-def vibration_metrics(
+def vehicle_imu_vibration(
     increments: Increments,
     *,
     of_increments: bool = False,
     initial: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return how much successive windows differ, as ``vehicle_imu_status`` reports it.
+    """Return the vibration metrics of ``vehicle_imu_status`` after each window.
 
-    The metric is a slow mean (time constant 100 windows) of the length of the step from the
-    mean rate of one window to that of the next.
+    The metric is a slow mean (time constant 100 windows) of the norm of the step from the mean rate
+    of one window to that of the next.
 
     Parameters
     ----------
     increments : Increments
-        N windows, one after another, none left out.
+        N consecutive windows.
     of_increments : bool, optional
-        Take increments themselves instead of mean rates, as v1.11 did; then the metrics are in
-        m/s and rad.
+        Use increments instead of mean rates, as v1.11 did; the metrics then are in m/s and rad.
     initial : tuple of 2 float, optional
-        Metrics of accelerometer and gyroscope after the first window, which is where the
-        recursion begins when a log starts in flight. The first window has no step here.
+        Metrics of accelerometer and gyroscope after the first window, for a log that starts in
+        flight. The first window has no step.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Arrays in ``.npz``: our own layout, and those in which two public benchmarks are handed around.
+"""Arrays in ``.npz``: our own layout, and those of two public benchmarks.
 
 * Ours holds a whole recording: see :mod:`strapdown.formats.arrays.npz_recording`.
 * BROAD: ``gyr`` [rad/s], ``acc`` [m/s^2], ``mag`` [uT], ``ref`` (w x y z), ``pos`` [m], ``mov``
@@ -6,8 +6,8 @@
 * TUM-VI: ``t_ns``, ``gyr`` [rad/s], ``acc`` [m/s^2], and the reference ``gt_t_ns``, ``gt``
   (x y z [m], then w x y z).
 
-In the last two the axes of the body are those of the sensor, called FLU here; both worlds have z
-up, and are called ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the
+In the last two the body axes are those of the sensor, labelled FLU here; both worlds have z up
+and are labelled ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the
 reference ``trajectories["reference"]``.
 
 References
@@ -43,7 +43,7 @@ __all__ = ["read", "sniff", "write"]
 
 
 class _Kind(NamedTuple):
-    """What an array must be: its type, the array whose rows it shares, the shape of a row."""
+    """Requirements of an array: its type, the array whose rows it shares, the shape of a row."""
 
     kind: str
     rows: str | None = None
@@ -76,13 +76,13 @@ _TUMVI: Final = {
 }
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file is a zip archive whose first member is an array, or our description."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file is a zip archive that begins with an array or our description."""
     return head.startswith(_ZIP) and (b".npy" in head[:300] or DESCRIPTION.encode() in head[:300])
 
 
 def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive is whole or not)
-    """Read a recording of ours, or a BROAD or TUM-VI file.
+    """Read a recording in our layout, or a BROAD or TUM-VI file.
 
     Parameters
     ----------
@@ -94,7 +94,8 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
     Returns
     -------
     Recording
-        Ours as it was; of the others ``imu["imu"]`` and ``trajectories["reference"]``.
+        In our layout as it was written; otherwise ``imu["imu"]`` and
+        ``trajectories["reference"]``.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def _load(path: Path, archive: zipfile.ZipFile) -> dict[str, AnyArray]:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
-    """Read one array of a kind; nothing is allocated by a size that the file only claims."""
+    """Read one array of a kind; no memory is allocated for sizes that are only declared."""
     member = archive.getinfo(f"{name}.npy")
     stored = member.compress_type == zipfile.ZIP_STORED and member.file_size < path.stat().st_size
     if member.file_size > _LARGEST_ARRAY and not stored:

@@ -1,8 +1,8 @@
-"""A whole recording as arrays in ``.npz``: our own layout.
+"""Our own layout of ``.npz``: a whole recording as arrays.
 
 Each column of a topic is an array ``topic/column``, such as ``imu/data/angular_velocity``, and
-``strapdown.json`` says what each topic is. A column whose rows are all equal is stored as one
-row. ``numpy.load`` reads all of it.
+``strapdown.json`` holds the header of each topic. A column whose rows are all equal is stored as
+one row. ``numpy.load`` reads all arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import heading, rebuild, recording_of, topics
+from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _COPY: Final = 2**20
 
 
 class NpzWriter:
-    """Takes a recording block by block; columns wait in files beside the archive."""
+    """Writer of a recording block by block; columns are collected in files next to the archive."""
 
     def __init__(self, folder: Path) -> None:
         self.messages = 0
@@ -50,13 +50,13 @@ class NpzWriter:
         Raises
         ------
         ShapeError
-            A block has other columns or frames than those before it.
+            A block has other columns or frames than the previous ones.
         """
         for holds, topic, series in topics(block):
             said = heading(holds, series)
             if self._said.setdefault(topic, said) != said:
                 raise ShapeError(
-                    f"expected {topic} with the columns and frames of the blocks before, got "
+                    f"expected {topic} with the columns and frames of the previous blocks, got "
                     f"{said}; write it to another topic"
                 )
             for name, _, array in present(series):
@@ -68,7 +68,7 @@ class NpzWriter:
             self.messages += len(series)
 
     def pack(self, path: Path) -> None:
-        """Make the archive of all columns."""
+        """Write the archive of all columns."""
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(DESCRIPTION, json.dumps({"version": 1, "topics": self._said}))
             for member, column in self._columns.items():
@@ -77,7 +77,7 @@ class NpzWriter:
 
 
 class _ColumnFile:
-    """Rows of one column on disk; unless ``whole``, one row while all are equal."""
+    """Rows of one column on disk; unless ``whole``, a single row while all are equal."""
 
     def __init__(self, path: Path, like: AnyArray, *, whole: bool) -> None:
         self._path = path
@@ -158,10 +158,10 @@ def read_recording(
             arrays = {name: _spread(array, rows) for name, array in arrays.items()}
             found[topic] = (said["holds"], rebuild(said, arrays))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"expected arrays as {DESCRIPTION} says: {error}", path=path) from error
+        raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
     return recording_of(path, "npz", found)
 
 
 def _spread(array: AnyArray, rows: int) -> AnyArray:
-    """Return one row as all rows."""
+    """Return the rows of a column that may be stored as one row."""
     return np.broadcast_to(array, (rows, *array.shape[1:])) if len(array) == 1 else array

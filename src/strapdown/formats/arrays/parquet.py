@@ -1,9 +1,9 @@
-"""Parquet: a whole recording as one table, for the tools of data analysis.
+"""Parquet: a whole recording as one table, for data analysis tools.
 
-Each row belongs to the topic that its column ``topic`` names, and columns that the topic does
-not have are null there. Vectors lie in columns ``angular_velocity_x`` and so on, covariances in
-``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The file's metadata
-entry ``strapdown`` says what each topic is. Needs the extra ``parquet``.
+The column ``topic`` names the topic of each row; columns that a topic lacks are null there.
+Vectors are stored in columns ``angular_velocity_x`` and so on, covariances in
+``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The metadata entry
+``strapdown`` holds the header of each topic. Needs the extra ``parquet``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from strapdown.errors import BackendMissingError, FormatError, ShapeError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import HOLDS, heading, rebuild, recording_of, topics
-from strapdown.formats.recording import Recording
+from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
+from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import WriteReport
 from strapdown.series.columns import present
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from strapdown._typing import AnyArray, IntArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
 
 __all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
 
@@ -41,11 +41,11 @@ _ENDS: Final[dict[tuple[int, ...], tuple[str, ...]]] = {
     (4,): ("_x", "_y", "_z", "_w"),
     (3, 3): tuple("_" + "".join(pair) for pair in product("xyz", repeat=2)),
 }
-"""Endings of the columns that one entry of a row shape becomes."""
+"""Suffixes of the columns of an array, by the shape of a row."""
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file begins as Parquet does."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins with the magic bytes of Parquet."""
     return head.startswith(_MAGIC)
 
 
@@ -57,7 +57,7 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
     path : Path
         The file.
     salvage : bool
-        Has no effect: a table is whole or not.
+        Has no effect: a table is read completely or not at all.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
             columns = _Columns(file.read())
             found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"expected a table as its metadata says: {error}"
+            reason = f"expected a table that fits its metadata: {error}"
             raise FormatError(reason, path=path) from error
     return recording_of(path, "parquet", found)
 
@@ -101,7 +101,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
 
 
 class ParquetWriter:
-    """Takes a recording block by block; each topic of a block becomes a row group."""
+    """Writer of a recording block by block; each topic of a block becomes a row group."""
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
@@ -128,7 +128,7 @@ class ParquetWriter:
                 self._path,
                 schema,
                 compression="zstd",
-                use_dictionary=["topic"],  # numbers of a sensor hardly repeat
+                use_dictionary=["topic"],  # sensor values rarely repeat
             )
         for topic, said, series in parts:
             if self._said.get(topic) != said:
@@ -192,14 +192,14 @@ def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # no
 
 
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
-    """Yield the columns that an array of rows becomes."""
+    """Yield the columns of an array of rows."""
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
     for column, end in enumerate(_ENDS[array.shape[1:]]):
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
 class _Columns:
-    """The columns of a table as arrays, each converted once; what is null reads as zero."""
+    """The columns of a table as arrays, each converted once; null reads as zero."""
 
     def __init__(self, table: Any) -> None:  # noqa: ANN401 (foreign)
         self._table = table

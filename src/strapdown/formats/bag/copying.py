@@ -1,4 +1,4 @@
-"""The whole messages of a ROS 1 bag, of whatever type, into a new one with an index."""
+"""Copying of the intact messages of a ROS 1 bag, of any type, into a new bag with an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BagCopy"]
 
 
 class BagCopy(BagScan):
-    """A pass over a damaged bag, in salvage, with the times of messages and their definitions.
+    """Pass over a damaged bag, in salvage, that keeps message times and definitions.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class BagCopy(BagScan):
     Attributes
     ----------
     copied, undefined : int
-        Messages that were written, and that could not be, as nothing says what their type is.
+        Numbers of messages that were written, and of those without a definition of their type.
     """
 
     def __init__(self, source: Path) -> None:
@@ -42,7 +42,7 @@ class BagCopy(BagScan):
         self._definitions: dict[Connection, tuple[str, str]] = {}
 
     def write(self, target: Path, *, force: bool) -> None:
-        """Write a new bag, packed by lz4.
+        """Write a new bag, compressed by lz4.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class BagCopy(BagScan):
         from rosbags.rosbag1 import Writer  # noqa: PLC0415 (only bags need it)
 
         with replacing(target, force=force) as partial:
-            partial.unlink()  # rosbags wants to make the file
+            partial.unlink()  # rosbags creates the file itself
             writer = Writer(partial)
             writer.set_compression(Writer.CompressionFormat.LZ4)
             connections: dict[Connection, Written] = {}

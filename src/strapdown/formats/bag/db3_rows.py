@@ -1,8 +1,8 @@
-"""The rows of a damaged rosbag2 database, as far as SQLite can still reach them.
+"""Rows of a damaged rosbag2 database that SQLite can still reach.
 
-A table is a tree of pages whose leaves hold the rows in the order of their number. Where a page
-is broken or beyond the end of a cut file, SQLite stops; asked for what comes behind the next
-number and the next, it finds the first leaf that is whole again.
+A table is a tree of pages whose leaves hold the rows in the order of their number. SQLite stops
+at a page that is broken or beyond the end of a cut file; queries from each following number find
+the first intact leaf after it.
 
 References
 ----------
@@ -29,9 +29,9 @@ __all__ = ["MAGIC", "Rows", "Topic", "shortfall"]
 
 MAGIC: Final = b"SQLite format 3\0"
 _TRIES: Final = 2**16
-"""Numbers in a row that are tried in vain before the rest of a table is given up."""
+"""Consecutive numbers tried without effect before the rest of a table is given up."""
 _SMALLEST_ROW: Final = 8
-"""No file has more rows than this fits in [bytes]; broken pages may seem to have."""
+"""Least size of a row [bytes]; it bounds the number of rows, which broken pages may exceed."""
 _LAST: Final = 2**63 - 1
 _QUERY: Final = """
     SELECT rowid, topic_id, iif(wanted(topic_id), data, NULL)
@@ -40,7 +40,7 @@ _QUERY: Final = """
 
 
 class Topic(NamedTuple):
-    """What its messages are, and how they are serialised."""
+    """Name, message type and serialisation of a topic."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class Topic(NamedTuple):
 
 
 class Rows:
-    """The messages of one database; a storage to rosbags, which opens and closes it.
+    """The messages of one database, as a storage that rosbags opens and closes.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ class Rows:
     found : Counter
         Messages by topic.
     lost : int
-        Messages that lie in broken pages between others, or have no topic.
+        Messages in broken pages between others, or without a topic.
     """
 
-    connections: tuple[()] = ()  # rosbags asks for definitions of types, which we need not
+    connections: tuple[()] = ()  # rosbags reads type definitions from here, which are not needed
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,14 +77,14 @@ class Rows:
         self._places = Places()
 
     def open(self) -> None:
-        """Do nothing: the file is opened when it is read."""
+        """Do nothing: the file is opened on reading."""
 
     def close(self) -> None:
         """Do nothing."""
 
     @property
     def damage(self) -> list[str]:
-        """What is broken, one line each."""
+        """Damage, one line each."""
         return self._places.lines()
 
     def messages(self, wanted: Callable[[str, str], bool]) -> Iterator[tuple[Topic, bytes]]:
@@ -96,7 +96,7 @@ class Rows:
             database.text_factory = lambda raw: raw.decode(errors="replace")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHUNK)
             try:
-                database.execute("PRAGMA writable_schema = ON")  # or a cut file is refused whole
+                database.execute("PRAGMA writable_schema = ON")  # otherwise a cut file is refused
                 database.execute("PRAGMA trusted_schema = OFF")
                 self.topics = _topics(database)
             except sqlite3.Error as error:
@@ -115,21 +115,21 @@ class Rows:
                     yield topic, payload
 
     def _rows(self, database: sqlite3.Connection) -> Iterator[tuple[int, object]]:
-        """Yield the topic and the data of each row, the data only where they are wanted."""
+        """Yield topic and data of each row; data only of wanted topics."""
         before = after = failed = 0
         left = self.path.stat().st_size // _SMALLEST_ROW
-        alone = False  # one row at a time: with an error, the row before it does not come either
+        alone = False  # one row at a time: an error also discards the row before it
         while left > 0 and failed < _TRIES:
             try:
                 start = min(after, _LAST - 1) + 1
                 for row, number, data in database.execute(_QUERY, (start, 1 if alone else left)):
                     left -= 1
                     if number not in self.topics or row == after or row <= before:
-                        self.lost += 1  # its number or topic is broken, or its page comes twice
+                        self.lost += 1  # its number or topic is broken, or its page is read twice
                         after += alone
                         continue
                     if row > after:
-                        before = after  # otherwise it was the row before that had a wrong number
+                        before = after  # otherwise the number of the previous row was wrong
                     after = row
                     self.lost += failed
                     failed = 0
@@ -137,7 +137,7 @@ class Rows:
             except sqlite3.Error as error:
                 if alone:
                     if not failed:
-                        self._places.note(f"behind row {after}: {error}")
+                        self._places.note(f"after row {after}: {error}")
                     after += 1
                     failed += 1
                     left -= 1
@@ -163,7 +163,7 @@ def _topics(database: sqlite3.Connection) -> dict[int, Topic]:
 
 
 def _torn_page(path: Path) -> bytes:
-    """Return the last bytes of a file that is cut inside a page; SQLite reads on in zeros."""
+    """Return the last bytes of a file cut inside a page, where SQLite continues with zeros."""
     with path.open("rb") as file:
         file.seek(16)
         page = int.from_bytes(file.read(2), "big")
@@ -173,14 +173,14 @@ def _torn_page(path: Path) -> bytes:
 
 
 def _is_torn(data: bytes, tail: bytes) -> bool:
-    """Tell whether a row goes on in zeros where the file ends."""
+    """Return whether a row continues with zeros after the end of the file."""
     begin = data.rstrip(b"\0")
     at = tail.rfind(begin)
     return at >= 0 and len(tail) - at < len(data) and not tail[at + len(begin) :].strip(b"\0")
 
 
 def shortfall(path: Path) -> str:
-    """Say what a database file lacks, by its header; nothing if it is long enough."""
+    """Return a line if a database file is shorter than its header states, otherwise nothing."""
     with path.open("rb") as file:
         head = file.read(96)
     page, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")

@@ -1,15 +1,15 @@
-"""ROS 1 bags and ROS 2 bags, through rosbags; the messages through our own codec.
+"""ROS 1 and ROS 2 bags, read through rosbags; messages are decoded by our own codec.
 
-* ``.bag`` of ROS 1, version 2.0, packed by bz2, lz4 or not at all;
+* ``.bag`` of ROS 1, version 2.0, compressed by bz2 or lz4, or uncompressed;
 * the folder of rosbag2 with ``metadata.yaml``, and a ``.db3`` without its folder;
-* such a folder with MCAP files goes to :mod:`strapdown.formats.mcap.reader`.
+* such a folder with MCAP files is read by :mod:`strapdown.formats.mcap.reader`.
 
-Types and joins are those of :mod:`strapdown.formats._topics`. Bags have no checksums: what
-damage makes of a number is read as it stands, and the notes name what is not plausible.
+Types and joins are those of :mod:`strapdown.formats._series_from_messages`. Bags have no
+checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
-whole messages before damage, and then on from the next chunk (ROS 1), or from the next page
-that SQLite can read (ROS 2). So is the bag of a recorder that was killed, which has no index.
+intact messages before damage, then from the next chunk (ROS 1) or the next page that SQLite can
+read (ROS 2). This also reads the bag of a recorder that was killed, which has no index.
 
 References
 ----------
@@ -29,7 +29,7 @@ from urllib.parse import quote
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._plausible import doubts
-from strapdown.formats._topics import Topics, can_read
+from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
 from strapdown.formats.bag.scan import BagScan
@@ -48,14 +48,14 @@ __all__ = ["read", "sniff"]
 
 _BAG: Final = b"#ROSBAG V"
 _ROWS: Final = 16384
-"""Messages that are decoded at once."""
+"""Messages decoded at once."""
 
 _Key: TypeAlias = tuple[str, str, str]
 """Topic, type and encoding."""
 
 
 def sniff(head: bytes, path: Path) -> bool:
-    """Tell whether this is a bag: a file by its first bytes, a folder by what lies in it."""
+    """Return whether this is a bag: a file by its first bytes, a folder by the files in it."""
     if path.is_dir():
         return (path / "metadata.yaml").is_file()
     return head.startswith((_BAG, MAGIC))
@@ -69,7 +69,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     path : Path
         A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
     salvage : bool
-        Count damage and read what it leaves, instead of raising.
+        Count damage and read the rest, instead of raising an error.
 
     Returns
     -------
@@ -81,12 +81,12 @@ def read(path: Path, *, salvage: bool) -> Recording:
     TruncatedError
         The file ends early, or a ROS 1 bag has no index.
     ChecksumError
-        A chunk of a ROS 1 bag cannot be unpacked.
+        A chunk of a ROS 1 bag cannot be decompressed.
     UnsupportedError
-        A chunk is packed in a way, or to a size, that is not read.
+        A chunk has an unsupported compression or size.
     FormatError
-        Anything else is broken. For ROS 1 bags all four carry the offset. In salvage, only
-        where nothing can be read.
+        Other damage. For ROS 1 bags all four carry the offset. In salvage, only where nothing can
+        be read.
     """
     if path.is_dir() and (files := sorted(path.glob("*.mcap"), key=_numbered)):
         return mcap_reader.read_parts(path, files, salvage=salvage)
@@ -126,11 +126,11 @@ def _is_ros1(path: Path) -> bool:
 
 
 def _numbered(path: Path) -> list[str | int]:
-    """Sort key that puts part 10 behind part 9."""
+    """Return a sort key that orders part 10 after part 9."""
     return [int(text) if text.isdigit() else text for text in re.split(r"(\d+)", path.name)]
 
 
-# Bags that are whole
+# Intact bags
 
 
 class _Bag(NamedTuple):
@@ -140,11 +140,11 @@ class _Bag(NamedTuple):
     reader: Any  # Reader of rosbag1 or rosbag2, or the storage of one database
 
     def encoding(self, connection: Connection) -> str:
-        """Return how the messages of a connection are serialised."""
+        """Return the serialisation of the messages of a connection."""
         return str(getattr(connection.ext, "serialization_format", Wire.ROS1))
 
     def messages(self, chosen: list[Connection]) -> Iterator[tuple[_Key, bytes]]:
-        """Yield the messages of some connections in the order of their times."""
+        """Yield the messages of the chosen connections in the order of their times."""
         with foreign_reader(self.path, "ROS bag"):
             for connection, _, data in self.reader.messages(connections=chosen):
                 key = connection.topic, connection.msgtype, self.encoding(connection)
@@ -153,7 +153,7 @@ class _Bag(NamedTuple):
 
 @contextmanager
 def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
-    """Open a bag; a ROS 2 bag for its rows, if it is damaged."""
+    """Open a bag; a damaged ROS 2 bag by its rows."""
     with foreign_reader(path, "ROS bag"):
         bag = _Bag(path, _reader(path, rows=rows))
         bag.reader.open()
@@ -168,7 +168,7 @@ def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
 
 
 def _reader(path: Path, *, rows: bool) -> Any:  # noqa: ANN401 (three classes of rosbags, one of ours)
-    """Return what reads a bag; rosbags chooses by ending, we by content."""
+    """Return the reader of a bag, chosen by content; rosbags would choose by ending."""
     if _is_ros1(path):
         from rosbags.rosbag1 import Reader  # noqa: PLC0415 (only bags need it)
 
@@ -182,11 +182,13 @@ def _reader(path: Path, *, rows: bool) -> Any:  # noqa: ANN401 (three classes of
         return reader
     from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader  # noqa: PLC0415 (as above)
 
-    return Rows(path) if rows else Sqlite3Reader(Path(quote(str(path))))  # it makes a URI of it
+    return (
+        Rows(path) if rows else Sqlite3Reader(Path(quote(str(path))))
+    )  # it builds a URI from the path
 
 
 def _with_limit(chunk: Any) -> Any:  # noqa: ANN401 (a named tuple of rosbags)
-    """Let a chunk of a ROS 1 bag unpack to no more than an MCAP chunk may."""
+    """Limit the decompressed size of a chunk of a ROS 1 bag to that of an MCAP chunk."""
     from lz4.frame import decompress  # noqa: PLC0415 (as above)
 
     packing = {bz2.decompress: "bz2", decompress: "lz4"}.get(chunk.decompressor)
@@ -196,14 +198,14 @@ def _with_limit(chunk: Any) -> Any:  # noqa: ANN401 (a named tuple of rosbags)
     def limited(packed: bytes) -> bytes:
         data, behind = unpack(packed, packing, most=min(MAX_CHUNK, MAX_RATIO * len(packed)))
         if behind is None:
-            raise EOFError(f"a chunk unpacks to {len(data)} bytes and goes on")
+            raise EOFError(f"a chunk decompresses to more than {len(data)} bytes")
         return data
 
     return chunk._replace(decompressor=limited)
 
 
 def _collect(path: Path, topics: Topics) -> None:
-    """Decode all messages of a bag that is whole."""
+    """Decode all messages of an intact bag."""
     with _opened(path) as bag:
         if short := _shortage(bag):
             raise short
@@ -222,7 +224,7 @@ def _collect(path: Path, topics: Topics) -> None:
 
 
 def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> int:
-    """Decode messages, many at once; return how many there were."""
+    """Decode messages in batches; return their number."""
     waiting: dict[_Key, list[bytes]] = {}
     count = 0
     for count, (key, data) in enumerate(messages, 1):
@@ -239,11 +241,11 @@ def _add(topics: Topics, waiting: dict[_Key, list[bytes]]) -> None:
     waiting.clear()
 
 
-# Bags that are damaged
+# Damaged bags
 
 
 def _explain(path: Path, error: FormatError) -> NoReturn:
-    """Raise what is wrong and where, and what salvage would give."""
+    """Raise the error with its offset and a hint at the result of salvage."""
     if error.topic is not None:
         raise error
     if _is_ros1(path):
@@ -252,7 +254,7 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
             pass
         gives = f"{scan.whole} messages"
     else:
-        with _opened(path, rows=True) as bag:  # the metadata make sense
+        with _opened(path, rows=True) as bag:  # raises where the metadata are invalid
             error = _shortage(bag) or error
         gives = "the rows that SQLite can reach"
     what = f'{error.message}; on_error="salvage" gives {gives}'
@@ -260,7 +262,7 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
 
 
 def _shortage(bag: _Bag) -> TruncatedError | None:
-    """Tell whether a database is cut; inside its last page SQLite would read zeros."""
+    """Return an error if a database is cut: SQLite would read zeros inside its last page."""
     files = [part.path for part in bag.reader.storages] if bag.path.is_dir() else [bag.path]
     for file in files:
         if short := shortfall(file):
@@ -274,7 +276,7 @@ def _is_wanted(kind: str) -> bool:
 
 
 def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
-    """Decode what a pass over the file finds; return how many messages and bytes are lost."""
+    """Decode the messages of a forward pass; return the numbers of lost messages and bytes."""
     scan = BagScan(path, salvage=True, wanted=_is_wanted)
     _decode(topics, (((*connection, Wire.ROS1), data) for connection, data in scan.messages()))
     for topic, count in scan.skipped.items():
@@ -284,7 +286,7 @@ def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, i
 
 
 def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
-    """Decode the rows that SQLite can reach; return how many are lost, and no bytes."""
+    """Decode the rows that SQLite can reach; return the number of lost ones, and zero bytes."""
     expected: Counter[str] = Counter()
     found: Counter[str] = Counter()
     damage = []
@@ -309,12 +311,12 @@ def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, i
 
 
 def _parts(bag: _Bag) -> list[Rows]:
-    """Return the databases of a ROS 2 bag that was opened for its rows."""
+    """Return the databases of a ROS 2 bag that was opened by its rows."""
     return list(getattr(bag.reader, "storages", [bag.reader]))
 
 
 def _unpacked(data: bytes) -> bytes:
-    """Return a message that was packed alone; nothing where it is broken or too large."""
+    """Return a separately compressed message; nothing where it is broken or too large."""
     import zstandard  # noqa: PLC0415 (only packed files need it)
 
     with suppress(zstandard.ZstdError):

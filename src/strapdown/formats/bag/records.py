@@ -1,8 +1,8 @@
 """ROS 1 bags as records: framing, fields, chunks.
 
-A record is ``u32 length, header, u32 length, data``; a header is a run of fields
-``u32 length, name=value``, and its field ``op`` names the kind of the record. No length is
-believed before it has been compared with what is there.
+A record is ``u32 length, header, u32 length, data``; a header is a sequence of fields
+``u32 length, name=value``, and its field ``op`` gives the kind of the record. Every length is
+compared with the bytes available before it is used.
 
 References
 ----------
@@ -36,7 +36,7 @@ __all__ = [
 MAGIC: Final = b"#ROSBAG V2.0\n"
 PACKINGS: Final = frozenset({"none", "bz2", "lz4"})
 CHUNK_START: Final = re.compile(rb"[()]\0\0\0(?=.{0,33}\x04\0\0\0op=\x05)", re.DOTALL)
-"""What a chunk record looks like to somebody who is lost: a header of 40 or 41 bytes."""
+"""Pattern by which a search after damage finds a chunk record: a header of 40 or 41 bytes."""
 CHUNK_START_SIZE: Final = 4 + 33 + 8
 _LARGEST_HEADER: Final = 2**16
 
@@ -60,7 +60,7 @@ class Connection(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record whose header is whole; its data are the bytes from start to stop."""
+    """A record with an intact header; its data are the bytes from start to stop."""
 
     op: Op
     fields: dict[bytes, bytes]
@@ -76,7 +76,7 @@ class Record(NamedTuple):
 
 
 def read_record(stream: BinaryIO, at: int, stop: int) -> Record:
-    """Read the header of the record at an offset; of a chunk, the data may go beyond ``stop``.
+    """Read the header of the record at an offset; data of a chunk may extend beyond ``stop``.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def read_record(stream: BinaryIO, at: int, stop: int) -> Record:
 
 
 def content(stream: BinaryIO, record: Record, *, most: int) -> bytes:
-    """Return the data of a record, of which no more than ``most`` bytes are believed."""
+    """Return the data of a record of at most ``most`` bytes."""
     size = record.stop - record.start
     if size > most:
         raise UnsupportedError(f"expected at most {most} bytes in a record, got {size}")
@@ -128,7 +128,7 @@ def fields_of(header: bytes) -> dict[bytes, bytes]:
 
 
 def text(fields: dict[bytes, bytes], name: str) -> str:
-    """Return a field as text that is not empty."""
+    """Return a field as non-empty text."""
     raw = fields.get(name.encode(), b"")
     try:
         decoded = raw.decode()
@@ -140,19 +140,19 @@ def text(fields: dict[bytes, bytes], name: str) -> str:
 
 
 def unpack(packed: bytes, packing: str, *, most: int) -> tuple[bytes, bytes | None]:
-    """Unpack bz2 or lz4, but no more than ``most`` bytes.
+    """Decompress bz2 or lz4, up to ``most`` bytes.
 
     Returns
     -------
     data : bytes
-        As far as it goes.
+        The decompressed bytes.
     behind : bytes or None
-        What follows the packed data; None if its end was not reached.
+        Bytes after the compressed data; None if its end was not reached.
 
     Raises
     ------
     ChecksumError
-        The packing is broken.
+        The compressed data are damaged.
     """
     from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 (only packed files need it)
 

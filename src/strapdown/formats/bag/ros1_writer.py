@@ -1,9 +1,9 @@
-"""ROS 1 bags, version 2.0, written through rosbags and packed by lz4.
+"""ROS 1 bags, version 2.0, written through rosbags and compressed by lz4.
 
 Types and topics are those of :mod:`strapdown.formats.mcap.writer`, in their ROS 1 form; headers
-count from 0 on each topic. Increments are ``px4_msgs/VehicleImu`` with its definition, so that
-tools which read definitions read it, although ROS 1 has no such package. A bag has no place for
-more than messages: samples that these cannot hold are named as lost, names and devices in notes.
+count from 0 on each topic. Increments are ``px4_msgs/VehicleImu`` with its definition: ROS 1 has
+no such package, but tools that use the definition can read it. A bag holds messages only: the
+report lists samples that these cannot hold as lost, and names and devices in notes.
 
 References
 ----------
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import Unheld, topics
+from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
 from strapdown.messages.cdr import Batch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rosbags.rosbag2 import Writer as Ros2Writer
 
     from strapdown._typing import ByteArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.messages.ros_types import RosType
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 __all__ = ["BagBlocks", "bag_writer", "rows_as_bytes", "write"]
 
 _OWN_TOPIC: Final = {"magnetic_field", "velocity_world"}
-"""Columns that have a topic beside the one of their series."""
+"""Columns with a topic separate from that of their series."""
 _LZ4: Final = {"block_linked": False, "content_checksum": True, "store_size": False}
-"""The only form of LZ4 frames that the rosbag of ROS unpacks."""
+"""The only form of LZ4 frames that the rosbag of ROS decompresses."""
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -100,17 +100,17 @@ def _connect(writer: Writer) -> Connect:
 
 
 class BagBlocks:
-    """Takes a recording block by block.
+    """Writer of a recording block by block.
 
     Parameters
     ----------
     writer : Writer
         Of rosbags, for ROS 1 or ROS 2.
     connect : callable
-        Makes the connection of a topic with a type.
+        Creates the connection of a topic with a type.
     serialise : callable
-        Brings CDR payloads of a type, (N, n) uint8, into the form of the bag; the last argument
-        is the number of the first on its topic.
+        Converts CDR payloads of a type, (N, n) uint8, to the form of the bag; the last argument is
+        the number of the first on its topic.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class BagBlocks:
 
     @property
     def notes(self) -> list[str]:
-        """What else they cannot hold, in one line."""
+        """Other content that messages cannot hold, in one line."""
         return self._unheld.notes
 
     def write(self, block: Recording) -> None:
@@ -171,14 +171,14 @@ class BagBlocks:
                 self._writer.write(*next(waiting[turn]))
 
     def _connection(self, topic: str, kind: RosType) -> Connection:
-        """Return the connection of a topic, which is made where it is new."""
+        """Return the connection of a topic; create it if it is new."""
         if (topic, kind.name) not in self._connections:
             self._connections[topic, kind.name] = self._connect(topic, kind)
         return self._connections[topic, kind.name]
 
 
 def _ros1(payloads: ByteArray, kind: RosType, first: int) -> list[bytes]:
-    """Return CDR payloads in their ROS 1 form, which has a count and nothing that aligns."""
+    """Return CDR payloads in their ROS 1 form: with a sequence number and without alignment."""
     rows = len(payloads)
     if kind.floats is None:
         converted = payloads[:, 4:]
@@ -198,13 +198,13 @@ def rows_as_bytes(rows: ByteArray) -> list[bytes]:
 
 
 def _ambiguous(imu: Iterable[str]) -> set[str]:
-    """Return names of magnetometers that readers would give to more than one IMU."""
+    """Return names of magnetometers that readers would assign to more than one IMU."""
     parents = Counter(topic.rpartition("/")[0] for topic in imu)
     return {f"{parent}/mag" for parent, count in parents.items() if count > 1}
 
 
 def _unheld(topic: str, series: Series) -> list[str]:
-    """Name what the messages cannot hold."""
+    """Return the names of the fields that messages cannot hold."""
     target: Any = VehicleImu if isinstance(series, Increments) else Batch
     named = [name for name in losses(series, target) if name not in _OWN_TOPIC]
     if isinstance(series, Trajectory) and series.name == topic:

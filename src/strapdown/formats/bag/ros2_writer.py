@@ -1,8 +1,7 @@
 """ROS 2 bags, written through rosbags: a folder with one SQLite database and its metadata.
 
-Types and topics are those of :mod:`strapdown.formats.mcap.writer`, serialised as there. Every
-release of ROS 2 plays such a bag without a further package; since Iron also the file that
-``.mcap`` names.
+Types, topics and serialisation are those of :mod:`strapdown.formats.mcap.writer`. Every release
+of ROS 2 plays such a bag without a further package; releases since Iron also play MCAP files.
 
 References
 ----------
@@ -81,7 +80,7 @@ def _as_they_are(payloads: ByteArray, _kind: RosType, _first: int) -> list[bytes
 
 @contextmanager
 def _replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
-    """Hand out a place for a folder; on success move it, synchronised, to ``path``."""
+    """Yield a path for a folder; on success synchronise it and rename it to ``path``."""
     refuse(path, force=force)
     if path.exists() and not (path / _METADATA).is_file():
         text = "is no ROS 2 bag and is not replaced; choose another name"
@@ -92,10 +91,10 @@ def _replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
     try:
         partial.mkdir()
     except FileExistsError:
-        text = "is being written, or is left of a writer that was killed; remove it"
+        text = "is being written, or remains of a writer that was killed; remove it"
         raise FileExistsError(errno.EEXIST, text, str(partial)) from None
     try:
-        inner = partial / path.name  # the database is called like the bag
+        inner = partial / path.name  # the database has the name of the bag
         yield inner
         for file in inner.iterdir():
             with file.open("rb") as stream:

@@ -1,9 +1,9 @@
-"""One forward pass over a damaged ROS 1 bag: the messages, and what damage leaves.
+"""One forward pass over a damaged ROS 1 bag: the readable messages.
 
-A bag is ``magic, header, chunks, index section``. A chunk holds the messages, and the
-connections that name their topics; index records behind it say how many messages of each
-connection it holds. The index section says both again for the whole file. A forward pass needs
-neither, and so reads the bag of a recorder that was killed, or a file that was cut.
+A bag is ``magic, header, chunks, index section``. A chunk holds messages, and the connections
+that name their topics; index records after it give the number of its messages by connection. The
+index section repeats both for the whole file. A forward pass needs neither, so it also reads the
+bag of a recorder that was killed, or a file that was cut.
 
 References
 ----------
@@ -55,16 +55,16 @@ class BagScan:
     path : Path
         The file.
     salvage : bool
-        Count damage and go on behind it, instead of raising.
+        Count damage and continue after it, instead of raising an error.
     wanted : callable
-        Whether messages of a type are handed over, or only counted.
+        Whether messages of a type are returned, or only counted.
 
     Attributes
     ----------
     skipped : Counter
-        Whole messages that are not wanted, by topic.
+        Intact messages that are not wanted, by topic.
     lost_bytes : int
-        Bytes that belong to no readable record.
+        Bytes outside readable records.
     """
 
     def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str], bool]) -> None:
@@ -86,17 +86,17 @@ class BagScan:
 
     @property
     def damage(self) -> list[str]:
-        """What is broken, one line each."""
+        """Damage, one line each."""
         return self._places.lines()
 
     @property
     def whole(self) -> int:
-        """Messages that are whole and have a topic, wanted or not."""
+        """Number of intact messages with a topic, wanted or not."""
         return self._found.total() - self._unknown
 
     @property
     def lost_messages(self) -> int:
-        """Messages that an index promises and no readable record holds, or without a topic."""
+        """Number of messages that are in an index but in no readable record, or have no topic."""
         missing = (count - self._found[key] for key, count in self._promised.items())
         return self._unknown + sum(count for count in missing if count > 0)
 
@@ -109,12 +109,12 @@ class BagScan:
             The file ends early, or its recorder was stopped. This and the following carry path
             and offset.
         ChecksumError
-            A chunk cannot be unpacked.
+            A chunk cannot be decompressed.
         UnsupportedError
-            This is a bag of another version, or a chunk is packed in a way that is not read.
+            The bag has another version, or a chunk has an unsupported compression.
         FormatError
-            Anything else is not as the format says. In salvage, only where the file does not
-            begin like a bag of version 2.0.
+            The file violates the format otherwise. In salvage, only where it does not begin like a
+            bag of version 2.0.
         """
         with self._path.open("rb") as stream:
             self._stream: BinaryIO = stream
@@ -128,7 +128,7 @@ class BagScan:
             self._end()
 
     def _start(self) -> None:
-        """Take the connections of the index section: the chunk that names one may be lost."""
+        """Read the connections of the index section: the chunk that defines one may be lost."""
         magic = self._stream.read(len(MAGIC))
         if magic != MAGIC:
             kind = TruncatedError if MAGIC.startswith(magic) else UnsupportedError
@@ -152,10 +152,10 @@ class BagScan:
             what = "expected an index, got none: the recorder was stopped, or the file is cut"
             self._report(TruncatedError(what), self._size)
 
-    # What records say
+    # Content of records
 
     def _take(self, at: int) -> Iterator[tuple[Connection, bytes]]:
-        """Take one record in, and move on as soon as it is known where the next begins."""
+        """Read one record; set the next position as soon as its end is known."""
         inside = at < self._chunk_ends
         try:
             record = read_record(self._stream, at, self._chunk_ends if inside else self._size)
@@ -179,12 +179,12 @@ class BagScan:
             raise UnsupportedError("expected a bag that is not encrypted, got one that is")
 
     def _take_chunk(self, at: int, record: Record) -> Iterator[tuple[Connection, bytes]]:
-        """Enter a chunk that is not packed, where its records follow; unpack another."""
+        """Enter an uncompressed chunk, whose records follow in the file; decompress any other."""
         if at < self._chunk_ends:
             raise FormatError("expected no chunk within a chunk")
         packing, size = text(record.fields, "compression"), record.number("size", 4)
         sound = self._is_record(record.stop)
-        if not sound:  # its length is wrong, or the file ends here
+        if not sound:  # the length is wrong, or the file ends here
             record = record._replace(stop=self._next_chunk(record.start))
         self._chunk, self._chunk_ends = at, record.stop
         if packing == "none":
@@ -249,7 +249,7 @@ class BagScan:
         self._promised[self._chunk, number] = count
 
     def _take_info(self, record: Record) -> None:
-        """Take the counts of a chunk that was lost with its own index."""
+        """Read the counts of a chunk that was lost together with its index."""
         chunk, count = record.number("chunk_pos", 8), record.number("count", 4)
         data = content(self._stream, record, most=MAX_CHUNK)
         if len(data) != 8 * count:
@@ -258,10 +258,10 @@ class BagScan:
             for number, messages in struct.iter_unpack("<II", data):
                 self._promised.setdefault((chunk, number), messages)
 
-    # What to do about damage
+    # Treatment of damage
 
     def _go_on_behind(self, at: int, error: FormatError) -> None:
-        """Report damage, and go on behind the record or chunk it is in, or at the next chunk."""
+        """Report damage, and continue after its record or chunk, or at the next chunk."""
         inside = at < self._chunk_ends
         if self._at == at:
             self._at = self._chunk_ends if inside else self._next_chunk(at + 1)
@@ -278,13 +278,13 @@ class BagScan:
         self._places.note(what)
 
     def _is_record(self, at: int) -> bool:
-        """Tell whether a record begins here, or the file ends."""
+        """Return whether a record begins here, or the file ends."""
         with suppress(FormatError):
             return at == self._size or bool(read_record(self._stream, at, self._size))
         return False
 
     def _next_chunk(self, start: int) -> int:
-        """Return where the next chunk begins; the size if none does."""
+        """Return the offset of the next chunk; the size of the file without one."""
         places = search(self._stream, CHUNK_START, start, self._size, reach=CHUNK_START_SIZE)
         for at in places:
             with suppress(FormatError):
@@ -295,11 +295,11 @@ class BagScan:
 
 
 def _objection(data: bytes, behind: bytes | None, size: int, most: int) -> FormatError | None:
-    """Say what is wrong with an unpacked chunk."""
+    """Return the error of a decompressed chunk; None for a valid one."""
     if len(data) > size > 0 or (behind is not None and len(data) < size):
         return ChecksumError(f"expected a chunk that unpacks to {size} bytes, got {len(data)}")
     if behind is not None:
         return None
     if len(data) >= most:
-        return UnsupportedError(f"expected a chunk of at most {most} bytes, got one that goes on")
+        return UnsupportedError(f"expected a chunk of at most {most} bytes, got a longer one")
     return TruncatedError(f"chunk ends after {len(data)} unpacked bytes")

@@ -1,9 +1,9 @@
-"""MCAP files from arrays of messages: a chunk at a time, packed and written in a second thread.
+"""MCAP files from arrays of messages, compressed and written by a second thread.
 
-The records beside messages are written by the library ``mcap``, which takes messages only one
-by one; here an array of equally long messages is one piece of a chunk. Chunks hold the
-definitions of the channels that are new in them, are packed by zstd, and carry an index by
-channel. Chunks, data section and summary have checksums.
+The library ``mcap`` encodes all records except messages, which it takes only one by one; here an
+array of equally long messages is one piece of a chunk. A chunk contains the definitions of the
+channels that are new in it, is compressed by zstd, and has an index by channel. Chunks, data
+section and summary have checksums.
 
 References
 ----------
@@ -55,9 +55,9 @@ T = TypeVar("T")
 __all__ = ["PLACE", "Here", "McapFile", "Rows"]
 
 _CHUNK: Final = 256 * 2**10
-"""A chunk ends with the message that makes it longer than this."""
+"""A chunk ends with the message that makes it longer than this [bytes]."""
 _AHEAD: Final = 128
-"""Chunks that may wait for the second thread: it packs them while the first reads on."""
+"""Chunks that may wait for the second thread."""
 _COMPRESSION: Final = "zstd"
 _EFFORT: Final = zstandard.ZstdCompressionParameters(
     strategy=zstandard.STRATEGY_FAST,
@@ -68,7 +68,7 @@ _EFFORT: Final = zstandard.ZstdCompressionParameters(
     min_match=7,
     target_length=2,
 )
-"""Rows of float64 become 5 % larger than by the default of the library, in 0.4 of its time."""
+"""Rows of float64 are 5 % larger than with the default of the library, in 0.4 of its time."""
 _HEAD: Final = np.dtype(
     [
         ("opcode", "u1"),
@@ -78,13 +78,13 @@ _HEAD: Final = np.dtype(
         ("log_and_publish_time", "<u8", (2,)),
     ]
 )
-"""What stands before a message."""
+"""Head of a message record, before the payload."""
 _MESSAGE: Final = struct.Struct("<BQHIQQ")
-"""The same, of one message."""
+"""The same, for a single message."""
 _BEFORE_CONTENT: Final = 9
-"""Opcode and length are no part of the length."""
+"""Size of opcode and length, which the length excludes [bytes]."""
 PLACE: Final = np.dtype([("channel", "<u2"), ("entry", "<u8", (2,))])
-"""Of a message in a chunk: what its index says is log time and offset."""
+"""A message in a chunk: channel, and the index entry of log time and offset."""
 _INDEX_HEAD: Final = struct.Struct("<BQHI")
 _FOOTER: Final = struct.Struct("<BQQQ")
 
@@ -101,14 +101,14 @@ class Rows(NamedTuple):
 
 @dataclass
 class _Chunk:
-    """What the next chunk will hold."""
+    """Content of the next chunk."""
 
     pieces: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
     places: list[NDArray[np.void]] = field(default_factory=list)
-    """Of messages that came as arrays, as ``PLACE``."""
+    """Messages added as arrays, of dtype ``PLACE``."""
     singles: list[tuple[int, tuple[int, int]]] = field(default_factory=list)
-    """Of those that came alone."""
+    """Messages added one by one."""
 
     @property
     def has_messages(self) -> bool:
@@ -120,14 +120,14 @@ class _Chunk:
 
 
 class McapFile:
-    """Writes one file; the stream and the thread belong to the caller.
+    """Writer of one file; the caller owns the stream and the thread.
 
     Parameters
     ----------
     stream : BinaryIO
-        Where to write.
+        Target of the bytes.
     worker : Executor
-        One thread, which packs and writes chunks.
+        One thread, which compresses and writes chunks.
     profile, library : str
         For the header.
     """
@@ -166,7 +166,7 @@ class McapFile:
         return channel.id
 
     def define(self, what: Schema | Channel) -> None:
-        """Take a definition with the number that it has."""
+        """Add a definition under its existing number."""
         if isinstance(what, Schema):
             self._schemas.append(what)
         else:
@@ -174,14 +174,14 @@ class McapFile:
         self._chunk.append(_bytes(what))
 
     def add_metadata(self, name: str, entries: Mapping[str, str]) -> None:
-        """Write a metadata record, behind the chunks that are complete."""
+        """Write a metadata record after the completed chunks."""
         self._drain(0)
         record = _bytes(Metadata(name, dict(entries)))
         self._metadata.append(MetadataIndex(offset=self._at, length=len(record), name=name))
         self._emit(record)
 
     def add_attachment(self, record: bytes, index: AttachmentIndex) -> None:
-        """Write an attachment record; its place in the index is set here."""
+        """Write an attachment record; set its offset in the index."""
         self.flush()
         index.offset, index.length = self._at, len(record)
         self._attachments.append(index)
@@ -197,7 +197,7 @@ class McapFile:
         places : (N,) array of PLACE
             Of its messages.
         like : Chunk
-            The fields of the record; ``data`` is not needed but for its size.
+            The fields of the record; of ``data`` only the size is used.
         """
         self.flush()
         self._place_chunk(record, places, like)
@@ -209,7 +209,7 @@ class McapFile:
         self.add_record(channel, log_ns, head + payload)
 
     def add_record(self, channel: int, log_ns: int, record: bytes) -> None:
-        """Add one message as the record that it is."""
+        """Add one message as a complete record."""
         self._chunk.singles.append((channel, (log_ns, self._chunk.size)))
         self._chunk.append(record)
         self._close_full()
@@ -222,7 +222,7 @@ class McapFile:
         parts : sequence of Rows
             Messages of one or several channels.
         turns : (M,) int64
-            Which part gives each of the M messages; each gives its rows in their order.
+            For each of the M messages, the part whose next row it is.
         """
         rows_of = [np.flatnonzero(turns == number) for number in range(len(parts))]
         starts, content = _in_order([_framed(part) for part in parts], rows_of)
@@ -245,16 +245,16 @@ class McapFile:
 
     @property
     def size(self) -> int:
-        """Bytes that the stream took: a whole number of records."""
+        """Bytes written to the stream, always complete records."""
         return self._at
 
     @property
     def messages(self) -> int:
-        """Messages among them."""
+        """Number of messages written to the stream."""
         return self._counts.total()
 
     def flush(self) -> None:
-        """Write what waits: messages as a chunk, definitions alone as records of their own."""
+        """Write pending messages as a chunk; pending definitions without messages as records."""
         if self._chunk.has_messages:
             self._close_chunk()
         elif self._chunk.pieces:
@@ -263,11 +263,11 @@ class McapFile:
         self._drain(0)
 
     def abandon(self) -> None:
-        """Forget what waits, such as a chunk that could not be written."""
+        """Discard pending data, such as a chunk that could not be written."""
         self._chunk = _Chunk()
 
     def finish(self) -> None:
-        """Write what waits, the summary and the end."""
+        """Write pending data, the summary and the end of the file."""
         self._close_chunk()
         self._drain(0)
         self._emit(_bytes(DataEnd(self._crc)))
@@ -310,19 +310,19 @@ class McapFile:
             self._close_chunk()
 
     def _close_chunk(self) -> None:
-        """Have the chunk written; definitions without messages are left to the summary."""
+        """Queue the chunk for writing; definitions without messages appear in the summary only."""
         if self._chunk.has_messages:
             self._waiting.append(self._worker.submit(self._write_chunk, self._chunk))
             self._chunk = _Chunk()
             self._drain(_AHEAD)
 
     def _drain(self, left: int) -> None:
-        """Wait until so many chunks are left to write."""
+        """Wait until at most ``left`` chunks are unwritten."""
         while len(self._waiting) > left:
             self._waiting.popleft().result()
 
     def _write_chunk(self, chunk: _Chunk) -> None:
-        """Pack a chunk, and write it and its index: the work of the second thread."""
+        """Compress a chunk and write it with its index; runs in the second thread."""
         pieces = chunk.pieces
         content = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         packed = self._packer.compress(content)
@@ -338,7 +338,7 @@ class McapFile:
         self._place_chunk(_bytes(record), places, record)
 
     def _place_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
-        """Write a chunk record and its index, and note where they are."""
+        """Write a chunk record and its index, and store their offsets."""
         start, behind = self._at, self._at + len(record)
         pieces, indexes, end = [record], {}, behind
         counts = np.bincount(places["channel"])
@@ -350,7 +350,7 @@ class McapFile:
             head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own))
             pieces += [head, own]
             end += len(head) + len(own)
-        # At once, so that a full disk leaves whole records and right counts.
+        # In one call, so that a full disk leaves complete records and correct counts.
         self._emit(b"".join(pieces))
         self._counts.update({channel: int(counts[channel]) for channel in indexes})
         self._chunks.append(
@@ -374,24 +374,24 @@ class McapFile:
 
 
 class Here(Executor):
-    """Does work at once, for a file that has a thread to itself."""
+    """Executor that works in the calling thread, for a file with a dedicated thread."""
 
-    def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:  # noqa: ANN401 (as the library has it)
-        """Do it; what it raises is raised here."""
+    def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:  # noqa: ANN401 (signature of the library)
+        """Call ``work`` immediately; its errors are raised here."""
         done: Future[T] = Future()
         done.set_result(work(*args, **kwargs))
         return done
 
 
 def _bytes(record: McapRecord) -> bytes:
-    """Return a record as the library writes it."""
+    """Return the bytes of a record, encoded by the library."""
     builder = RecordBuilder()
     record.write(builder)
     return bytes(builder.end())  # type: ignore[no-untyped-call]
 
 
 def _framed(part: Rows) -> Payloads:
-    """Return whole message records."""
+    """Return complete message records."""
     length = _HEAD.itemsize - _BEFORE_CONTENT + part.payloads.bare.itemsize
     head = np.array((Opcode.MESSAGE, length, part.channel, 0, (0, 0)), _HEAD)
     times = np.repeat(part.t_ns, 2).reshape(-1, 2)
@@ -401,7 +401,7 @@ def _framed(part: Rows) -> Payloads:
 def _in_order(
     parts: Sequence[Payloads], rows_of: Sequence[IntArray]
 ) -> tuple[IntArray, memoryview]:
-    """Return where each record begins and the last ends, and all of them as bytes."""
+    """Return the starts of the records and the end of the last, and all records as bytes."""
     starts = np.zeros(sum(map(len, rows_of)) + 1, np.int64)
     for part, rows in zip(parts, rows_of, strict=True):
         starts[rows + 1] = part.bare.itemsize

@@ -1,4 +1,4 @@
-"""The whole records of an MCAP file, into a new one: chunks as they are, definitions in front."""
+"""Copying of the intact records of an MCAP file: chunks unchanged, definitions first."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["McapCopy"]
 
 _LOG_TIME = np.arange(6, 14)
-"""Bytes of a message that hold its log time."""
+"""Bytes of a message that contain its log time."""
 
 
 class McapCopy(McapScan):
-    """A pass over a file, in salvage, that writes what it finds.
+    """Pass over a file, in salvage, that writes the intact records to a new one.
 
     Parameters
     ----------
     source : Path
         The damaged file.
     stream : BinaryIO
-        The new one.
+        The new file.
     """
 
     passed_over_kinds = frozenset(McapScan.passed_over_kinds) - {Opcode.ATTACHMENT}
@@ -52,13 +52,13 @@ class McapCopy(McapScan):
         self._found = np.empty(0, PLACE)
 
     def finish(self, account: tuple[str, Mapping[str, str]]) -> None:
-        """Write an account of the copy, as a metadata record, and the summary."""
+        """Write the report of the copy, as a metadata record, and the summary."""
         self._file.add_metadata(*account)
         self._file.finish()
 
     @property
     def _file(self) -> McapFile:
-        """The new file, with every definition that is known."""
+        """The new file, with every definition known so far."""
         if self._made is None:
             self._made = self._begin("")
         for key in sorted(self._definitions.keys() - self._written):  # schemas come first
@@ -97,7 +97,7 @@ class McapCopy(McapScan):
             self._copy_messages(self._data, places)
 
     def _take_messages(self, data: bytes, records: Iterable[tuple[int, int, int]]) -> None:
-        """Note where messages are, instead of taking them: all, or nothing."""
+        """Store the places of messages instead of their payloads: all, or none."""
         starts = []
         message = int(Opcode.MESSAGE)
         for opcode, start, stop in records:
@@ -115,7 +115,7 @@ class McapCopy(McapScan):
         self._data, self._found = data, places
 
     def _copy_messages(self, data: bytes, places: NDArray[np.void]) -> None:
-        """Copy messages one by one, those of known channels."""
+        """Copy the messages of known channels one by one."""
         for number, (log_ns, at) in places.tolist():
             if number in self.channels:
                 _, length = RECORD.unpack_from(data, at)
@@ -142,7 +142,7 @@ class McapCopy(McapScan):
 
 
 def _attachment(content: bytes) -> AttachmentIndex:
-    """Return what the index says of an attachment; raise where it is damaged."""
+    """Return the index entry of an attachment; raise an error where it is damaged."""
     fields = Fields(content)
     times = fields.number(8), fields.number(8)
     name, kind, size = fields.text(), fields.text(), fields.number(8)
@@ -162,7 +162,7 @@ def _attachment(content: bytes) -> AttachmentIndex:
 
 
 def _places_of(data: bytes, starts: IntArray) -> NDArray[np.void]:
-    """Return the places of messages whose content starts there."""
+    """Return the places of messages whose content begins at ``starts``."""
     raw, places = np.frombuffer(data, np.uint8), np.empty(len(starts), PLACE)
     places["channel"] = raw[starts] | raw[starts + 1].astype(np.uint16) << 8
     places["entry"][:, 0] = raw[starts[:, None] + _LOG_TIME].view("<u8")[:, 0]

@@ -1,13 +1,13 @@
-"""MCAP files of messages as they come, which outlive the process that writes them.
+"""Live MCAP recording that survives a crash of the recording process.
 
-Producers hand over bytes through a bounded queue and never wait. One thread takes them out,
-ten times a second, and gives them to the operating system as one whole chunk: a process that is
-killed costs what came since. Once a second the file is synchronised with the disk, for the case
-that the machine itself dies. Definitions stand in front, before the first message. The summary
-is written at the end; without it a file is read all the same, from front to back.
+Producers pass bytes through a bounded queue and never wait. Ten times a second one thread empties
+the queue and writes the messages as one complete chunk to the operating system: a process that is
+killed loses only later messages. Once a second the file is synchronised with the disk, in case
+the machine itself fails. Definitions precede the first message. The summary is written at the
+end; without it the file can still be read from start to end.
 
-A file is locked while it is written, is never truncated, and keeps its name. Where the disk is
-full, what was written stays whole, and gets its summary if there is room for one.
+A file is locked while it is written, is never truncated, and keeps its name. On a full disk the
+written part stays intact, and gets its summary if space permits.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ __all__ = ["LiveMcap", "LiveOptions"]
 QUEUE: Final = 16_384
 """Messages that may wait to be written."""
 FLUSH_S: Final = 0.1
-"""How often they are given to the operating system [s]."""
+"""Interval at which messages are written to the operating system [s]."""
 SYNC_S: Final = 1.0
-"""How often the file is synchronised with the disk [s]."""
+"""Interval at which the file is synchronised with the disk [s]."""
 _EARLY: Final = QUEUE // 4
-"""As many waiting messages are written at once."""
+"""Number of waiting messages that triggers an immediate write."""
 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """When to begin another file, and when to end.
+    """Limits of a recording: when to begin another file, and when to end.
 
     Parameters
     ----------
     split_bytes : int, optional
-        Begin another file when one has this size.
+        Begin another file when the current one has this size.
     split_s : float, optional
-        Begin another file when one is this old [s, monotonic clock].
+        Begin another file when the current one has this age [s, monotonic clock].
     min_free_bytes : int
-        End when the disk has less room.
+        End when the disk has less free space.
     flush_s, sync_s : float
-        How often messages are given to the operating system, and the file to the disk [s].
+        Intervals of writing to the operating system, and of synchronising with the disk [s].
 
     Raises
     ------
     ValueRangeError
-        One is not above 0; ``min_free_bytes`` may be 0.
+        A value is not above 0; ``min_free_bytes`` may be 0.
     """
 
     split_bytes: int | None = None
@@ -100,29 +100,29 @@ class _Message(NamedTuple):
 
 
 class LiveMcap:
-    """Writes messages to a file, or a series of files, in a thread of its own.
+    """Recorder that writes messages to a file, or a series of files, in a separate thread.
 
-    A context manager; every method is safe among threads.
+    A context manager; every method is thread-safe.
 
     Parameters
     ----------
     path : path-like
-        The file; of a series, ``run.mcap`` stands for ``run_000.mcap``, ``run_001.mcap``, ...
+        The file; for a series, ``run.mcap`` means ``run_000.mcap``, ``run_001.mcap``, ...
     force : bool
-        Replace files that exist; never one that somebody writes.
+        Replace files that exist, except those that are being written.
     options : LiveOptions
-        When to begin another file, and when to end.
+        Limits of the files.
     metadata : mapping of str to str, optional
-        What to put beside the version into the record ``strapdown``.
+        Entries of the record ``strapdown`` in addition to the version.
     failed : callable, optional
-        Called when writing ends by itself, by the thread that writes.
+        Called by the writing thread when writing ends with an error.
 
     Raises
     ------
     FileExistsError
         A file exists, and not ``force``; or is being written by another process.
     OSError
-        Whatever else the operating system says about the first file.
+        Another error of the operating system about the first file.
 
     Examples
     --------
@@ -171,27 +171,27 @@ class LiveMcap:
 
     @property
     def messages(self) -> int:
-        """Messages that the operating system has."""
+        """Number of messages written to the operating system."""
         return self._messages + self._part.file.messages
 
     @property
     def size(self) -> int:
-        """Bytes that it has, of all files."""
+        """Bytes written to the operating system, in all files."""
         return self._bytes + self._part.file.size
 
     @property
     def dropped(self) -> int:
-        """Messages that found the queue full."""
+        """Number of messages dropped because the queue was full."""
         return self._dropped
 
     @property
     def is_busy(self) -> bool:
-        """Whether the queue is so full that who can wait had better do so."""
+        """Whether the queue is so full that a producer that can wait should do so."""
         return self._error is None and len(self._queue) >= QUEUE // 2
 
     @property
     def error(self) -> RecordError | None:
-        """Why writing has ended by itself."""
+        """The error that ended writing, if any."""
         return self._error
 
     def add_channel(self, topic: str, schema: str) -> int:
@@ -215,7 +215,7 @@ class LiveMcap:
             return len(self._channels)
 
     def write(self, channel: int, payload: bytes, *, publish_ns: int, log_ns: int) -> bool:
-        """Hand over a message, without waiting.
+        """Queue a message, without waiting.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class LiveMcap:
         payload : bytes
             The message.
         publish_ns, log_ns : int
-            Its stamp, and when it was received [ns].
+            Its stamp, and the time of reception [ns].
 
         Returns
         -------
@@ -234,7 +234,7 @@ class LiveMcap:
         Raises
         ------
         RecordError
-            Writing has ended: the disk is full, the file is gone, or this was closed.
+            Writing has ended: the disk is full, the file was removed, or the recorder closed.
         ValueRangeError
             A time does not fit 64 bits.
         """
@@ -242,7 +242,7 @@ class LiveMcap:
             raise ValueRangeError(
                 f"expected times from 0 to 2^64 - 1 ns, got {publish_ns} and {log_ns}"
             )
-        with self._lock:  # whoever ends it knows of every message that was taken
+        with self._lock:  # so that the end of the recording counts every accepted message
             if self._error is not None:
                 raise self._error
             if self._closing.is_set():
@@ -257,12 +257,12 @@ class LiveMcap:
         return True
 
     def close(self) -> None:
-        """Write what waits and the summary, and synchronise with the disk; again is the same.
+        """Write pending messages and the summary, and synchronise with the disk; may be repeated.
 
         Raises
         ------
         RecordError
-            Writing ended before.
+            Writing had ended with an error.
         """
         self._end()
         if self._error is not None:
@@ -297,7 +297,7 @@ class LiveMcap:
         self._syncing.join()
         atexit.unregister(self._end)
 
-    # The thread that writes
+    # Writing thread
 
     def _run(self) -> None:
         options, due = self._options, monotonic()
@@ -318,7 +318,7 @@ class LiveMcap:
                 self._part.close()
 
     def _turn(self) -> None:
-        """Write what waits, and see whether one may go on."""
+        """Write pending messages, and check the limits."""
         self._take()
         if self._sync_error is not None:
             raise self._sync_error
@@ -327,10 +327,10 @@ class LiveMcap:
             raise shortage
 
     def _shortage(self) -> OSError | None:
-        """Return what is wrong where the disk has too little room left."""
+        """Return an error where the disk has too little free space."""
         least, disk = self._options.min_free_bytes, os.statvfs(self._path.parent)
         free = disk.f_bavail * disk.f_frsize
-        text = f"the disk has {free} bytes left, of {least} that are to stay free"
+        text = f"the disk has {free} free bytes, at least {least} are to stay free"
         return OSError(errno.ENOSPC, text, str(self._path)) if free < least else None
 
     def _take(self) -> None:
@@ -349,7 +349,7 @@ class LiveMcap:
         part.file.flush()
 
     def _next_part(self) -> LivePart:
-        """Finish a file and begin the next, with the same channels."""
+        """Finish a file, and begin the next with the same channels."""
         before = self._part
         before.finish()
         after = self._open_part()
@@ -363,7 +363,7 @@ class LiveMcap:
         return after
 
     def _fail(self, error: Exception) -> None:
-        """Keep what is whole, and say how much that is."""
+        """Keep the intact part of the file, and store the error with its size."""
         part = self._part
         messages, size, rescued = self._messages, self._bytes, part.rescue()
         if part.is_in_place():
@@ -382,7 +382,7 @@ class LiveMcap:
         self._failed()
 
     def _sync_on(self) -> None:
-        """Synchronise now and then; in its own thread, as a slow disk takes its time."""
+        """Synchronise periodically, in a separate thread, as the disk may be slow."""
         while not self._ended.wait(self._options.sync_s):
             with self._lock:
                 if self._ended.is_set():
@@ -406,14 +406,14 @@ class LiveMcap:
         return part
 
     def _clear_the_way(self) -> None:
-        """Remove what is to be replaced; raise where something must not be."""
+        """Remove files to be replaced; raise an error where one must not be."""
         existing = [self._path] if self._path.exists() else []
         if self._options.splits:
             own = re.compile(re.escape(self._path.stem) + r"_\d{3,}" + re.escape(self._path.suffix))
             existing = [each for each in self._path.parent.iterdir() if own.fullmatch(each.name)]
         for each in sorted(existing):
             if not each.is_file():  # a folder, a pipe, a device
-                text = "is no file and is not replaced; choose another name"
+                text = "is not a file and is not replaced; choose another name"
                 raise FileExistsError(errno.EEXIST, text, str(each))
             if is_being_written(each):
                 text = "is being written by another recorder; choose another name"

@@ -1,4 +1,4 @@
-"""One file of a live recording: locked, never truncated, whole after whatever happens."""
+"""One file of a live recording: locked, never truncated, readable after any failure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_being_written(path: Path) -> bool:
 
 
 class LivePart:
-    """One file, and the stream that it is written through."""
+    """One file and its output stream."""
 
     def __init__(self, path: Path, metadata: Mapping[str, str]) -> None:
         from strapdown.formats.mcap.bulk import Here, McapFile  # noqa: PLC0415 (it needs mcap)
@@ -48,7 +48,7 @@ class LivePart:
         self._schemas: dict[str, int] = {}
         self._began = monotonic()
         self._whole: int | None = None
-        """Size without what fails at the end."""
+        """Size of the complete file so far, set once finishing begins."""
         self.handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,14 +61,14 @@ class LivePart:
             raise OSError(error.errno, error.strerror, str(path)) from None
 
     def write(self, data: bytes) -> int:
-        """Give bytes to the operating system, all of them."""
+        """Write all bytes to the operating system."""
         left = memoryview(data)
         while left:
             left = left[os.write(self.handle, left) :]
         return len(data)
 
     def define(self, channel: Definition) -> None:
-        """Write a definition, in front of the messages that need it."""
+        """Write a definition before the messages that need it."""
         self.file.flush()
         if channel.schema not in self._schemas:
             number = self.file.add_schema(channel.schema, *schema_of(channel.schema))
@@ -83,7 +83,7 @@ class LivePart:
         self.channels += 1
 
     def is_over(self, size: float, age_s: float) -> bool:
-        """Whether the file holds messages, and has reached a size or age."""
+        """Return whether the file holds messages and has reached a size or age."""
         reached = self.file.size >= size or monotonic() - self._began >= age_s
         return reached and self.file.messages > 0
 
@@ -94,7 +94,7 @@ class LivePart:
         return False
 
     def check_place(self) -> None:
-        """Raise where the file does not have its name any more."""
+        """Raise an error where the file no longer has its name."""
         if not self.is_in_place():
             raise FileNotFoundError(errno.ENOENT, "the file was moved, replaced or removed")
 
@@ -107,7 +107,7 @@ class LivePart:
         self._whole = self.file.size
 
     def rescue(self) -> int:
-        """Leave whole records only, and the summary if it fits; return the size."""
+        """Keep complete records only, with the summary if it fits; return the size."""
         with suppress(OSError):
             if self._whole is None:
                 self.file.abandon()
@@ -121,10 +121,10 @@ class LivePart:
         return self._whole or 0
 
     def close(self) -> None:
-        """Let go of the file, and of its lock."""
+        """Close the file and release its lock."""
         os.close(self.handle)
 
     def _cut(self, size: int) -> None:
-        """Take off what was written of a record that did not fit."""
+        """Remove the written part of a record that did not fit."""
         os.ftruncate(self.handle, size)
         os.lseek(self.handle, size, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""How single messages stand in MCAP files: the form that each type is written in, and read from.
+"""Encoding of single messages in MCAP files, by type.
 
 =======================  ==================================  ========================
 type                     schema                              message encoding
@@ -63,18 +63,18 @@ _QOS: Final = """\
 
 @dataclass(frozen=True)
 class McapForm:
-    """How one type of messages stands in a file.
+    """Encoding of one type of messages in a file.
 
     Parameters
     ----------
     msg_type : type
-        The messages here.
+        Class of the messages.
     schema : str
         Name of their type in the file.
     encode : callable
         From a message to its bytes.
     decode : callable
-        And back; raises FormatError where that cannot be.
+        From bytes to a message; raises FormatError where they are invalid.
     stamp_ns : callable
         The stamp of a message [ns], 0 where it has none.
     """
@@ -87,7 +87,7 @@ class McapForm:
 
     @property
     def encoding(self) -> str:
-        """How the bytes of a message are to be understood."""
+        """Message encoding of the channel."""
         return channel_encoding(self.schema)
 
 
@@ -97,7 +97,7 @@ def channel_encoding(schema: str) -> str:
 
 
 def channel_metadata(schema: str) -> dict[str, str]:
-    """Return what ROS 2 tools want to know of a channel before they play it."""
+    """Return the metadata of a channel that ROS 2 tools need for playback."""
     ros = ROS_TYPES.get(schema)
     return {
         "offered_qos_profiles": _QOS,
@@ -106,18 +106,18 @@ def channel_metadata(schema: str) -> dict[str, str]:
 
 
 def schema_of(schema: str) -> tuple[str, bytes]:
-    """Return the encoding of a definition, and the definition; both empty for bare structures."""
+    """Return encoding and text of a definition; both empty for plain structures."""
     ros = ROS_TYPES.get(schema)
     return ("", b"") if ros is None else ("ros2msg", ros.definition.encode())
 
 
 def mcap_form(msg_type: type[Any]) -> McapForm:
-    """Return how messages of a type are written.
+    """Return the form in which messages of a type are written.
 
     Raises
     ------
     TypeError
-        Messages of that type cannot leave the process.
+        Messages of that type have no encoding.
     """
     if msg_type not in _BY_TYPE:
         raise TypeError(
@@ -128,12 +128,12 @@ def mcap_form(msg_type: type[Any]) -> McapForm:
 
 
 def form_of_channel(schema: str, encoding: str) -> McapForm | None:
-    """Return how the messages of a channel are read; None where no type here is theirs.
+    """Return the form of the messages of a channel; None for an unsupported type.
 
     Parameters
     ----------
     schema : str
-        Name of their type; ROS 1 and ROS 2 spell it differently.
+        Name of their type, in the spelling of ROS 1 or ROS 2.
     encoding : str
         Encoding of the messages.
     """
@@ -156,7 +156,7 @@ def _pose_from_cdr(data: Payload) -> Pose3D:
     return pose
 
 
-def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with a stamp, or without)
+def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with or without a stamp)
     return int(getattr(message, "timestamp_ns", 0))
 
 
@@ -169,7 +169,7 @@ def _raw(kind: type[Record]) -> McapForm:
 
 
 def _records() -> list[type[Record]]:
-    """Return the types that no ROS type is used for."""
+    """Return the types that are not written as ROS types."""
     kinds = [getattr(messages, name) for name in messages.__all__]
     return [
         kind

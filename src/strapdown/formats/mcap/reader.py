@@ -1,8 +1,8 @@
-"""MCAP files: ROS messages, PX4 increments and horus messages, to series.
+"""Reading of MCAP files: ROS messages, PX4 messages and horus messages to series.
 
-Types and joins are those of :mod:`strapdown.formats._topics`; messages of other types are
-counted. All checksums are compared. In salvage, every whole record before damage is read, and
-reading goes on with the next chunk behind it.
+Types and joins are those of :mod:`strapdown.formats._series_from_messages`; messages of other
+types are counted. All checksums are verified. In salvage, every intact record before damage is
+read, and reading continues with the next chunk after it.
 
 References
 ----------
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._topics import Topics, can_read
+from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.recording import Recording
@@ -29,8 +29,8 @@ DESCRIPTION: Final = "strapdown/topic"
 """Name of the metadata records that describe a topic; see _description."""
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file begins like MCAP, or is too short to tell."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins like MCAP, or is too short to tell."""
     return head[: len(MAGIC)] == MAGIC[: len(head)] and bool(head)
 
 
@@ -42,7 +42,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     path : Path
         The file.
     salvage : bool
-        Count damage and read what it leaves, instead of raising.
+        Count damage and read the rest, instead of raising an error.
 
     Returns
     -------
@@ -54,18 +54,18 @@ def read(path: Path, *, salvage: bool) -> Recording:
     TruncatedError
         The file ends early.
     ChecksumError
-        A checksum does not match, or a chunk cannot be unpacked.
+        A checksum does not match, or a chunk cannot be decompressed.
     UnsupportedError
-        A chunk is packed in a way, or to a size, that is not read.
+        A chunk has an unsupported compression or size.
     FormatError
-        Anything else is broken. All four carry path and offset. In salvage, only where the
-        file does not begin like MCAP.
+        Other damage. All four carry path and offset. In salvage, only where the file does not
+        begin like MCAP.
     """
     return read_parts(path, [path], salvage=salvage)
 
 
 def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording:
-    """Read a recording that is split over files; ``path`` is what it is called."""
+    """Read a recording that is split over files; ``path`` is its name."""
     topics = Topics(path, salvage=salvage)
     lost_messages = lost_bytes = 0
     for file in files:

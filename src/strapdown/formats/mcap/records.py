@@ -1,7 +1,7 @@
-"""MCAP as records: the parts that need no file. Framing, fields, chunks.
+"""MCAP records in memory: framing, fields, chunks.
 
-A record is ``u8 opcode, u64 length, content``; a text is ``u32 length, UTF-8``. No length is
-believed before it has been compared with what is there.
+A record is ``u8 opcode, u64 length, content``; a text is ``u32 length, UTF-8``. Every length is
+compared with the bytes available before it is used.
 
 References
 ----------
@@ -40,20 +40,20 @@ __all__ = [
 MAGIC: Final = b"\x89MCAP0\r\n"
 RECORD: Final = struct.Struct("<BQ")
 MAX_CHUNK: Final = 256 * 2**20
-"""Largest chunk that is unpacked, and largest record that is read at once [bytes]."""
+"""Largest chunk that is decompressed, and largest record that is read at once [bytes]."""
 MAX_RATIO: Final = 1000
-"""Largest ratio of unpacked to packed size."""
+"""Largest ratio of decompressed to compressed size."""
 
 CHUNK_START: Final = re.compile(
     rb"\x06(?=.{36}(?:\x04\0\0\0zstd|\x03\0\0\0lz4|\0\0\0\0))", re.DOTALL
 )
-"""What a chunk record looks like to somebody who is lost."""
+"""Pattern by which a search after damage finds a chunk record."""
 CHUNK_START_SIZE: Final = RECORD.size + 28 + 4 + 32 + 8
-"""Bytes that :func:`chunk_length` looks at; the name of a packing has at most 32."""
+"""Bytes that :func:`chunk_length` uses; the name of a compression has at most 32."""
 
 
 class Opcode(IntEnum):
-    """Kinds of records; others may appear and are passed over."""
+    """Kinds of records; unknown ones are skipped."""
 
     HEADER = 0x01
     FOOTER = 0x02
@@ -88,7 +88,7 @@ class Channel(NamedTuple):
 
 
 class Fields:
-    """The fields of one record, taken one after the other."""
+    """The fields of one record, read one after the other."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -96,11 +96,11 @@ class Fields:
 
     @property
     def content(self) -> bytes:
-        """All of them, as they stand."""
+        """All fields as bytes."""
         return self._content
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes; too few are a :class:`FormatError`."""
+        """Return the next bytes; raise :class:`FormatError` where fewer remain."""
         stop = self._at + size
         if stop > len(self._content):
             raise FormatError(
@@ -123,7 +123,7 @@ class Fields:
             raise FormatError(f"expected text in UTF-8, got {raw[:40]!r}") from None
 
     def entries(self) -> dict[str, str]:
-        """Return the next map of texts."""
+        """Return the next mapping of texts."""
         inner = Fields(self.take(self.number(4)))
         found = {}
         while inner._at < len(inner._content):
@@ -133,7 +133,7 @@ class Fields:
 
 
 def name_of(opcode: int) -> str:
-    """Return the name of a kind of record, for messages."""
+    """Return the name of a kind of record, for error messages."""
     try:
         return Opcode(opcode).name.lower().replace("_", " ")
     except ValueError:
@@ -148,7 +148,7 @@ def split(data: bytes) -> Iterator[tuple[int, int, int]]:
     opcode : int
         Kind of the record.
     start, stop : int
-        Where its content stands.
+        Range of its content.
     """
     at, size = 0, len(data)
     while at < size:
@@ -170,7 +170,7 @@ def split(data: bytes) -> Iterator[tuple[int, int, int]]:
 def chunk_length(head: bytes) -> int | None:
     """Return the content length of the chunk record that starts with ``head``.
 
-    None where the two lengths that a chunk carries contradict each other.
+    None where the two lengths in a chunk contradict each other.
     """
     if len(head) < RECORD.size + 28 + 4:
         return None
@@ -183,15 +183,15 @@ def chunk_length(head: bytes) -> int | None:
 
 
 def unpack_chunk(content: bytes) -> bytes:
-    """Return the records of a chunk, unpacked and compared with its checksum.
+    """Decompress a chunk, verify its checksum, and return its records.
 
     Raises
     ------
     ChecksumError
-        The checksum does not match, or the packing is broken.
+        The checksum does not match, or the compressed data are damaged.
     UnsupportedError
-        The packing is unknown, or the size beyond 256 MiB or 1000 times the packed size:
-        refused before any memory is taken.
+        The compression is unknown, or the size exceeds 256 MiB or 1000 times the compressed size;
+        this is checked before memory is allocated.
     """
     fields = Fields(content)
     fields.take(16)
@@ -200,7 +200,7 @@ def unpack_chunk(content: bytes) -> bytes:
     if size > min(MAX_CHUNK, MAX_RATIO * len(packed)):
         raise UnsupportedError(
             f"expected a chunk of at most {MAX_CHUNK} bytes and {MAX_RATIO} times its packed "
-            f"size, got {len(packed)} bytes that claim to unpack to {size}"
+            f"size, got {len(packed)} bytes that claim to decompress to {size}"
         )
     data = _unpack(packed, packing, size)
     if len(data) != size:
@@ -224,7 +224,7 @@ def _unpack_zstd(packed: bytes, size: int) -> bytes:
     import zstandard  # noqa: PLC0415 (only packed files need it)
 
     try:
-        claimed = zstandard.frame_content_size(packed)  # the library allocates what this says
+        claimed = zstandard.frame_content_size(packed)  # the library allocates this size
         if claimed not in {-1, size}:
             raise ChecksumError(f"expected a zstd frame of {size} bytes, got one of {claimed}")
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)

@@ -1,4 +1,4 @@
-"""The topics of ROS messages that a series becomes in an MCAP file."""
+"""Conversion of a series to topics of ROS messages in an MCAP file."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.messages.ros_types import RosType
 
 __all__ = ["Part", "in_turn", "parts_of"]
 
 _ROWS: Final = 2**14
-"""Rows that are encoded at once."""
+"""Rows encoded at once."""
 _REP_145: Final = {"data", "data_raw"}
-"""Names under which an IMU has its own parent."""
+"""Last parts of the name of an IMU topic whose parent is the namespace of that IMU."""
 _HELD: Final = {"magnetic_field", "sensor.accel_device_id", "sensor.gyro_device_id"}
-"""Fields for which there is another topic, or the description."""
+"""Fields stored on another topic or in the description."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What becomes the messages of one topic."""
+    """Source of the messages of one topic."""
 
     topic: str
     kind: RosType
     series: Any
     encode: Callable[[Any], Payloads]
-    """From rows of the series, at least one, to their payloads."""
+    """From one or more rows of the series to their payloads."""
 
 
 def in_turn(
     parts: Sequence[Part],
 ) -> Iterator[tuple[list[tuple[int, IntArray, Payloads]], IntArray]]:
-    """Take the rows of all parts in the order of their stamps, some thousand at a time.
+    """Encode the rows of all parts in the order of their stamps, some thousand at a time.
 
-    A stamp that goes back follows the row before it, as each part keeps its order.
+    Each part keeps its order: a row with a decreasing stamp follows the row before it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def in_turn(
     rows : list of (int, (N,) int64, Payloads)
         Number of a part, stamps of its next rows, and their payloads.
     turns : (M,) int64
-        Which entry of the list gives each message.
+        For each message, the entry of the list whose next row it is.
     """
     latest = [np.maximum.accumulate(part.series.t_ns) for part in parts if len(part.series)]
     turns = np.repeat(np.arange(len(parts)), [len(part.series) for part in parts])
@@ -98,7 +98,7 @@ def in_turn(
 def parts_of(
     topic: str, series: Series, taken: set[str]
 ) -> tuple[list[Part], dict[str, str], list[str]]:
-    """Return the topics that a series becomes, its description, and what neither can hold."""
+    """Return the topics of a series, its description, and the fields that neither can hold."""
     said, unsaid = describe(series)
     if isinstance(series, Increments):
         unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
@@ -123,7 +123,7 @@ def parts_of(
 
 
 def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
-    """Return the rows of a magnetic field that need a message to read back equal."""
+    """Return whether each row of a magnetic field needs a message to read back equal."""
     known = np.asarray(~np.isnan(field).all(axis=1))
     if known.any() and len(np.unique(t_ns)) == len(t_ns):
         return known

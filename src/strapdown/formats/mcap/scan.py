@@ -1,8 +1,8 @@
-"""One forward pass over an MCAP file: messages, checksums, and what damage leaves.
+"""One forward pass over an MCAP file: messages, checksums and damage.
 
-A file is ``magic, header, data section, data end, summary section, footer, magic``. Messages
-lie in the data section, most often inside chunks. Checksums (CRC-32, 0 = not available) guard
-each chunk, the data section and the summary. A forward pass needs no index.
+A file is ``magic, header, data section, data end, summary section, footer, magic``. Messages are
+in the data section, usually inside chunks. Checksums (CRC-32, 0 = not available) cover each
+chunk, the data section and the summary. A forward pass needs no index.
 
 References
 ----------
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["MESSAGE_HEAD", "McapScan"]
 
 MESSAGE_HEAD: Final = 22
-"""Channel, sequence, log time and publish time stand before the payload."""
+"""Size of channel, sequence, log time and publish time before the payload [bytes]."""
 _TAIL: Final = RECORD.size + 20 + len(MAGIC)
-"""Footer and magic."""
+"""Size of footer and magic [bytes]."""
 _PASSED_OVER: Final = {
     Opcode.CHUNK_INDEX,
     Opcode.ATTACHMENT,
@@ -51,7 +51,7 @@ _PASSED_OVER: Final = {
     Opcode.METADATA_INDEX,
     Opcode.SUMMARY_OFFSET,
 }
-"""Kinds that nothing is taken from, like those that are not known."""
+"""Kinds of records that are skipped, like unknown ones."""
 
 
 class McapScan:
@@ -62,9 +62,9 @@ class McapScan:
     path : Path
         The file.
     salvage : bool
-        Count damage and go on behind it, instead of raising.
+        Count damage and continue after it, instead of raising an error.
     wanted : callable
-        Whether messages of a type (first) and encoding are handed over, or only counted.
+        Whether messages of a type (first) and encoding are returned, or only counted.
 
     Attributes
     ----------
@@ -75,15 +75,15 @@ class McapScan:
     passed_over : dict
         Messages that are not wanted, by channel number.
     messages, lost_messages, lost_bytes : int
-        Whole, wanted or not; known to be lost; bytes that belong to no readable record.
+        Intact messages, wanted or not; messages known to be lost; bytes outside readable records.
     damage : list of str
-        What is broken, one line each.
+        Damage, one line each.
     times_ns : tuple of int, optional
-        Log times of the first and the last message, where the summary was looked at first [ns].
+        Log times of the first and the last message, where the summary was read first [ns].
     """
 
     batch_bytes = 16 * 2**20
-    """Payload bytes after which messages are handed over."""
+    """Payload bytes after which messages are returned."""
     passed_over_kinds: Collection[int] = _PASSED_OVER
 
     def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str, str], bool]) -> None:
@@ -127,12 +127,12 @@ class McapScan:
         TruncatedError
             The file ends early. This and the following carry path and offset.
         ChecksumError
-            A checksum does not match, or a chunk cannot be unpacked.
+            A checksum does not match, or a chunk cannot be decompressed.
         UnsupportedError
-            A chunk is packed in a way that is not read.
+            A chunk has an unsupported compression.
         FormatError
-            Anything else is not as the specification says. In salvage, only where the file
-            does not begin like MCAP.
+            The file violates the specification otherwise. In salvage, only where it does not begin
+            like MCAP.
         """
         with self._path.open("rb") as stream:
             self._stream: BinaryIO = stream
@@ -148,7 +148,7 @@ class McapScan:
 
     @property
     def damage(self) -> list[str]:
-        """What is broken, one line each."""
+        """Damage, one line each."""
         return self._places.lines()
 
     def _hand_over(self) -> dict[int, list[bytes]]:
@@ -167,7 +167,7 @@ class McapScan:
             self._stream.seek(len(MAGIC))
 
     def _step(self, position: int) -> int:
-        """Read one record; return where the next begins."""
+        """Read one record; return the offset of the next."""
         self._resume = None
         try:
             return self._record(position)
@@ -213,7 +213,7 @@ class McapScan:
         return end
 
     def _pass_over(self, length: int) -> None:
-        """Read content only for the checksum."""
+        """Skip content, updating only the checksum."""
         while length:
             piece = self._stream.read(min(length, WINDOW))
             if not piece:
@@ -221,7 +221,7 @@ class McapScan:
             self._crc = zlib.crc32(piece, self._crc)
             length -= len(piece)
 
-    # What records say
+    # Content of records
 
     def _take(self, opcode: int, head: bytes, content: bytes, end: int) -> None:
         if opcode == Opcode.CHUNK:
@@ -246,20 +246,22 @@ class McapScan:
         self._search_from = end - len(content)
         self._chunked = True
         if self._data_ended is not None:
-            raise FormatError("expected no chunk behind the data section, got one")
+            raise FormatError("expected no chunk after the data section, got one")
         if chunk_length(head + content[:CHUNK_START_SIZE]) is None:
             raise FormatError("expected a chunk whose two lengths agree")
-        self._search_from = self._resume = end  # its frame is sound: damage inside stays inside
+        self._search_from = self._resume = (
+            end  # its frame is valid: damage inside does not affect the rest
+        )
         self._behind_lost_chunk = True
         data = unpack_chunk(content)
         self._take_messages(data, split(data))
         self._behind_lost_chunk = False
 
     def _take_messages(self, data: bytes, records: Iterable[tuple[int, int, int]]) -> None:
-        """Take messages and what defines them: all, or nothing where a record is broken."""
+        """Read messages and definitions: all, or none where a record is damaged."""
         found: defaultdict[int, list[bytes]] = defaultdict(list)
         counted: defaultdict[int, int] = defaultdict(int)
-        message = int(Opcode.MESSAGE)  # compared for every message: a plain number is quicker
+        message = int(Opcode.MESSAGE)  # compared for every message: a plain int is faster
         for opcode, start, stop in records:
             if opcode == message:
                 if stop - start < MESSAGE_HEAD:
@@ -312,7 +314,7 @@ class McapScan:
         if not same:
             raise FormatError(f"expected one {name_of(opcode)} number {number}, got two")
 
-    # How the file ends
+    # End of the file
 
     def _end_data(self, content: bytes, end: int) -> None:
         self._resume, self._data_ended = end, end
@@ -323,13 +325,12 @@ class McapScan:
             )
 
     def _finish(self, head: bytes, content: bytes) -> None:
-        """Take the footer and whatever follows it."""
+        """Read the footer and the bytes after it."""
         fields = Fields(content)
         summary_start, _, expected = fields.number(8), fields.number(8), fields.number(4)
         if summary_start not in {0, self._data_ended}:
             raise FormatError(
-                f"expected a summary at byte {self._data_ended}, got a footer that says "
-                f"{summary_start}"
+                f"expected a summary at byte {self._data_ended}, got a footer with {summary_start}"
             )
         actual = zlib.crc32(content[:-4], zlib.crc32(head, self._crc))
         if expected not in {0, actual}:
@@ -346,16 +347,16 @@ class McapScan:
     def _compare_count(self) -> None:
         if self._expected is None or self._expected == self.messages:
             return
-        what = f"expected {self._expected} messages as the statistics say, got {self.messages}"
+        what = f"expected {self._expected} messages by the statistics, got {self.messages}"
         if not self._salvage:
             raise FormatError(what, path=self._path)
         self._places.note(what)
         self.lost_messages = max(self._expected - self.messages, 0)
 
-    # What to do about damage
+    # Treatment of damage
 
     def _next_chunk(self) -> int:
-        """Return where the next chunk begins behind what was read; the size if none does."""
+        """Return the offset of the next unread chunk; the size of the file without one."""
         places = search(
             self._stream, CHUNK_START, self._search_from, self._size, reach=CHUNK_START_SIZE
         )
@@ -367,9 +368,9 @@ class McapScan:
         return self._size
 
     def _look_ahead(self) -> None:
-        """Take types, topics and the count from the summary, if that is whole.
+        """Read types, topics and the message count from the summary, if it is intact.
 
-        They stand at the start of the data section too, where damage may hide them.
+        They are in the data section too, but damage may have destroyed them there.
         """
         if self._size < _TAIL + len(MAGIC):
             return
@@ -396,4 +397,4 @@ class McapScan:
                     fields.take(18)
                     self.times_ns = fields.number(8), fields.number(8)
         except FormatError:
-            return  # a summary without checksum; the pass over the file will meet it and say so
+            return  # a summary without checksum; the pass over the file reports its damage

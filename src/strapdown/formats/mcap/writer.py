@@ -1,9 +1,9 @@
-"""MCAP files that ROS 2 tools, Foxglove and strapdown itself read.
+"""Writing of MCAP files for ROS 2 tools, Foxglove and strapdown itself.
 
 Profile ``ros2``: schemas in ``ros2msg``, messages in CDR, and on each channel the quality of
-service and type hash that rosbag2 wants for playing. Chunks are packed by zstd; chunks, data
-section and summary carry checksums. A metadata record ``strapdown`` names the writer, one
-``strapdown/topic`` for each series says what its messages cannot.
+service and type hash that rosbag2 needs for playback. Chunks are compressed by zstd; chunks, data
+section and summary have checksums. A metadata record ``strapdown`` names the writer; a record
+``strapdown/topic`` for each series holds the content that its messages cannot.
 
 ==================  ===============================================  ==========================
 what                type                                             topic
@@ -15,11 +15,11 @@ Trajectory          ``geometry_msgs/msg/PoseStamped``, without       T
                     position ``QuaternionStamped``
   velocity          ``geometry_msgs/msg/Vector3Stamped``             ``T/velocity``
 Increments          ``px4_msgs/msg/VehicleImu``                      T
-one message         as :mod:`~strapdown.formats.mcap.messages` says  T
+one message         by :mod:`~strapdown.formats.mcap.messages`       T
 ==================  ===============================================  ==========================
 
-ROS messages are FLU and ENU on the wire, PX4's are FRD. Publish time is the stamp of the
-message, and so is log time unless it is given.
+ROS messages are FLU and ENU in the file, those of PX4 are FRD. Publish time is the stamp of the
+message, as is log time unless it is given.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -85,7 +85,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
 
 
 class McapBlocks:
-    """Takes a recording block by block."""
+    """Writer of a recording block by block."""
 
     def __init__(self, writer: McapWriter) -> None:
         self.notes: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class McapBlocks:
 
     @property
     def lost(self) -> list[str]:
-        """What messages cannot hold, one line a topic."""
+        """Content that messages cannot hold, one line a topic."""
         return list(self._lost)
 
     def write(self, block: Recording) -> None:
@@ -130,10 +130,10 @@ def mcap_writer(path: Path, *, force: bool = False) -> Iterator[McapBlocks]:
 
 
 class McapWriter:
-    """Writes messages, one at a time, and whole series to one file.
+    """Writer of single messages and whole series to one file.
 
-    A context manager. Until it is closed the file is called ``NAME.partial``; where the block
-    ends with an exception, nothing is left of it.
+    A context manager. Until it is closed the file is ``NAME.partial``; where the block ends with an
+    exception, the file is removed.
 
     Parameters
     ----------
@@ -142,12 +142,12 @@ class McapWriter:
     force : bool
         Replace a file that exists.
     metadata : mapping of str to str, optional
-        What to put beside the version into the record ``strapdown``.
+        Entries of the record ``strapdown`` in addition to the version.
 
     Attributes
     ----------
     messages : int
-        Written so far.
+        Messages written so far.
 
     Raises
     ------
@@ -203,7 +203,7 @@ class McapWriter:
     def close(self) -> None:
         """Write the summary, synchronise with the disk, and give the file its name.
 
-        A writer that is closed already stays as it is.
+        Closing twice has no effect.
         """
         if not self._closed:
             self._closed = True
@@ -216,11 +216,11 @@ class McapWriter:
         Parameters
         ----------
         topic : str
-            Where it belongs.
+            Topic of the message.
         message : Imu, RosImu, Pose3D, VehicleImu or another of ``strapdown.messages``
-            Stored as ``strapdown.formats.mcap.messages`` says.
+            Encoded by ``strapdown.formats.mcap.messages``.
         log_time_ns : int, optional
-            When it was received [ns]; by default its own stamp.
+            Time of reception [ns]; by default the stamp of the message.
 
         Raises
         ------
@@ -246,18 +246,18 @@ class McapWriter:
         trajectories: Mapping[str, Trajectory] | None = None,
         increments: Mapping[str, Increments] | None = None,
     ) -> list[str]:
-        """Write series, by topic, in the order of their stamps; a topic may go on later.
+        """Write series, by topic, in the order of their stamps; later calls may continue a topic.
 
         Returns
         -------
         list of str
-            What messages cannot hold, one line a topic.
+            Content that messages cannot hold, one line a topic.
 
         Raises
         ------
         ValueRangeError
-            A stamp is negative, or another number does not fit its field; nothing of the
-            block of rows that holds it is written. Or a topic goes on in other frames.
+            A stamp is negative, or another number does not fit its field; the block of rows with it
+            is not written. Or a topic continues in other frames.
         """
         from strapdown.formats.mcap.bulk import Rows  # noqa: PLC0415 (it needs mcap)
 
@@ -286,19 +286,19 @@ class McapWriter:
         return lost
 
     def _describe(self, said: dict[str, str]) -> None:
-        """Say once what the messages of a topic cannot."""
+        """Write the description of a topic once."""
         topic = said["topic"]
         if topic not in self._said:
             self._said[topic] = said
             self._file.add_metadata(DESCRIPTION, sealed(said))
         elif self._said[topic] != said:
             raise ValueRangeError(
-                f"expected {topic} described as in the blocks before, got {said}; write it to "
+                f"expected {topic} described as in the previous blocks, got {said}; write it to "
                 "another topic"
             )
 
     def _channel(self, topic: str, kind: str) -> int:
-        """Return the number of a channel, which is made where it is new."""
+        """Return the number of a channel; create it if it is new."""
         if (topic, kind) not in self._channels:
             if kind not in self._schemas:
                 self._schemas[kind] = self._file.add_schema(kind, *schema_of(kind))

@@ -1,4 +1,4 @@
-"""The IMUs of a PX4 log: which they are, and how they vibrated, clipped and were calibrated."""
+"""Health of the IMUs of a PX4 log: devices, vibration, clipping and calibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strapdown.messages.px4 import SensorCombined, VehicleImu, VehicleImuStatus
 from strapdown.messages.px4_versions import Upgraded
 from strapdown.px4.device_id import DeviceId
 from strapdown.px4.health import ClippingReport, VibrationReport, clipping_report, vibration_report
-from strapdown.px4.vibration import vibration_metrics
+from strapdown.px4.vibration import vehicle_imu_vibration
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ImuHealth", "Metric", "imu_health", "vibration_of"]
 
 _SETTLED: Final = 300
-"""Windows after which the metric, a slow mean, has forgotten where it began."""
+"""Windows after which the metric, a slow mean, no longer depends on its initial value."""
 
 
 class Metric(NamedTuple):
@@ -51,22 +51,22 @@ class ImuHealth:
     Parameters
     ----------
     instance : int
-        Of ``vehicle_imu``.
+        Instance of ``vehicle_imu``.
     gyro, accel : str
-        Names of the devices; empty where the log does not say which they are.
+        Names of the devices; empty where the log does not contain their ids.
     gyro_device_id, accel_device_id : int
-        By which parameters and messages name them.
+        Ids of the devices in parameters and messages.
     windows : int
         Rows of ``vehicle_imu`` in the log.
     gyro_clipping, accel_clipping : ClippingReport, optional
-        Of these rows; until 2022 those of the gyroscope were not logged.
+        Clipping in these rows; until 2022 that of the gyroscope was not logged.
     gyro_clipped_samples, accel_clipped_samples : tuple of 3 int, optional
-        Saturated samples of the chip since boot, by axis, as ``vehicle_imu_status`` counts them.
+        Saturated samples of the chip since boot, by axis, from ``vehicle_imu_status``.
     gyro_calibration_counts, accel_calibration_counts : tuple of int
-        Values in the order in which they occur: more than one says that the calibration
-        changed in flight. Empty in logs before v1.12, which have none.
+        Successive values: more than one means that the calibration changed in flight. Empty in
+        logs before v1.12, which have none.
     gyro_vibration, accel_vibration : VibrationReport
-        Of PX4's metric [rad/s], [m/s^2].
+        PX4's vibration metric [rad/s], [m/s^2].
     """
 
     instance: int
@@ -86,7 +86,7 @@ class ImuHealth:
 
 
 def imu_health(log: Px4Log) -> list[ImuHealth]:
-    """Describe every IMU of a log that has rows.
+    """Return the health of every IMU of a log that has rows.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def imu_health(log: Px4Log) -> list[ImuHealth]:
 def vibration_of(recording: Recording) -> list[Metric]:
     """Return the vibration metrics of every IMU of a recording.
 
-    From ``vehicle_imu_status`` where a PX4 log has it; otherwise computed from increments whose
-    windows follow one another (the first 300, in which the metric settles, are left out).
+    They come from ``vehicle_imu_status`` where a PX4 log has it; otherwise they are computed from
+    increments with consecutive windows, without the first 300, in which the metric settles.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def vibration_of(recording: Recording) -> list[Metric]:
     Returns
     -------
     list of Metric
-        One an IMU, as far as there is something to compute them from.
+        One per IMU with the required data.
     """
     if recording.log is not None:
         return [*_logged(recording.log), *_of_windows(_combined(recording.log))]
@@ -162,14 +162,16 @@ def _logged(log: Px4Log) -> Iterator[Metric]:
         accel, gyro = (
             status[f"{sensor}_vibration_metric"].astype(np.float64) for sensor in ("accel", "gyro")
         )
-        if "mean_accel" in absent:  # until v1.12 they were of increments, not of their rates
+        if (
+            "mean_accel" in absent
+        ):  # until v1.12 the metrics were computed from increments, not from mean rates
             accel, gyro = accel / _window_s(log, instance), gyro / _window_s(log, instance)
         stamps = status["timestamp"].astype(np.int64) * NS_PER_US
         yield Metric(_name(instance), stamps, accel, gyro)
 
 
 def _window_s(log: Px4Log, instance: int) -> float:
-    """Return the usual length of a window of an IMU [s]; NaN where it is not logged."""
+    """Return the median length of a window of an IMU [s]; NaN where it is not logged."""
     if instance not in log.instances(VehicleImu.topic):
         return np.nan
     lengths = log.records(VehicleImu, instance).records["delta_velocity_dt"]
@@ -191,7 +193,7 @@ def _clipping(
 
 
 def _sequence(records: NDArray[np.void], absent: tuple[str, ...], field: str) -> tuple[int, ...]:
-    """Return values without their repetitions."""
+    """Return values without consecutive repetitions."""
     if field in absent:
         return ()
     counts = records[field]
@@ -209,10 +211,10 @@ def _combined(log: Px4Log) -> dict[str, Increments]:
 
 
 def _of_windows(streams: Mapping[str, Increments]) -> Iterator[Metric]:
-    """Compute metrics of windows that follow one another."""
+    """Compute metrics of streams with consecutive windows."""
     for name, increments in streams.items():
         covered = Coverage.of(increments.t_ns, increments.delta_angle_dt_ns)
         if len(increments) > _SETTLED and covered.share >= LEAST_COVERAGE:
-            accel, gyro = vibration_metrics(increments)
+            accel, gyro = vehicle_imu_vibration(increments)
             stamps = increments.t_ns[_SETTLED:]
             yield Metric(name, stamps, *(each[_SETTLED:].astype(float) for each in (accel, gyro)))

@@ -1,13 +1,13 @@
-"""``vehicle_imu`` from any recording: from the rawest samples of every IMU that it holds.
+"""``vehicle_imu`` from any recording, computed from the rawest samples of every IMU.
 
-What PX4 logs of one IMU comes in several stages, and the earliest that is whole is integrated:
+PX4 logs the samples of an IMU at several stages; the earliest complete one is integrated:
 
 1. ``sensor_gyro_fifo`` and ``sensor_accel_fifo``: every sample of the chips. In savage mode they
    are unrolled; in px4 mode the packets are averaged, as the driver does.
 2. ``sensor_gyro`` and ``sensor_accel``, where they are logged at their full rate.
-3. ``sensor_combined``, then ``vehicle_imu``: windows already, which keep their lengths.
+3. ``sensor_combined``, then ``vehicle_imu``: windows already, whose lengths are kept.
 
-Series of other files are samples at instants, unless they are said or known to be means;
+Series of other files are samples at instants, unless they are set or known to be means;
 ``sensor_combined`` messages and the increments of other files are windows already.
 """
 
@@ -71,30 +71,30 @@ if TYPE_CHECKING:
 __all__ = ["MadeImu", "vehicle_imu_from_recording", "write_vehicle_imu"]
 
 _SENSORS: Final[tuple[Sensor, Sensor]] = ("gyro", "accel")
-_GAP: Final = 1.5  # usual steps between messages, from which one is missing
-_ROUNDED_NS: Final = 2 * NS_PER_US  # two ends and a length, each rounded, are no gap
+_GAP: Final = 1.5  # multiple of the median step above which a message is missing
+_ROUNDED_NS: Final = 2 * NS_PER_US  # rounding of two ends and a length, not a gap
 _COARSE: Final = ("scaled_imu", "raw_imu")
-_REMEDY: Final = "pass anyway=True (--anyway) to take it all the same"
+_REMEDY: Final = "pass anyway=True (--anyway) to use it nevertheless"
 
 
 @dataclass(frozen=True, eq=False)
 class MadeImu:
-    """``vehicle_imu`` of one IMU, and where it came from.
+    """``vehicle_imu`` of one IMU, and its source.
 
     Parameters
     ----------
     source : str
-        Topics that were integrated, or taken over.
+        Topics that were integrated, or used unchanged.
     vehicle_imu : (N,) array of VehicleImu.dtype
         One row a window.
     increments : Increments
-        The same, in savage mode with more digits.
+        The same, in savage mode with more digits than ``vehicle_imu``.
     result : PipelineResult or None
-        With status and report; None where the source held windows already.
+        With status and report; None where the source contained windows already.
     notes : tuple of str
-        What a user should know, one line each.
+        Notes for the user, one line each.
     lost : tuple of str
-        What of the source is missing, or in no window, one line each.
+        Gaps of the source and samples outside windows, one line each.
     """
 
     source: str
@@ -105,7 +105,7 @@ class MadeImu:
     lost: tuple[str, ...] = ()
 
     def shifted(self, shift_ns: int) -> MadeImu:
-        """Return the same with another time for all stamps, of whole microseconds."""
+        """Return the same with all stamps shifted by whole microseconds."""
         result = self.result
         if result is not None:
             result = replace(result, status=_shifted(result.status, shift_ns))
@@ -124,20 +124,20 @@ def vehicle_imu_from_recording(
     topic: str | None = None,
     anyway: bool = False,
 ) -> dict[str, MadeImu]:
-    """Make ``vehicle_imu`` of every IMU of a recording.
+    """Compute ``vehicle_imu`` of every IMU of a recording.
 
     Parameters
     ----------
     recording : Recording
-        Of any format. With a PX4 log the release comes from it, and the calibration from its
-        parameters and ``sensor_correction``, as they change in flight. PX4 ignores changes
-        below 0.01, and so does its mode; savage mode applies them.
+        Of any format. A PX4 log also gives the release, and the calibration from its parameters
+        and ``sensor_correction`` with their changes in flight. PX4 ignores changes below 0.01,
+        and so does px4 mode; savage mode applies them.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode.
     topic : str, optional
         One topic of the recording, instead of the rawest source.
     anyway : bool
-        Take sources that are too coarse, or whose windows leave time out.
+        Accept sources that are too coarse, or whose windows have gaps.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def vehicle_imu_from_recording(
     Raises
     ------
     FormatError
-        The recording holds nothing to integrate, or only what leaves time out, or less than a
+        The recording contains nothing to integrate, only streams with gaps, or less than one
         window.
     UnknownNameError
         There is no such topic.
@@ -174,11 +174,11 @@ def write_vehicle_imu(
     Parameters
     ----------
     path : Path
-        Its ending names the format.
+        File to write; the ending selects the format.
     made : mapping of str to MadeImu
-        As :func:`vehicle_imu_from_recording` gives them.
+        Result of :func:`vehicle_imu_from_recording`.
     shift_ns : int
-        What is added to all stamps, such as the ``clock_offset_ns`` of the recording [ns].
+        Offset added to all stamps, such as the ``clock_offset_ns`` of the recording [ns].
     force : bool
         Replace a file that exists.
 
@@ -211,7 +211,7 @@ def write_vehicle_imu(
 def _from_topic(
     recording: Recording, settings: PipelineSettings, topic: str | None, *, anyway: bool
 ) -> MadeImu:
-    """Integrate the samples of one topic, or take its windows over."""
+    """Integrate the samples of one topic, or use its windows unchanged."""
     name = topic or _longest(recording)
     windows = _windows_of(recording, name)
     if windows is not None:
@@ -233,7 +233,7 @@ def _from_topic(
 
 
 def _windows_of(recording: Recording, name: str) -> NDArray[np.void] | Increments | None:
-    """Return the windows that a topic holds, if it holds any."""
+    """Return the windows of a topic; None where it holds samples."""
     logged = {} if recording.log is None else _windows(recording.log)
     if name in logged:
         return logged[name]
@@ -243,7 +243,7 @@ def _windows_of(recording: Recording, name: str) -> NDArray[np.void] | Increment
 
 
 def _longest(recording: Recording) -> str:
-    """Return the topic of the IMU that a recording offers first."""
+    """Return the topic of the default IMU of a recording."""
     offered = recording.imu_series()
     for name, series in recording.imu.items():
         if series is offered:
@@ -252,7 +252,7 @@ def _longest(recording: Recording) -> str:
 
 
 def _taken(name: str, windows: NDArray[np.void] | Increments) -> MadeImu:
-    """Take windows over, which are integrated already."""
+    """Use windows unchanged, as they are integrated already."""
     if isinstance(windows, np.ndarray):
         records, increments = windows, increments_from_vehicle_imu(windows)
     else:
@@ -262,7 +262,7 @@ def _taken(name: str, windows: NDArray[np.void] | Increments) -> MadeImu:
 
 
 def _between(increments: Increments) -> tuple[str, ...]:
-    """Return a line where windows do not begin where the one before ends."""
+    """Return a line about gaps between windows, if any."""
     left_ns = np.diff(increments.t_ns) - increments.delta_angle_dt_ns[1:]
     left_ns = left_ns[left_ns > _ROUNDED_NS]
     return (_without_window(int(left_ns.sum()), len(left_ns)),) if len(left_ns) else ()
@@ -273,7 +273,7 @@ def _without_window(lost_ns: int, gaps: int) -> str:
 
 
 def _refuse_uncovered(name: str, share: float, recording: Recording) -> None:
-    """Raise where the intervals of a stream leave time out."""
+    """Raise an error where the intervals of a stream have gaps."""
     if share < LEAST_COVERAGE:
         raise FormatError(
             f"expected windows that cover {LEAST_COVERAGE:.0%} of the time, got {share:.1%} in "
@@ -295,7 +295,7 @@ def _share(increments: Increments) -> float:
 
 
 def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[str, MadeImu]:
-    """Integrate the rawest stage that is whole, of every IMU."""
+    """Integrate the rawest complete stage of every IMU."""
     made = {f"vehicle_imu.{i}": one for i, one in _integrated(log, settings)}
     if made:
         return made
@@ -314,7 +314,7 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
 
 
 def _windows(log: Px4Log) -> dict[str, NDArray[np.void]]:
-    """Return the windows that a log holds as vehicle_imu, those of the IMU in use first."""
+    """Return the windows of a log as vehicle_imu, those of the IMU in use first."""
     found = {}
     if log.instances(SensorCombined.topic):
         selection = None
@@ -329,9 +329,9 @@ def _windows(log: Px4Log) -> dict[str, NDArray[np.void]]:
 
 
 def _integrated(log: Px4Log, settings: PipelineSettings) -> Iterator[tuple[int, MadeImu]]:
-    """Yield every IMU whose samples the log holds."""
+    """Yield every IMU whose samples are in the log."""
     settings = replace(settings, px4_version=release_of(log))
-    # PX4 ignores changes of a calibration that are small; only its own mode has to.
+    # PX4 ignores small changes of a calibration; only px4 mode has to do so.
     least_change = LEAST_CHANGE if settings.mode is Mode.PX4 else 0.0
     parameters, correction = parameters_of(log), thermal_of(log)
     for instance, gyro, accel in imu_pairs(log):
@@ -350,7 +350,7 @@ def _of_pair(
     settings: PipelineSettings,
     calibrations: list[Recalibration],
 ) -> MadeImu:
-    """Integrate what a gyroscope and an accelerometer gave, packets or not."""
+    """Integrate packets or messages of a gyroscope and an accelerometer."""
     begin, *later = calibrations
     settings = replace(settings, gyro_calibration=begin.gyro, accel_calibration=begin.accel)
     rates, forces = gyro.messages, accel.messages
@@ -373,7 +373,7 @@ def _of_pair(
 
 
 def _missing(raw: RawMessages) -> Iterator[str]:
-    """Yield a line where messages are missing between others."""
+    """Yield a line about gaps between messages, if any."""
     steps_us = np.diff(raw.messages["timestamp_sample"].astype(np.float64))
     usual_us = float(np.median(steps_us)) if len(steps_us) else 0.0
     longer_us = steps_us[steps_us > _GAP * usual_us]
@@ -383,7 +383,7 @@ def _missing(raw: RawMessages) -> Iterator[str]:
 
 
 def _merged(gyro: History, accel: History) -> list[Recalibration]:
-    """Return the calibrations of both sensors since each time that one of them changed."""
+    """Return the calibrations of both sensors from each time at which one of them changed."""
     times = sorted({t_us for t_us, _ in (*gyro, *accel)})
     return [
         Recalibration(t_us, *(history[bisect_right(history, t_us, key=itemgetter(0)) - 1][1]

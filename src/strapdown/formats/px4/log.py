@@ -1,10 +1,10 @@
 """A PX4 log in full: every topic, parameter and text of a ULog.
 
-:func:`strapdown.formats.open` gives the motion that a log holds as series; here is the log
-itself. Its rows are decoded from the places that our own walk over the file found.
+:func:`strapdown.formats.open` returns the motion in a log as series; this module reads the log
+itself. Its rows are decoded from the offsets that our own scan of the file found.
 
-ULog has no checksum. Damage to the framing is found; a flipped bit in a value cannot be, unless
-the value becomes implausible, which is noted.
+ULog has no checksum. Damage to the framing is detected; a flipped bit in a value only where the
+value becomes implausible, which is noted.
 
 References
 ----------
@@ -58,12 +58,12 @@ class TopicSummary(NamedTuple):
     """Its first and last stamp; 0 where it has no rows."""
     last_us: int
     format: str
-    """Its fields, as the FORMAT record of the file spells them."""
+    """Its fields, as text of the FORMAT record."""
 
 
 @dataclass(frozen=True, eq=False)
 class Px4Log:
-    """The content of a ULog; rows stay in the file until they are asked for.
+    """The content of a ULog; rows are read from the file on request.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class Px4Log:
     version : int
         Of the file format: 0 in 2016, later 1.
     start_us : int
-        When the log was started, on the clock of its stamps [us].
+        Start of the log, on the clock of its stamps [us].
     info : mapping of str to value
         Text for char, bytes for uint8_t[n], a tuple for other arrays, else a number.
     multi_info : mapping of str to tuple of values
-        Information that is there several times; continued pieces are joined.
+        Information with several values; continued pieces are joined.
     parameters : mapping of str to int or float
         Values at the start.
     parameter_changes : tuple of ParameterChange
@@ -92,7 +92,7 @@ class Px4Log:
     counts : mapping of str to int
         Whole records by the letter of their type.
     report : ReadReport
-        What is damaged and what is odd.
+        Damage and notes.
     """
 
     path: Path
@@ -121,7 +121,7 @@ class Px4Log:
         )
 
     def rows(self, name: str, multi_id: int = 0) -> NDArray[np.void]:
-        """Read the rows of one topic as the file has them.
+        """Read the rows of one topic in the format of the file.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Px4Log:
         UnknownNameError
             The log has no such topic; the message gives the nearest.
         FormatError
-            The file is another than the one that was read.
+            The file changed since it was read.
         """
         if (name, multi_id) not in self.topics:
             known = [f"{known} {instance}" for known, instance in self.topics]
@@ -155,7 +155,7 @@ class Px4Log:
     def records(
         self, kind: type[UorbMessage], multi_id: int = 0, *, topic: str | None = None
     ) -> Upgraded:
-        """Read the rows of one topic in the form of today's message.
+        """Read the rows of one topic as current messages.
 
         Parameters
         ----------
@@ -169,12 +169,12 @@ class Px4Log:
         Returns
         -------
         Upgraded
-            The messages as an array of ``kind.dtype``, and which fields this log does not have.
+            The messages as an array of ``kind.dtype``, and the fields that this log lacks.
 
         Raises
         ------
         UnknownNameError, FormatError
-            As :meth:`rows`; FormatError also where a field is of another kind.
+            As :meth:`rows`; FormatError also where a field has another type.
         """
         try:
             return upgrade(self.rows(topic or kind.topic, multi_id), kind)
@@ -183,14 +183,14 @@ class Px4Log:
 
 
 def load(path: str | PathLike[str], *, salvage: bool = False) -> Px4Log:
-    """Read a ULog, and let pyulog confirm the count of rows.
+    """Read a ULog, and check the count of rows against pyulog.
 
     Parameters
     ----------
     path : path-like
         The file. Those above 256 MB are only scanned.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Returns
     -------
@@ -201,23 +201,23 @@ def load(path: str | PathLike[str], *, salvage: bool = False) -> Px4Log:
     TruncatedError
         The file ends inside a record.
     UnsupportedError
-        The file says that it cannot be read without a feature that is unknown.
+        The flags of the file require an unknown feature.
     FormatError
-        This is no ULog, a record is damaged (``offset`` is that of the record), or pyulog
+        The file is not a ULog, a record is damaged (``offset`` is that of the record), or pyulog
         disagrees.
     """
     return _load(Path(path), salvage=salvage, confirm=True)
 
 
 def scan_ulog(path: str | PathLike[str], *, salvage: bool = False) -> Px4Log:
-    """Walk over the records of a ULog once: :func:`load` without a second opinion.
+    """Read a ULog like :func:`load`, but without the check against pyulog.
 
     Parameters
     ----------
     path : path-like
         The file.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def _load(path: Path, *, salvage: bool, confirm: bool) -> Px4Log:
 
 
 def read_report(records: Records, contents: Contents) -> ReadReport:
-    """Return an account of a walk that is over."""
+    """Return the report of a completed walk."""
     return ReadReport(
         "ulog",
         messages=records.counts["D"],
@@ -289,6 +289,6 @@ def _summary(topic: Topic, records: Records, contents: Contents) -> TopicSummary
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """Return by what a changed file is known: size and time."""
+    """Return size and modification time, by which a changed file is detected."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns

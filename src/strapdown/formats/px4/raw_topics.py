@@ -1,4 +1,4 @@
-"""The raw samples in a PX4 log: which topics hold them in full, and which make up one IMU."""
+"""Raw samples in a PX4 log: topics that hold all of them, and pairs of sensors of one IMU."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _KINDS: Final[dict[Sensor, tuple[type[UorbMessage], ...]]] = {
     "gyro": (SensorGyroFifo, SensorGyro),
     "accel": (SensorAccelFifo, SensorAccel),
 }
-"""Kinds of messages with the samples of a sensor, the rawest first."""
+"""Messages with the samples of a sensor, the rawest first."""
 _SLOWEST_US: Final = 10_000
-"""Longest usual step of sensor messages that were logged at their full rate."""
+"""Longest mean step of sensor messages that were logged at their full rate."""
 _LATEST_CHANGE: Final = (1, 16)
-"""The release since which the integrator is as it is."""
+"""Release of the latest change of the integrator."""
 _CORRECTION: Final = "sensor_correction"
 
 
 class RawMessages(NamedTuple):
-    """What one device gave: packets, or messages at their full rate."""
+    """Output of one device: packets, or messages at their full rate."""
 
     topic: str
     instance: int
@@ -51,7 +51,7 @@ class RawMessages(NamedTuple):
 
 
 def raw_messages(log: Px4Log, sensor: Sensor) -> list[RawMessages]:
-    """Return what every device of a kind gave, in the rawest form that the log has in full."""
+    """Return the output of every device of a kind, in the rawest complete form of the log."""
     found: list[RawMessages] = []
     for kind in _KINDS[sensor]:
         known = {raw.device_id for raw in found}
@@ -65,10 +65,10 @@ def raw_messages(log: Px4Log, sensor: Sensor) -> list[RawMessages]:
 
 
 def imu_pairs(log: Px4Log) -> Iterator[tuple[int, RawMessages, RawMessages]]:
-    """Yield the gyroscope and the accelerometer of every IMU, with its number.
+    """Yield number, gyroscope and accelerometer of every IMU.
 
-    Topics number their instances independently, so the devices tell what belongs together,
-    as ``vehicle_imu`` names them; without it, the numbers of the instances do.
+    Topics number their instances independently, so sensors are paired by the device ids in
+    ``vehicle_imu``; without that topic, by the numbers of the instances.
     """
     gyros, accels = raw_messages(log, "gyro"), raw_messages(log, "accel")
     for instance in log.instances(VehicleImu.topic):
@@ -92,18 +92,18 @@ def parameters_of(log: Px4Log) -> LogParameters:
 
 
 def thermal_of(log: Px4Log) -> NDArray[np.void] | None:
-    """Return the offsets by temperature of a log, if it has any."""
+    """Return the thermal offsets of a log, if any."""
     return log.rows(_CORRECTION) if log.instances(_CORRECTION) else None
 
 
 def release_of(log: Px4Log) -> tuple[int, int]:
-    """Return the release of the autopilot; the latest that matters where it is not said."""
+    """Return the release of the autopilot; where it is unknown, that of the latest change."""
     said = log.info.get("ver_sw_release")
     return release(said)[:2] if isinstance(said, int) else _LATEST_CHANGE
 
 
 def _is_whole(log: Px4Log, kind: type[UorbMessage], instance: int) -> bool:
-    """Tell whether packets, or messages of a sensor, were logged at their full rate."""
+    """Return whether packets, or messages of a sensor, were logged at their full rate."""
     if kind in {SensorGyroFifo, SensorAccelFifo}:
         return True
     summary = log.topics[kind.topic, instance]

@@ -1,4 +1,4 @@
-"""A PX4 log against itself: whether its raw samples give its own ``sensor_combined``."""
+"""Verification of a PX4 log: ``sensor_combined`` recomputed from its raw samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["verify_log"]
 
 
 def verify_log(log: Px4Log) -> Verification:
-    """Make the ``sensor_combined`` of a log again from its raw samples, and compare.
+    """Recompute the ``sensor_combined`` of a log from its raw samples, and compare.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""CSV: our own, and any other through a map of its columns.
+"""CSV: our own layout, and files of other programs through a map of their columns.
 
 Ours begins with the frames and a header line::
 
@@ -9,33 +9,35 @@ Ours begins with the frames and a header line::
 ``t_ns`` [ns] comes first, then any of ``angular_velocity_{x,y,z}`` [rad/s, body],
 ``specific_force_{x,y,z}`` [m/s^2, body], ``magnetic_field_{x,y,z}`` [T, body],
 ``gyro_clipping`` and ``accel_clipping`` (bits X=1, Y=2, Z=4), ``orientation_{x,y,z,w}`` (world
-from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. A vector is
-there with all its columns or not at all. An empty cell and ``nan`` are NaN; other lines that
-begin with ``#`` are ignored.
+from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. A vector has all
+of its columns or none. An empty cell and ``nan`` are NaN; other lines that begin with ``#`` are
+ignored.
 
-The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. Where the
-first line also says ``orientation=sensor``, the sensor itself gave the orientation, and it is
-the series' ``q_world_from_body`` too.
+The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. The tag
+``orientation=sensor`` in the first line means that the sensor itself measured the orientation,
+which then is also ``q_world_from_body`` of the series.
 
-Increments are a file of their own, whose first line names no world::
+Increments have a separate file, whose first line names no world::
 
     # strapdown body=FRD
     t_ns,delta_angle_x,...,accel_calibration_count
 
 ``t_ns`` is the end of each interval; ``delta_angle_{x,y,z}`` [rad, body],
 ``delta_velocity_{x,y,z}`` [m/s, body at the middle of the interval], ``delta_angle_dt_ns`` and
-``delta_velocity_dt_ns`` [ns] follow, all eight of them, then ``gyro_clipping``,
-``accel_clipping``, ``gyro_calibration_count`` and ``accel_calibration_count``, which are 0 where
-they are absent. They are ``increments["vehicle_imu"]``.
+``delta_velocity_dt_ns`` [ns] are required; ``gyro_clipping``, ``accel_clipping``,
+``gyro_calibration_count`` and ``accel_calibration_count`` are 0 if absent. Together they are
+``increments["vehicle_imu"]``.
 
-What is written reads back equal, but for the identity of the sensor, and writing it again gives
+Written series read back equal except for the identity of the sensor, and writing them again gives
 the same bytes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,11 +65,11 @@ from strapdown.series.columns import present
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.text.table import Table
     from strapdown.geometry.frames import BodyFrame, WorldFrame
 
@@ -80,7 +82,7 @@ _GROUP_OF: Final = {
     "position_world": "position",
     "velocity_world": "velocity",
 }
-"""Columns of a series that are called otherwise in the file."""
+"""Columns of a series that have another name in the file."""
 
 _VECTORS: Final = ("angular_velocity", "specific_force", "magnetic_field")
 _DELTAS: Final = ("delta_angle", "delta_velocity")
@@ -94,14 +96,14 @@ _NAMES: Final = {
     else tuple(f"{group}_{axis}" for axis in ("xyzw" if group == "orientation" else "xyz"))
     for group in (*_VECTORS, *_DELTAS, *_SPANS, *_BITS, *_COUNTS, *_POSE)
 }
-"""Columns of the file by what they are together, in their order."""
+"""Columns of the file by vector, in their order."""
 
 _INCREMENTS: Final = tuple(name for group in (*_DELTAS, *_SPANS) for name in _NAMES[group])
 _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file begins with a header line of separated names."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins with a header line of separated names."""
     opening = opening_of(head)
     cells = [] if opening is None else _header(opening.line)[1]
     return len(cells) > 1 and not any(map(_is_number, cells))
@@ -115,9 +117,9 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     path : Path
         The file: UTF-8; cells separated by comma, semicolon or tab.
     salvage : bool
-        Whether damaged rows are counted and left out, rather than raised.
+        Count damaged rows and leave them out, instead of raising an error.
     columns : mapping, optional
-        For a file that is not ours: from our column name to its column name and the factor to
+        For a file of another program: from our column name to its column name and the factor to
         our unit, such as ``{"t_ns": ("Time (s)", 1e9), "angular_velocity_x": ("Gyro X (deg/s)",
         RAD_PER_DEG), ...}``. The factor of a column in ns is 1, 1e3, 1e6 or 1e9; decimal times
         are read exactly.
@@ -126,18 +128,18 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     -------
     Recording
         ``imu["imu"]``, ``trajectories["trajectory"]`` and ``increments["vehicle_imu"]``, as far
-        as the columns are there.
+        as their columns exist.
 
     Raises
     ------
     FormatError
-        The header lacks a column, or a row is damaged: line and column are named.
+        The header lacks a column, or a row is damaged; the message names line and column.
     TruncatedError
         The file ends inside a row.
     UnknownNameError
-        ``columns`` names a column that we do not have.
+        ``columns`` names a column that does not exist.
     ValueRangeError
-        ``columns`` gives a time a factor that we do not read.
+        ``columns`` gives an unsupported factor for a time.
     """
     opening = read_opening(path)
     separator, header = _header(opening.line)
@@ -167,12 +169,12 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
 
 
 class UnheldColumns(NamedTuple):
-    """What was to be written and has no column."""
+    """Content of the series that has no column."""
 
     samples: Counter[str]
-    """Samples that are lost: rows by column."""
+    """Lost samples: number of rows by column."""
     about: dict[str, None]
-    """What is said about samples, an ordered set: covariances, and who measured."""
+    """Information about samples, an ordered set: covariances, and the identity of the sensor."""
 
 
 def write(path: Path, first: Series, *others: Series, append: bool = False) -> UnheldColumns:
@@ -183,23 +185,23 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
     path : Path
         The file; one that exists is replaced.
     first, *others : ImuSeries, Trajectory or Increments
-        What to write. A column that two of them hold must be equal; increments stand alone.
+        Series to write. A column in two of them must be equal; increments are written alone.
     append : bool
-        Add the rows to a file that was begun with the same columns and frames.
+        Append the rows to a file with the same columns and frames.
 
     Returns
     -------
     UnheldColumns
-        What finds no place in the file.
+        Content that the file cannot hold.
 
     Raises
     ------
     FrameError
-        They stand in different frames.
+        The series are in different frames.
     ShapeError
-        The rows before, to which these are to be appended, have other columns or frames.
+        The file to append to has other columns or frames.
     ValueRangeError
-        They have different stamps, or disagree about a column.
+        The series have different stamps or different values in a shared column.
     """
     vectors: dict[str, AnyArray] = {}
     unheld = UnheldColumns(Counter(), {})
@@ -233,7 +235,7 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
     opening = Opening((frames,), ",".join(header))
     if append and len(first) and read_opening(path) != opening:
         raise ShapeError(
-            f"expected the columns and frames of the rows before, got {frames[2:]!r} with "
+            f"expected the columns and frames of the previous rows, got {frames[2:]!r} with "
             f"{_listed(header)}; write another file"
         )
     heading = [] if append else [frames, opening.line]
@@ -242,7 +244,7 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
 
 
 def _frames(part: Series) -> str:
-    """Return the tags of the first line; increments know no world."""
+    """Return the tags of the first line; increments have no world frame."""
     world = "" if isinstance(part, Increments) else f" world={part.world}"
     return f"body={part.body}{world}"
 
@@ -261,12 +263,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str, Column]:
-    """Return, by our name, every column that the file has; a vector is whole or absent."""
-    known = {"t_ns", *(name for names in _NAMES.values() for name in names)}
-    for name in columns or ():
+def _check_map(columns: ColumnMap, known: set[str]) -> None:
+    """Raise an error unless a map has the form of the argument of :func:`read`."""
+    example = '{"t_ns": ("Time (s)", 1e9)}'
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            f"expected columns as a mapping, got {type(columns).__name__}; write {example}"
+        )
+    for name, column in columns.items():
         if name not in known:
             raise UnknownNameError("CSV column", name, known)
+        match column:
+            case (str(), Real()):
+                pass
+            case _:
+                raise TypeError(
+                    f"expected columns[{name!r}] as the name of a column of the file and the "
+                    f"factor to our unit, got {column!r}; write {example}"
+                )
+
+
+def _find(path: Path, header: list[str], columns: ColumnMap | None) -> dict[str, Column]:
+    """Return the columns of the file by our names; require complete vectors."""
+    known = {"t_ns", *(name for names in _NAMES.values() for name in names)}
+    if columns is not None:
+        _check_map(columns, known)
     wanted = {name: (name, 1.0) for name in header if name in known} if columns is None else columns
     found = {}
     for name, (theirs, factor) in wanted.items():
@@ -300,7 +321,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _time_reader(name: str, factor: float) -> Callable[[str], int]:
-    """Return what reads a time, exactly, in units of ``factor`` nanoseconds."""
+    """Return an exact reader of times in units of ``factor`` nanoseconds."""
     if factor == 1:
         return int
     if factor not in _DECIMAL_SHIFT:

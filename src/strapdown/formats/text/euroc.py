@@ -1,11 +1,11 @@
-"""EuRoC: an IMU and its reference in CSV files with one comment line, or their ``mav0`` folder.
+"""EuRoC: IMU and ground truth in CSV files with one comment line, or their ``mav0`` folder.
 
 * ``imu0/data.csv``: stamp [ns], angular velocity x y z [rad/s], specific force x y z [m/s^2];
-* ground truth: stamp [ns], position x y z [m], quaternion **w** x y z, and where there are 17
-  columns velocity x y z [m/s] and two biases, which are not read.
+* ground truth: stamp [ns], position x y z [m], quaternion **w** x y z; in files of 17 columns also
+  velocity x y z [m/s] and two biases, which are not read.
 
-The axes of the body are those of the sensor, called FLU here; the world has z up and an
-arbitrary heading, called ENU.
+The body axes are those of the sensor, labelled FLU here; the world has z up and an arbitrary
+heading, and is labelled ENU.
 
 References
 ----------
@@ -38,31 +38,31 @@ _BIASES: Final = 6
 
 
 def sniff(head: bytes, path: Path) -> bool:
-    """Tell whether a file begins with ``#timestamp``, or a folder holds EuRoC files."""
+    """Return whether a file begins with ``#timestamp``, or a folder holds EuRoC files."""
     if path.is_dir():
         return bool(_files(path))
     return head.lstrip(b"\xef\xbb\xbf").startswith(b"#timestamp")
 
 
 def read(path: Path, *, salvage: bool) -> Recording:
-    """Read one EuRoC file, or the IMUs and the reference of a folder.
+    """Read one EuRoC file, or the IMUs and the ground truth of a folder.
 
     Parameters
     ----------
     path : Path
         A ``data.csv``, the folder ``mav0``, or the folder that holds it.
     salvage : bool
-        Whether damaged rows are counted and left out, rather than raised.
+        Count damaged rows and leave them out, instead of raising an error.
 
     Returns
     -------
     Recording
-        ``imu["imu0"]`` and ``trajectories["ground_truth"]``, as far as they are there.
+        ``imu["imu0"]`` and ``trajectories["ground_truth"]``, as far as they exist.
 
     Raises
     ------
     FormatError
-        A row is damaged, or the folder holds no such file.
+        A row is damaged, or the folder contains no such file.
     TruncatedError
         A file ends inside a row.
     UnsupportedError
@@ -92,7 +92,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder: every IMU, and the first reference."""
+    """Return the files of a folder: every IMU, and the first ground truth."""
     root = folder / "mav0" if (folder / "mav0").is_dir() else folder
     imus = {file.parent.name: file for file in sorted(root.glob("imu*/data.csv"))}
     truths = [root / name / "data.csv" for name in _TRUTHS]

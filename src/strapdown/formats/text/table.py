@@ -1,8 +1,8 @@
-"""Tables of numbers in text: the one reader and writer behind CSV, TUM and EuRoC.
+"""Tables of numbers in text: common reader and writer of CSV, TUM and EuRoC.
 
-A file is read in blocks and its lines are clipped, so that memory follows the rows that it
-holds and no hostile line. A block whose rows are all well formed is converted column by
-column; any other block goes row by row, which finds the line and the column to name.
+A file is read in blocks and long lines are clipped, so that memory depends on the number of rows
+and not on the length of a hostile line. A block of well formed rows is converted column by
+column; any other block row by row, which finds the line and the column for the error message.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _ROWS_PER_WRITE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands before the rows.
+    """Comments and first line of a file.
 
     Parameters
     ----------
     comments : tuple of str
         The comment lines at the top, with their ``#``.
     line : str
-        The first line that is neither comment nor blank; empty where there is none.
+        The first line that is neither comment nor blank; empty without one.
     """
 
     comments: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Opening:
 
     @property
     def tags(self) -> dict[str, str] | None:
-        """The ``key=value`` pairs of the line ``# strapdown ...``; None in a foreign file."""
+        """``key=value`` pairs of the line ``# strapdown ...``; None in files of other programs."""
         for comment in self.comments:
             words = comment.lstrip("#").split()
             if words[:1] == ["strapdown"]:
@@ -69,7 +69,7 @@ class Opening:
         return None
 
     def frames(self, path: Path) -> tuple[BodyFrame, WorldFrame, tuple[str, ...]]:
-        """Return the frames that the tags name, and a note where they are assumed."""
+        """Return the frames from the tags, and a note where they are assumed."""
         tags = self.tags
         if tags is None:
             return BodyFrame.FLU, WorldFrame.ENU, ("frames are not named: FLU, ENU assumed",)
@@ -81,7 +81,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of numbers: its name for messages, its cell, and the factor to SI."""
+    """One column of numbers: its name for error messages, its cell, and the factor to SI."""
 
     name: str
     cell: int
@@ -90,7 +90,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a file are read.
+    """Layout of the rows of a file.
 
     Parameters
     ----------
@@ -99,17 +99,17 @@ class Layout:
     width : int
         Cells in a row.
     stamp : Column
-        The cell of the time stamp; its factor is not used.
+        Column of the time stamp; its factor is not used.
     read_stamp : callable
         From the text of the stamp to nanoseconds; raises ``ValueError``.
     columns : sequence of Column
-        The numbers that are wanted.
+        Columns of numbers to read.
     header : bool
         Whether the first line names the columns.
     ended : bool
-        Whether a last row without a line end is known to be cut.
+        Whether a last row without a line end counts as cut.
     spans : sequence of (Column, callable), optional
-        Further times, each with what reads it, as ``stamp`` and ``read_stamp``.
+        Further times, each with its reader, like ``stamp`` and ``read_stamp``.
     """
 
     separator: str | None
@@ -129,7 +129,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows: ``values`` (N, columns), ``spans_ns`` (N, spans); ``lost`` counts damaged ones."""
+    """Rows: ``values`` (N, columns), ``spans_ns`` (N, spans); ``lost`` counts damaged ones."""
 
     t_ns: IntArray
     values: FloatArray
@@ -140,7 +140,7 @@ class Table:
 
 @dataclass(frozen=True)
 class _Block:
-    """Some lines; ``number`` counts from 1; ``open_at`` is the offset of a line without end."""
+    """Lines from ``number``, counted from 1; ``open_at`` is the offset of a line without end."""
 
     number: int
     lines: list[bytes]
@@ -148,7 +148,7 @@ class _Block:
 
 
 def opening_of(head: bytes) -> Opening | None:
-    """Return the opening of a file from its first bytes; None where they are no text."""
+    """Return the opening of a file from its first bytes; None where they are not text."""
     if b"\0" in head:
         return None
     lines = head.decode("utf-8-sig", "replace").split("\n")
@@ -163,7 +163,7 @@ def read_opening(path: Path) -> Opening:
     Raises
     ------
     FormatError
-        It is not UTF-8.
+        The file is not UTF-8.
     """
     return _split_opening(path, _blocks(path))[0]
 
@@ -176,16 +176,16 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
     path : Path
         The file.
     layout : Layout
-        How a row is read.
+        Layout of a row.
     salvage : bool
-        Whether damaged rows are counted and left out, rather than raised.
+        Count damaged rows and leave them out, instead of raising an error.
 
     Raises
     ------
     TruncatedError
         The file ends inside a row.
     FormatError
-        A row is damaged (line and column are named), or no row can be read.
+        A row is damaged (the message names line and column), or no row can be read.
     """
     _, blocks = _split_opening(path, _blocks(path))
     reader = _Rows(path, layout, salvage=salvage)
@@ -206,7 +206,7 @@ def write_table(
     *,
     append: bool = False,
 ) -> None:
-    """Write lines and then rows; floats as the shortest decimals that read back exactly.
+    """Write heading lines and rows; floats as the shortest decimals that read back exactly.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def write_table(
     separator : str
         Between cells.
     append : bool
-        Keep what the file holds.
+        Append to the content of the file.
     """
     with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
         file.writelines(f"{line}\n" for line in heading)
@@ -249,7 +249,7 @@ def _blocks(path: Path) -> Iterator[_Block]:
 
 
 def _split_opening(path: Path, blocks: Iterator[_Block]) -> tuple[Opening, Iterator[_Block]]:
-    """Take comments off the front; the blocks that remain begin with ``Opening.line``."""
+    """Split off the comments at the top; the remaining blocks begin with ``Opening.line``."""
     comments: list[str] = []
     for block in blocks:
         for index, raw in enumerate(block.lines):
@@ -267,7 +267,7 @@ def _split_opening(path: Path, blocks: Iterator[_Block]) -> tuple[Opening, Itera
 
 
 class _Rows:
-    """Turns blocks into arrays and counts what is damaged."""
+    """Converter of blocks to arrays that counts damaged rows."""
 
     def __init__(self, path: Path, layout: Layout, *, salvage: bool) -> None:
         self._path = path
@@ -292,7 +292,7 @@ class _Rows:
             try:
                 return self._by_column(block.lines)
             except (ValueError, OverflowError):
-                pass  # some row is unusual: the next call finds it
+                pass  # a row is unusual: _by_row finds it
         return self._by_row(block)
 
     def _by_column(self, lines: list[bytes]) -> tuple[IntArray, FloatArray]:
@@ -313,7 +313,7 @@ class _Rows:
         return np.array(times, np.int64).T, np.array(values, np.float64).reshape(shape).T
 
     def _by_row(self, block: _Block) -> tuple[IntArray, FloatArray]:
-        """Convert row by row; damage is raised or counted."""
+        """Convert row by row; raise or count damage."""
         times, values = [], []
         for number, raw in enumerate(block.lines, block.number):
             try:
@@ -362,7 +362,7 @@ class _Rows:
 def _arrays(
     layout: Layout, times: list[list[int]], values: list[list[float]]
 ) -> tuple[IntArray, FloatArray]:
-    """Return rows as arrays, which have their columns without a row too."""
+    """Return rows as arrays, with all columns also where there is no row."""
     return (
         np.array(times, np.int64).reshape(len(times), len(layout.times)),
         np.array(values, np.float64).reshape(len(values), len(layout.columns)),
@@ -381,7 +381,7 @@ def _cell(cells: list[str], column: Column, convert: Callable[[str], Number]) ->
     """Convert one cell; the error names the column."""
     text = cells[column.cell]
     with suppress(ValueError):
-        if "_" not in text and text.isascii():  # which int() and float() would take
+        if "_" not in text and text.isascii():  # int() and float() would accept these
             return convert(text)
     raise ValueError(f"column {column.name!r}: expected a number, got {text[:40]!r}")
 

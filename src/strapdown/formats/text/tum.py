@@ -1,8 +1,8 @@
 """TUM trajectories: ``time x y z qx qy qz qw``, decimal seconds, white space, ``#`` comments.
 
-Ours begin with ``# strapdown body=FLU world=ENU``. The format knows no attitude without a
-position: such a trajectory is written with zeros for the position, ``position=none`` in the
-first line says so to us, and reading gives it back without a position.
+Our files begin with ``# strapdown body=FLU world=ENU``. The format has no attitude without a
+position: such a trajectory is written with zero positions and the tag ``position=none`` in the
+first line, and reads back without a position.
 
 References
 ----------
@@ -38,8 +38,8 @@ __all__ = ["read", "sniff", "write"]
 _NAMES: Final = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether the first row is eight numbers."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether the first row consists of eight numbers."""
     opening = opening_of(head)
     cells = [] if opening is None else opening.line.split()
     try:
@@ -56,7 +56,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     path : Path
         The file.
     salvage : bool
-        Whether damaged rows are counted and left out, rather than raised.
+        Count damaged rows and leave them out, instead of raising an error.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
     Raises
     ------
     FormatError
-        A row is damaged: line and column are named.
+        A row is damaged; the message names line and column.
     TruncatedError
         The file ends inside a row.
     """
@@ -96,21 +96,21 @@ def read(path: Path, *, salvage: bool) -> Recording:
 
 
 def write(path: Path, trajectory: Trajectory, *, append: bool = False) -> list[str]:
-    """Write a trajectory; rows with NaN, which other readers refuse, are left out.
+    """Write a trajectory without rows that contain NaN, which other readers refuse.
 
     Parameters
     ----------
     path : Path
         The file; one that exists is replaced.
     trajectory : Trajectory
-        Its velocity and its evaluation mask have no place in the file.
+        Its velocity and its evaluation mask are not written.
     append : bool
-        Add the rows to a file that was begun with the same frames.
+        Append the rows to a file with the same frames.
 
     Returns
     -------
     list of str
-        What the trajectory holds and the file does not, one line each.
+        Content of the trajectory that the file cannot hold, one line each.
     """
     attitude = trajectory.q_world_from_body
     position = trajectory.position_world
@@ -138,7 +138,7 @@ def write(path: Path, trajectory: Trajectory, *, append: bool = False) -> list[s
 
 
 def _decimal_seconds(t_ns: IntArray) -> AnyArray:
-    """Return stamps as text with nine decimals, without a float in between."""
+    """Return stamps as text with nine decimals, computed in integers."""
     texts = []
     for stamp in t_ns.tolist():
         seconds, nanoseconds = divmod(abs(stamp), NS_PER_S)

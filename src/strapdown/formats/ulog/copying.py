@@ -1,4 +1,4 @@
-"""What a log of PX4 says beside its series, carried into another one."""
+"""Copying of a PX4 log's infos, parameters, texts and dropouts into another log."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["LogCopy", "Part"]
 _BOOT: Final = "boot_time_utc_us"
 _STATUS: Final = VehicleImuStatus.topic
 _CARRIED: Final = TOPICS - {"vehicle_magnetometer"} | {_STATUS}
-"""Topics that become rows again; whoever reads a magnetometer has joined it to an IMU."""
+"""Topics whose rows are written again; magnetometers are already joined to their IMU."""
 
 
 class Part(NamedTuple):
-    """As LoggedRows, of arrays alone."""
+    """Rows of one instance of a topic, as LoggedRows, always an array."""
 
     kind: type[UorbMessage] | str
     multi_id: int
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """A record that belongs at a time."""
+    """A record with a time."""
 
     t_us: int
     what: str
@@ -50,18 +50,18 @@ class _Event(NamedTuple):
 
 
 class LogCopy:
-    """Puts infos, parameters, texts, dropouts and ``vehicle_imu_status`` of a log beside rows.
+    """Writer of rows that adds infos, parameters, texts, dropouts and status of the source log.
 
     Parameters
     ----------
     log : Px4Log
-        Where they come from.
+        The source log.
     writer : UlogWriter
-        Where they go; it has no rows yet.
+        The target, without rows so far.
     shift_us : int
-        What is added to all stamps [us].
+        Offset added to all stamps [us].
     topic : str, optional
-        The only one that was asked for; then the others are no loss.
+        The only selected topic; then the others do not count as lost.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LogCopy:
 
     @property
     def lost(self) -> list[str]:
-        """What is not in the file: a line for topics, and one for the rest."""
+        """Content that is not in the file: a line for topics, and one for the rest."""
         lines = []
         if self._left:
             lines.append(f"topics that are not carried over: {', '.join(self._left)}")
@@ -89,7 +89,7 @@ class LogCopy:
         return lines
 
     def write(self, rows: list[Part]) -> None:
-        """Write rows, and what the log says up to the last of them in its place."""
+        """Write rows, and the records of the source log up to the last of them, by time."""
         rows = [_in_order(each) for each in rows if len(each.records)]
         if not rows:
             return
@@ -105,16 +105,16 @@ class LogCopy:
         self._status = self._write_until(last_us, rows)
 
     def finish(self) -> None:
-        """Write what is left, behind all rows."""
+        """Write the remaining records after all rows."""
         self._writer.write_many(LoggedRows(*each) for each in self._status)
         for event in self._events or ():
             self._say(event)
 
     def _write_settings(self) -> None:
-        """Write what stands in front of the data."""
+        """Write the infos and parameters before the data."""
         log, writer = self._log, self._writer
         for key, value in log.info.items():
-            if not (key == _BOOT and self._shift_us):  # then stamps are those of 1970 already
+            if not (key == _BOOT and self._shift_us):  # shifted stamps count from 1970 already
                 with self._refusing(f"info {key}"):
                     writer.add_info(key, _single(value))
         for key, values in log.multi_info.items():
@@ -138,7 +138,7 @@ class LogCopy:
             self._status.append(_in_order(Part(_STATUS, instance, rows)))
 
     def _found(self, first_us: int) -> Iterator[_Event]:
-        """Yield what has a time and is no row; before the first row nothing is a change."""
+        """Yield records other than rows; no parameter changes before the first row."""
         log, writer, shift_us = self._log, self._writer, self._shift_us
         for t_us, name, value in log.parameter_changes:
             write: Callable[..., None] = partial(writer.add_parameter, name, value)
@@ -169,7 +169,7 @@ class LogCopy:
 
     @contextmanager
     def _refusing(self, what: str) -> Iterator[None]:
-        """Keep the name of what has no place in a ULog."""
+        """Store the name of an entry that a ULog cannot hold."""
         try:
             yield
         except ValueRangeError:
@@ -177,7 +177,7 @@ class LogCopy:
 
 
 def _single(value: Value) -> str | bytes | float:
-    """Return a value that is no array of numbers."""
+    """Return a value; raise ValueRangeError for an array of numbers."""
     if isinstance(value, tuple):
         raise ValueRangeError(f"expected one number, got {len(value)}")
     return value

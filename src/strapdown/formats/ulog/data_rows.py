@@ -1,4 +1,4 @@
-"""Where the rows of a ULog stand: what is subscribed, and the walk from data to data."""
+"""Rows of a ULog: the subscriptions, and the search for data records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._kernels.compilation import compiled
-from strapdown.formats.ulog.walk import follow_rows
+from strapdown.formats.ulog.data_row_offsets import follow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["MESSAGES", "RowWalk"]
 
 MESSAGES: Final = 2**16
-"""Message ids, and so topics, that a file can have."""
+"""Number of message ids, and so of topics, that a file can have."""
 _LEAST_RECORD: Final = 13
-"""Bytes of a data record with nothing but a stamp."""
+"""Size of a data record with only a stamp [bytes]."""
 _ROWS: Final = 2**18
-"""Rows that the walk finds before it looks up."""
+"""Rows found by one call of the kernel."""
 _PLAIN: Final = 2**25
-"""Files below are walked without the compiler, whose loading takes longer [bytes]."""
+"""Smaller files use plain Python, as loading the compiler takes longer [bytes]."""
 
 
 class RowWalk:
-    """Follows data records of subscribed topics.
+    """Walk over the data records of subscribed topics.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ class RowWalk:
 
     def __init__(self, data: bytes | mmap) -> None:
         rows = min(_ROWS, 1 + len(data) // _LEAST_RECORD)
-        self._subscribed = array("i", [1, 0, 0]) * MESSAGES  # no row is that long
+        self._subscribed = array("i", [1, 0, 0]) * MESSAGES  # least above greatest: not subscribed
         self._offsets, self._slots = array("q", bytes(8 * rows)), array("H", bytes(2 * rows))
         self._follow = _follower(data, (self._subscribed, self._offsets, self._slots))
 
     def subscribe(self, msg_id: int, least: int, most: int, slot: int) -> None:
-        """Expect rows of ``least`` to ``most`` bytes under a message id, for a slot."""
+        """Accept rows of ``least`` to ``most`` bytes with a message id, for a slot."""
         self._subscribed[3 * msg_id : 3 * msg_id + 3] = array("i", [least, most, slot])
 
     def follow(self, span: tuple[int, int, int]) -> tuple[int, IntArray, NDArray[np.uint16]]:
-        """Walk as :func:`follow_rows`; return where it ended, the rows it found, their slots."""
+        """Call :func:`follow_rows`; return the end, the offsets of the rows, and their slots."""
         pos, count = self._follow(span)
         offsets = np.array(self._offsets[:count], np.int64)
         return pos, offsets, np.array(self._slots[:count], np.uint16)
@@ -59,7 +59,7 @@ class RowWalk:
 def _follower(
     data: bytes | mmap, tables: tuple[array[int], array[int], array[int]]
 ) -> Callable[[tuple[int, int, int]], tuple[int, int]]:
-    """Return the walk over data records, compiled where that pays."""
+    """Return the walk over data records, compiled for large files."""
     if len(data) < _PLAIN:
         return lambda span: follow_rows(data, span, *tables)
     viewed = np.frombuffer(data, np.uint8)

@@ -1,4 +1,4 @@
-"""FIFO messages of a log as series of every sample, block by block."""
+"""Unrolling of the FIFO messages of a log to series of single samples, block by block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FifoReader"]
 
 
 class FifoReader:
-    """Unrolls the packets of each sensor; a block goes on where the one before ended."""
+    """Unroller of the packets of each sensor; a block continues the previous one."""
 
     def __init__(self) -> None:
         self._previous_us: dict[str, int] = {}
@@ -66,7 +66,7 @@ class FifoReader:
 
 
 def _joined(first: FifoReport, second: FifoReport) -> FifoReport:
-    """Add the counts of two blocks; spacings are weighed by packets."""
+    """Add the counts of two blocks; spacings are averaged by number of packets."""
     packets = first.packets + second.packets
     share = second.packets / packets if packets else 0.0
     spacing_ns, nominal_ns = (

@@ -1,24 +1,24 @@
-"""A recording as a ULog, in the messages of PX4.
+"""Writing of a recording as a ULog, in the messages of PX4.
 
 ==========================================  ================================================
-what                                        topics
+content                                     topics
 ==========================================  ================================================
 Increments                                  ``vehicle_imu``
 ImuSeries                                   ``sensor_gyro`` and ``sensor_accel``, one sample a
-                                            message; what was not measured is left out
-  its own attitude                          ``vehicle_attitude``
+                                            message; a triad without values is left out
+  its attitude                              ``vehicle_attitude``
 Trajectory, only attitude                   ``vehicle_attitude``; a truth or reference
                                             ``vehicle_attitude_groundtruth``
 Trajectory with position or velocity        ``vehicle_odometry``
 ==========================================  ================================================
 
-Topics have no other names: a series ``sensor_gyro.1`` or ``vehicle_imu.0`` keeps its number, any
-other gets the first that is free, and the notes say which. Axes are FRD and NED, times whole
+Only these names are used: a series ``sensor_gyro.1`` or ``vehicle_imu.0`` keeps its number, any
+other gets the first free one, and the notes list the new names. Axes are FRD and NED, times whole
 microseconds, numbers float32. ``sensor_combined`` is left out: its rows are means over intervals
-that a series does not have, and no message of one sensor.
+that a series does not hold, and not messages of one sensor.
 
-What a log of PX4 says beside its series is carried over: infos, parameters with their defaults and
-changes, texts, dropouts, ``vehicle_imu_status``.
+From a PX4 log are also copied: infos, parameters with their defaults and changes, texts, dropouts
+and ``vehicle_imu_status``.
 
 References
 ----------
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._version import __version__
-from strapdown.formats._tables import Unheld, topics
+from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.recording import REFERENCE_WORDS
 from strapdown.formats.reports import WriteReport
 from strapdown.formats.ulog.copying import LogCopy, Part
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import ByteArray, FloatArray
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.px4.log import Px4Log
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage
@@ -115,7 +115,7 @@ def ulog_writer(path: Path, *, force: bool = False) -> Iterator[UlogBlockWriter]
         The file exists, and not ``force``.
     """
     with UlogWriter(path, force=force) as writer:
-        for topic, kind in _KINDS.items():  # a later block may have any of them
+        for topic, kind in _KINDS.items():  # a later block may contain any of them
             writer.declare(kind, topic)
         blocks = UlogBlockWriter(writer)
         yield blocks
@@ -123,7 +123,7 @@ def ulog_writer(path: Path, *, force: bool = False) -> Iterator[UlogBlockWriter]
 
 
 class UlogBlockWriter:
-    """Takes a recording block by block."""
+    """Writer of a recording block by block."""
 
     def __init__(self, writer: UlogWriter) -> None:
         self._writer = writer
@@ -151,7 +151,7 @@ class UlogBlockWriter:
 
     @property
     def notes(self) -> list[str]:
-        """What else they cannot hold, and which topics got other names, one line each."""
+        """Other content that they cannot hold, and topics with new names, one line each."""
         lines = self._unheld.notes
         for (source, names), number in self._numbers.items():
             if source not in (*names, *(f"{name}.{number}" for name in names)):
@@ -160,28 +160,28 @@ class UlogBlockWriter:
         return lines
 
     def describe(self, log: Px4Log, *, shift_us: int = 0, topic: str | None = None) -> None:
-        """Carry over what a log says beside its series; to be called before the first block.
+        """Copy infos, parameters, texts and dropouts of a log; call this before the first block.
 
         Parameters
         ----------
         log : Px4Log
-            That the blocks come from.
+            The log of the blocks.
         shift_us : int
-            What was added to the stamps of the blocks [us].
+            Offset that was added to the stamps of the blocks [us].
         topic : str, optional
-            The only topic that was asked for; then the others are no loss.
+            The only selected topic; then the others do not count as lost.
         """
         self._log = LogCopy(log, self._writer, shift_us=shift_us, topic=topic)
         self._has_begun = True
 
     def finish(self) -> None:
-        """Write what the log says behind the last block."""
+        """Write the records of the log after the last block."""
         self._begin()
         if self._log is not None:
             self._log.finish()
 
     def _begin(self) -> None:
-        """Say who wrote the file, where no log does."""
+        """Write the name of this program, where no log gives another."""
         if not self._has_begun:
             self._has_begun = True
             self._writer.add_info("sys_name", "strapdown")
@@ -215,7 +215,7 @@ class UlogBlockWriter:
             self._log.write(parts)
 
     def _number(self, source: str, names: tuple[str, ...]) -> int:
-        """Return the instance that a series is of these topics: its own, or one that is free."""
+        """Return the instance of a series in these topics: its number, or a free one."""
         if (source, names) not in self._numbers:
             name, _, own = source.partition(".")
             first = int(own) if name in names and own.isdecimal() else 0
@@ -231,7 +231,7 @@ class UlogBlockWriter:
 
 
 def _messages(source: str, series: Series) -> Iterator[dict[str, NDArray[np.void]]]:
-    """Yield what a series becomes: the rows of topics that have one number."""
+    """Yield the rows of a series by topic; the topics of one mapping share an instance."""
     if isinstance(series, Increments):
         yield {VehicleImu.topic: vehicle_imu_from_increments(series)}
     elif isinstance(series, Trajectory):
@@ -258,7 +258,7 @@ def _estimates(source: str, track: Trajectory) -> dict[str, NDArray[np.void]]:
 
 
 def _readings(series: ImuSeries) -> dict[str, NDArray[np.void]]:
-    """Return messages of one sample each, for the triads that measured something."""
+    """Return messages of one sample each, for the triads with values."""
     sensor = series.sensor
     gyro = series.angular_velocity, series.gyro_clipping, sensor.gyro_device_id
     accel = series.specific_force, series.accel_clipping, sensor.accel_device_id
@@ -293,7 +293,7 @@ def _samples(
 
 
 def _unheld(source: str, series: Series) -> list[str]:
-    """Name what the messages cannot hold."""
+    """Return the names of the fields that the messages cannot hold."""
     if isinstance(series, Increments):
         return list(losses(series, VehicleImu))
     if isinstance(series, Trajectory):

@@ -1,4 +1,4 @@
-"""What stands in front of the data of a ULog: written once, or there already.
+"""Header and definitions before the data of a ULog, new or existing.
 
 References
 ----------
@@ -13,9 +13,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import UnsupportedError, ValueRangeError
-from strapdown.formats.ulog.encoding import record
 from strapdown.formats.ulog.metadata import Contents
 from strapdown.formats.ulog.payload_checks import FLAGS, SUBSCRIPTION, topic_name
+from strapdown.formats.ulog.record_encoding import record
 from strapdown.formats.ulog.records import HEADER_SIZE, MAGIC, Records, load_bytes
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class NewFront:
     Attributes
     ----------
     message_ids, written_us : dict
-        As :class:`OldFront`: nothing.
+        As in :class:`OldFront`, empty.
     """
 
     def __init__(self, start_us: int | None) -> None:
@@ -53,23 +53,23 @@ class NewFront:
         self._lock = Lock()
 
     def define(self, kind: str, payload: bytes) -> None:
-        """Take a definition.
+        """Add a definition.
 
         Raises
         ------
         ValueRangeError
-            There are rows in the file, or the definition is too long.
+            The file contains rows already, or the definition is too long.
         """
         with self._lock:
             if self.is_written:
                 raise ValueRangeError(
                     f"expected all definitions before the first rows, got {payload[:60]!r}; "
-                    "declare topics in time"
+                    "declare topics before"
                 )
             self._records[kind].append(record(kind, payload))
 
     def head(self, first_us: int) -> bytes:
-        """Return all that stands in front of the data; there can be no more then."""
+        """Return header and definitions; no more definitions are accepted afterwards."""
         with self._lock:
             self.is_written = True
         start_us = first_us if self._start_us is None else self._start_us
@@ -79,7 +79,7 @@ class NewFront:
 
 
 class OldFront:
-    """Header and definitions of a file that is appended to.
+    """Header and definitions of an existing file to append to.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ class OldFront:
     Raises
     ------
     FormatError
-        This is no ULog; UnsupportedError where it has no flags, or no place in them.
+        The file is not a ULog; UnsupportedError where it has no flags, or no free entry in them.
     """
 
     is_written: Final = True
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         data = load_bytes(path)
-        records = Records(data, path=path, salvage=True)  # it may well end inside a record
+        records = Records(data, path=path, salvage=True)  # it may end inside a record
         contents = Contents(data, records)
         self.message_ids: dict[tuple[str, int], int] = {}
         for part in records.chunks():
@@ -128,12 +128,12 @@ class OldFront:
         self._flags = flags
 
     def define(self, kind: str, payload: bytes) -> None:
-        """Compare a format with that of the file.
+        """Compare a format with those of the file.
 
         Raises
         ------
         ValueRangeError
-            The file has none like it, or this is another definition.
+            The file does not contain it, or this is another kind of definition.
         """
         name, _, text = payload.decode().partition(":")
         if kind != "F" or self._formats.get(name) != text:
@@ -141,8 +141,8 @@ class OldFront:
                 f"expected a format that the file to append to has, got {payload[:60]!r}"
             )
 
-    def head(self, first_us: int) -> bytes:  # noqa: ARG002 (as NewFront)
-        """Say in the flags that data is appended, and go to the end."""
+    def head(self, first_us: int) -> bytes:  # noqa: ARG002 (signature of NewFront)
+        """Mark appended data in the flags, and move to the end of the file."""
         end = self._file.seek(0, 2)
         size, kind, compatible, incompatible, *offsets = _FLAGS.unpack(self._flags)
         offsets[offsets.index(0)] = end

@@ -1,4 +1,4 @@
-"""The formats that a ULog defines: grammar, sizes and numpy types.
+"""Formats that a ULog defines: grammar, sizes and numpy types.
 
 References
 ----------
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "Formats", "Setting", "Value", "setting"]
 
 Value: TypeAlias = "int | float | str | bytes | tuple[int | float, ...]"
-"""What an information holds; char is text, uint8_t[n] is bytes."""
+"""Value of an information; char is text, uint8_t[n] is bytes."""
 
 LARGEST: Final = 65_535
-"""Bytes of a record behind its head, and so of a format, at most."""
+"""Largest payload of a record, and so of a format [bytes]."""
 _DEEPEST: Final = 16
 _BASIC: Final = {
     "int8_t": "i1",
@@ -66,7 +66,7 @@ class Setting(NamedTuple):
 
 
 def setting(payload: bytes) -> Setting | None:
-    """Read a length, a key ``type name`` and a value; None where the sizes do not agree."""
+    """Read a length, a key ``type name`` and a value; return None where the sizes disagree."""
     key, value = payload[1 : 1 + payload[0]], payload[1 + payload[0] :]
     match = _KEY.fullmatch(key.decode("ascii", "replace"))
     if match is None or match[1] not in _BASIC:
@@ -90,7 +90,7 @@ class Formats:
     Attributes
     ----------
     text : dict of str to str
-        The fields of each format as the file spells them.
+        The fields of each format, as text of the file.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Formats:
         self._dtypes: dict[tuple[str, int], np.dtype[np.void]] = {}
 
     def add(self, payload: bytes) -> str | None:
-        """Take a format in; return what is wrong with it, or None."""
+        """Add a format; return the reason where it is invalid, otherwise None."""
         name, _, text = payload.decode("ascii", "replace").partition(":")
         found = [_FIELD.fullmatch(each) for each in text.split(";")[:-1]]
         fields = [_Field.of(each) for each in found if each]
@@ -111,16 +111,16 @@ class Formats:
         if self._fields.setdefault(name, fields) != fields:
             return f"expected one format of {name}"
         self.text[name] = text
-        self._unsound.clear()  # what was unknown may be this one
+        self._unsound.clear()  # it may define a type that was unknown
         return None
 
     @staticmethod
     def is_format(payload: bytes) -> bool:
-        """Tell whether a payload has the form ``name:type field;...``."""
+        """Return whether a payload has the form ``name:type field;...``."""
         return _FORMAT.fullmatch(payload.decode("ascii", "replace")) is not None
 
     def size(self, name: str, depth: int = 0) -> int:
-        """Return the size of a type [bytes]; 0 where it is unknown, endless or above 64 KiB."""
+        """Return the size of a type [bytes]; 0 where it is unknown, recursive or above 64 KiB."""
         if name in self._sizes:
             return self._sizes[name]
         if depth > _DEEPEST or name not in self._fields or name in self._unsound:
@@ -141,7 +141,7 @@ class Formats:
         return self.size(name) - sum((each.times or 1) * self.size(each.kind) for each in trailing)
 
     def timestamp_at(self, name: str) -> int | None:
-        """Return where in a row the field ``uint64_t timestamp`` stands, or None."""
+        """Return the offset of the field ``uint64_t timestamp`` in a row, or None."""
         at = 0
         for each in self._fields[name]:
             if each == _Field("uint64_t", None, "timestamp"):
@@ -150,15 +150,15 @@ class Formats:
         return None
 
     def dtype(self, name: str) -> np.dtype[np.void]:
-        """Return a sound format as a packed numpy type.
+        """Return a valid format as a packed numpy type.
 
         Arrays are subarrays, char[n] is text of n bytes, nested formats are nested types;
-        padding takes its place but has no name, and that at the end is left out.
+        padding occupies its bytes but has no name, and trailing padding is left out.
         """
         return self._dtype(name, self.least(name))
 
     def _dtype(self, name: str, itemsize: int) -> np.dtype[np.void]:
-        known = self._dtypes.get((name, itemsize))  # a topic may be part of another one, too
+        known = self._dtypes.get((name, itemsize))  # a topic may also be a field of another one
         if known is not None:
             return known
         names, formats, offsets, at = [], [], [], 0

@@ -1,4 +1,4 @@
-"""What the records of a ULog say, beside the rows of its topics."""
+"""Content of a ULog other than rows: settings, parameters, texts, dropouts and times."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _DEFAULTS: Final = {1: "system", 2: "setup"}
 _TEXT: Final = struct.Struct("<BQ")
 _TAGGED: Final = struct.Struct("<BHQ")
 _RECENT: Final = 64
-"""Rows before a record whose stamps tell its time."""
+"""Number of preceding rows whose stamps give the time of a record."""
 _LONGEST_JUMP_US: Final = 60_000_000
 _LONGEST_WITHOUT_SYNC_US: Final = 5_000_000
 
 
 class LogText(NamedTuple):
-    """A line that the firmware wrote."""
+    """A text message of the firmware."""
 
     t_us: int
     level: int
     """From 0, emergency, to 7, debug."""
     text: str
     tag: int | None = None
-    """Of the process, where the record has one."""
+    """Number of the process, where the record has one."""
 
 
 class Dropout(NamedTuple):
-    """Time that the logger lost."""
+    """A time span that the logger lost."""
 
     t_us: int
     """The last stamp before."""
@@ -49,7 +49,7 @@ class Dropout(NamedTuple):
 
 
 class ParameterChange(NamedTuple):
-    """A parameter that got a value while the log was written."""
+    """A change of a parameter during logging."""
 
     t_us: int
     """The last stamp before."""
@@ -67,23 +67,23 @@ class _Seen:
 
 
 class Contents:
-    """Settings, parameters, texts and times, gathered chunk by chunk.
+    """Settings, parameters, texts and times, collected chunk by chunk.
 
     Parameters
     ----------
     data : bytes-like
         The file.
     records : Records
-        Where the chunks come from; told of stamps that go back.
+        Source of the chunks; decreasing stamps are reported to it.
 
     Attributes
     ----------
     version, start_us : int
         Of the header.
     info, multi_info, parameters : dict
-        By name; several values of one name, continued ones joined; initial values.
+        By name: values; lists of values, with continued ones joined; initial values.
     default_parameters : dict of str to dict
-        By whose they are, "system" or "setup".
+        By origin, "system" or "setup".
     parameter_changes, texts, dropouts : list
         In the order of the file.
     seen : dict of Topic to _Seen
@@ -109,7 +109,7 @@ class Contents:
         self._tally = Tally()
 
     def take(self, chunk: Chunk) -> dict[Topic, IntArray]:
-        """Take a chunk in; return where the rows of each topic begin."""
+        """Add a chunk; return the offsets of the rows of each topic."""
         order, found = np.argsort(chunk.slots, kind="stable"), {}
         stamps = np.empty(len(order), np.uint64)
         counts = np.bincount(chunk.slots)
@@ -129,7 +129,7 @@ class Contents:
         return found
 
     def notes(self) -> list[str]:
-        """Return what a user should know, one line each."""
+        """Return notes for the user, one line each."""
         lines = self._tally.lines()
         if self.version > 1:
             lines.insert(0, f"unknown file version {self.version}, read like version 1")
@@ -144,7 +144,7 @@ class Contents:
         return lines
 
     def _see(self, topic: Topic, stamps: NDArray[np.uint64], offsets: IntArray) -> None:
-        """Count rows, and complain about their times."""
+        """Count rows, and report implausible times."""
         seen = self.seen.setdefault(topic, _Seen())
         if not seen.rows:
             seen.first_us = seen.last_us = int(stamps[0])
@@ -158,7 +158,7 @@ class Contents:
                 f"{stamps[row]} after {before[row]} us in row {seen.rows + row}",
             )
         odd = {
-            "a stamp more than 60 s after the one before": ~back
+            "a stamp more than 60 s after the previous one": ~back
             & (stamps - before > _LONGEST_JUMP_US),
             "a stamp more than 60 s before the log": stamps
             < max(0, self.start_us - _LONGEST_JUMP_US),
@@ -168,7 +168,7 @@ class Contents:
         seen.last_us = int(stamps[-1])
 
     def _sync(self, t_us: int) -> None:
-        """Keep the longest time between two sync records."""
+        """Update the longest time between two sync records."""
         since = t_us - (self.start_us if self._synced_us is None else self._synced_us)
         self._longest_without_sync_us = max(self._longest_without_sync_us, since)
         self._synced_us = t_us
@@ -215,7 +215,7 @@ class Contents:
 
 
 def rows_at(data: Bytes, offsets: IntArray, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the rows that begin at some offsets of a file."""
+    """Return the rows at the offsets of a file."""
     if not len(offsets):
         return np.empty(0, dtype)
     size = dtype.itemsize
@@ -224,14 +224,14 @@ def rows_at(data: Bytes, offsets: IntArray, dtype: np.dtype[Any]) -> NDArray[Any
 
 
 def _latest(stamps: NDArray[np.uint64]) -> int:
-    """Return the latest of the last stamps, some of which may be of another flight."""
+    """Return the latest of the last stamps, without implausible ones."""
     recent = stamps[-_RECENT:]
     middle = int(np.sort(recent)[len(recent) // 2])
     return int(recent[recent <= middle + _LONGEST_JUMP_US].max())
 
 
 def _joined(first: Value, second: Value) -> Value | None:
-    """Return a value with what continues it; numbers cannot be continued."""
+    """Return a value joined with its continuation; None for numbers."""
     if isinstance(first, str) and isinstance(second, str):
         return first + second
     if isinstance(first, bytes) and isinstance(second, bytes):

@@ -1,4 +1,4 @@
-"""What a user should know about the streams of a log: coverage, gaps, odd values, devices."""
+"""Notes about the streams of a log: coverage, gaps, implausible values, devices."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _OF_A_CHIP: Final = re.compile(r"(^|/)sensor_(gyro|accel)(_fifo)?(\.\d+)?$")
 
 
 def uncalibrated(names: Iterable[str]) -> list[str]:
-    """Return a line that names the topics in which PX4 has what a chip measured, if there are."""
+    """Return a line with the topics that hold raw measurements of a chip, if any."""
     found = [name for name in names if _OF_A_CHIP.search(name)]
     return [f"{', '.join(found)}: uncalibrated, in axes of the board"] if found else []
 
 
 class StreamNotes:
-    """Gathers what there is to say about the streams of a log, block by block."""
+    """Collector of notes about the streams of a log, block by block."""
 
     def __init__(self) -> None:
         self._tally = Tally()
@@ -52,18 +52,18 @@ class StreamNotes:
         records: NDArray[np.void],
         intervals: tuple[IntArray, IntArray] | None = None,
     ) -> None:
-        """Look at the rows of a block.
+        """Check the rows of a block.
 
         Parameters
         ----------
         name : str
-            What the notes call the stream.
+            Name of the stream in the notes.
         series : ImuSeries, Trajectory or Increments
             N rows.
         records : (M,) structured array
-            The messages that they come from.
+            Their source messages.
         intervals : tuple of two (N,) int64, optional
-            Where the intervals of the rows end, and how long they are [ns].
+            Ends and lengths of the intervals of the rows [ns].
         """
         if not len(series):
             return
@@ -89,7 +89,7 @@ class StreamNotes:
 
     @property
     def coverage(self) -> dict[str, float]:
-        """The intervals of a stream over the time that it spans, by name."""
+        """Sum of the intervals of each stream over its time span, by name."""
         return {
             name: stream.covered.share
             for name, stream in self._streams.items()
@@ -97,7 +97,7 @@ class StreamNotes:
         }
 
     def lines(self) -> list[str]:
-        """Return one line for each thing."""
+        """Return all notes, one line each."""
         lines = self._tally.lines()
         for name, share in self.coverage.items():
             lines.append(f"{name}: the intervals cover {share:.1%} of the time")
@@ -129,7 +129,7 @@ class _Stream:
         self._loose, self._lost_ns = 0, 0
 
     def add(self, t_ns: IntArray) -> None:
-        """Look at the steps from row to row."""
+        """Check the steps between rows."""
         steps = np.diff(t_ns, prepend=t_ns[0] if self.last_ns is None else self.last_ns)
         forward = steps[steps > 0]
         if not self._median_ns and forward.size:
@@ -142,7 +142,7 @@ class _Stream:
         self.last_ns = int(t_ns[-1])
 
     def cover(self, ends_ns: IntArray, dt_ns: IntArray) -> None:
-        """Look at the intervals of the rows; each should begin where the one before ends."""
+        """Check that each interval of the rows begins at the end of the previous one."""
         begin_ns = ends_ns[0] - dt_ns[0] if self.end_ns is None else self.end_ns
         loose = np.diff(ends_ns, prepend=begin_ns) - dt_ns
         self._loose += int(np.count_nonzero(loose > 0))
@@ -153,7 +153,7 @@ class _Stream:
     def lines(self) -> list[str]:
         """Return one line for each kind of gap."""
         lines = []
-        if 0 < self._loose < self.rows - 1:  # of a stream that is logged now and then, all are
+        if 0 < self._loose < self.rows - 1:  # in a stream that is logged only occasionally, all are
             lines.append(
                 f"{self._loose} of {self.rows - 1} steps are longer than their intervals, "
                 f"{self._lost_ns / NS_PER_MS:.1f} ms are lost"

@@ -1,48 +1,48 @@
-"""Where the records of a ULog go: put in order, and out of the way of whoever logs."""
+"""Output of ULog records: sorting by stamp, and a queue to a writing thread."""
 
 from __future__ import annotations
 
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats.ulog.encoding import interleaved, single
+from strapdown.formats.ulog.record_encoding import interleaved, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import BinaryIO
 
-    from strapdown.formats.ulog.encoding import Rows
+    from strapdown.formats.ulog.record_encoding import Rows
 
 __all__ = ["LiveQueue", "OrderedStream"]
 
 _FLUSH_S: Final = 0.1
-"""How long a record waits in the queue."""
+"""Longest time that a record waits in the queue [s]."""
 _NEVER: Final = 2**63
 _ROWS: Final = 2**17
-"""Rows of a topic that are put in order at once."""
+"""Rows of a topic that are sorted at once."""
 
 
 class OrderedStream:
-    """Writes records in the order of their stamps, as far as they come in time.
+    """Stream that writes records in the order of their stamps; late ones are left out.
 
     Parameters
     ----------
     stream : BinaryIO
-        Where to write; flushed after every piece.
+        Target of the bytes; flushed after every write.
     reorder_us : int
-        How much earlier than the latest a record may still come [us]; none waits longer than
-        twice that.
+        Longest time by which a record may be earlier than the latest one before it [us]; none
+        waits longer than twice that.
     head : callable
-        Gives what stands before all records, from the stamp of the first.
+        Returns the bytes before all records, from the stamp of the first.
     subscriptions : mapping of int to bytes
-        Records to put before the first data of each message id.
+        Records to write before the first data of each message id.
     written_us : dict of int to int
-        Last stamp in the file, by message id, of those that are subscribed.
+        Last stamp in the file of each subscribed message id.
 
     Attributes
     ----------
     rows, late_rows : int
-        Data records that were taken, and that came too late.
+        Data records that were accepted, and that were too late.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class OrderedStream:
         self._written_us = written_us
 
     def take(self, parts: Sequence[Rows]) -> None:
-        """Take records; write those for which it is time, and where none come, all that wait."""
+        """Add records and write those that are due; without records, write all waiting ones."""
         for part in filter(len, map(self._timely, parts)):
             self._waiting.append(part)
             self._oldest_us = min(self._oldest_us, _first_us(part))
@@ -75,7 +75,7 @@ class OrderedStream:
             self._write(self._newest_us - self._reorder_us)
 
     def _timely(self, part: Rows) -> Rows:
-        """Leave out data that would go back in time."""
+        """Leave out data with decreasing stamps."""
         if part.msg_id is None:
             return part
         late = int(part.t_us.searchsorted(self._written_us.get(part.msg_id, 0)))
@@ -84,7 +84,7 @@ class OrderedStream:
         return part[late:]
 
     def _write(self, until_us: int) -> None:
-        """Write what is that old, some hundred thousand rows at a time."""
+        """Write records up to a stamp, some hundred thousand rows at a time."""
         while self._oldest_us <= until_us:
             ends_us = [int(part.t_us[_ROWS]) for part in self._waiting if len(part) > _ROWS]
             self._write_at_once(min([until_us, *ends_us]))
@@ -112,14 +112,14 @@ class OrderedStream:
 
 
 class LiveQueue:
-    """Hands records to a thread that writes them; refuses what it has no room for.
+    """Bounded queue to a thread that writes records.
 
     Parameters
     ----------
     take : callable
-        What to do with records, in the thread.
+        Function for records, called in the thread.
     room : int
-        Bytes that may wait. Records larger than that are taken where nothing else waits.
+        Bytes that may wait. A larger piece is accepted when the queue is empty.
     """
 
     def __init__(self, take: Callable[[Sequence[Rows]], None], room: int) -> None:
@@ -134,12 +134,12 @@ class LiveQueue:
         self._thread.start()
 
     def put(self, parts: Sequence[Rows]) -> bool:
-        """Hand over records that belong together; tell whether there was room.
+        """Queue records that belong together; return False, without queueing, where it is full.
 
         Raises
         ------
         OSError
-            What was put before could not be written.
+            Earlier records could not be written.
         """
         size = sum(part.records.nbytes for part in parts)
         with self._changed:
@@ -153,12 +153,12 @@ class LiveQueue:
         return True
 
     def close(self) -> None:
-        """Wait until all is written.
+        """Wait until all records are written.
 
         Raises
         ------
         OSError
-            It could not be.
+            Records could not be written.
         """
         with self._changed:
             self._closed = True
@@ -179,7 +179,7 @@ class LiveQueue:
                 closed = self._closed
             try:
                 self._take(parts)
-            except BaseException as error:  # noqa: BLE001 (raised where the next record is put)
+            except BaseException as error:  # noqa: BLE001 (raised by the next put)
                 self._error = error
                 return
 

@@ -1,4 +1,4 @@
-"""What the payload of a ULog record may be, as far as it can be told from the record alone.
+"""Checks of the payload of a ULog record that need only the record itself.
 
 References
 ----------
@@ -37,16 +37,16 @@ KINDS: Final = frozenset(_LEAST_SIZES)
 
 
 def objection(kind: int, payload: bytes, formats: Formats | None) -> str | None:
-    """Say what is wrong with a record; rows of data are judged by their size alone.
+    """Return the reason why a record is invalid, or None; of rows only the size is checked.
 
     Parameters
     ----------
     kind : int
         Its type.
     payload : bytes
-        What it holds.
+        Its payload.
     formats : Formats, optional
-        Those that may be subscribed to; None where they are not known yet.
+        Formats that may be subscribed to; None where they are not known yet.
     """
     least = _LEAST_SIZES.get(kind)
     if least is None:
@@ -76,5 +76,5 @@ def objection(kind: int, payload: bytes, formats: Formats | None) -> str | None:
 
 
 def topic_name(subscription: bytes) -> str:
-    """Return the name of the topic that a subscription is of."""
+    """Return the name of the topic of a subscription."""
     return subscription[SUBSCRIPTION.size :].decode("ascii", "replace")

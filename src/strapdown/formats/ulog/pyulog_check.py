@@ -1,6 +1,6 @@
-"""A second opinion on a ULog: pyulog reads the same records.
+"""Check of a ULog against pyulog, which reads the same records.
 
-Both must see the same rows. pyulog does not notice most damage, so it is asked only about files
+Both must find the same rows. pyulog does not detect most damage, so the check is limited to files
 in which none was found.
 
 References
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["second_opinion"]
 
 _LARGEST: Final = 2**28
-"""pyulog holds everything in memory; larger files are not asked about [bytes]."""
+"""pyulog holds everything in memory; larger files are not checked [bytes]."""
 _LARGEST_FORMATS: Final = 2**20
-"""It makes objects of every field of every topic, with or without rows [bytes]; a small file must
-not ask for more than it is long."""
+"""pyulog creates an object for every field of every topic, even without rows: limit for the formats
+of a file, so that a small file cannot exhaust memory [bytes]."""
 
 
 def second_opinion(
     data: Bytes, records: Records, offsets: Mapping[Topic, IntArray], *, path: Path
 ) -> list[str]:
-    """Compare the rows of each topic with those that pyulog sees.
+    """Compare the rows of each topic with those that pyulog finds.
 
     Parameters
     ----------
@@ -51,26 +51,26 @@ def second_opinion(
     records : Records
         After the walk.
     offsets : mapping of Topic to (N,) int64
-        Where the rows begin that the walk found.
+        Starts of the rows of the walk.
     path : Path
-        For messages.
+        For error messages.
 
     Returns
     -------
     list of str
-        What pyulog says; empty where it is not asked.
+        Messages of pyulog; empty where it is not used.
 
     Raises
     ------
     FormatError
-        It disagrees, or fails.
+        pyulog disagrees, or fails.
     """
     formats = sum(records.formats.size(topic.name) for topic in records.topics)
     if len(data) > _LARGEST or formats > min(_LARGEST_FORMATS, len(data)) or records.skipped:
-        return []  # a record of unknown type can make it seek in circles
+        return []  # a record of unknown type can put pyulog into an endless loop
     from pyulog import ULog  # noqa: PLC0415 (a slow import that only logs need)
 
-    # One part without flags: of appended parts pyulog drops rows of earlier subscriptions.
+    # One part without flags: in appended parts pyulog drops rows of earlier subscriptions.
     parts = [data[:HEADER_SIZE], *(data[begin:end] for begin, end in records.parts)]
     talk = io.StringIO()
     with foreign_reader(path, "ULog"), redirect_stdout(talk):
@@ -80,7 +80,7 @@ def second_opinion(
         topic: int(np.count_nonzero(sizes == 2 + records.formats.least(topic.name)))
         for topic, sizes in _sizes(data, offsets).items()
     }
-    # It takes rows that are logged with the padding at their end for damage.
+    # It treats rows with trailing padding as damage.
     padded = any(short[topic] < len(offsets[topic]) for topic in offsets)
     if (log.file_corruption and not padded) or seen != {k: v for k, v in short.items() if v}:
         raise FormatError(
@@ -92,5 +92,5 @@ def second_opinion(
 
 
 def _sizes(data: Bytes, offsets: Mapping[Topic, IntArray]) -> dict[Topic, NDArray[np.uint16]]:
-    """Return the sizes that the records of rows say."""
+    """Return the sizes of the rows by their records."""
     return {topic: rows_at(data, at - ROW_HEAD, np.dtype("<u2")) for topic, at in offsets.items()}

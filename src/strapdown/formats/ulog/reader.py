@@ -1,22 +1,22 @@
-"""ULog, the log of PX4, as series.
+"""Reading of ULog, the log of PX4, to series.
 
-Read are, in every version that the formats in the file describe:
+The following topics are read, in every version that the formats in the file describe:
 
 * ``vehicle_imu``, as ``increments["vehicle_imu.0"]``, one for each IMU;
 * ``sensor_combined``, as ``imu["sensor_combined"]``: mean rates, stamped at the middle of their
-  interval, ``timestamp - gyro_integral_dt / 2``. Rows whose accelerometer PX4 marks invalid are
-  NaN. ``vehicle_magnetometer``, in logs of 2016 a part of the same topic, becomes the magnetic
-  field on the row that is nearest in time, and NaN on the others;
-* ``sensor_gyro`` and ``sensor_accel``, as ``imu["sensor_gyro.0"]``: what one driver gave,
-  uncalibrated and in axes of the board; the other triad is NaN;
+  interval, ``timestamp - gyro_integral_dt / 2``. Specific force that PX4 marks invalid is NaN.
+  ``vehicle_magnetometer``, in logs of 2016 part of the same topic, becomes the magnetic field on
+  the row that is nearest in time, and NaN on the others;
+* ``sensor_gyro`` and ``sensor_accel``, as ``imu["sensor_gyro.0"]``: the output of one driver,
+  uncalibrated and in board axes; the other triad is NaN;
 * ``sensor_gyro_fifo`` and ``sensor_accel_fifo``, the same sample by sample;
 * ``vehicle_attitude``, ``vehicle_attitude_groundtruth`` and ``vehicle_odometry``, as
   trajectories.
 
 Frames are those of PX4, NED and FRD. Stamps are those of the autopilot: time since its start, or
-in simulation the epoch; ``Recording.clock_offset_ns`` leads to the epoch. PX4 often logs
-``vehicle_imu`` at 2 Hz only. The report gives the coverage, the sum of the intervals over the
-time; a stream below 1 must not be integrated.
+in simulation since 1970; ``Recording.clock_offset_ns`` converts them to time since 1970. PX4 often
+logs ``vehicle_imu`` at 2 Hz only. The report gives the coverage, the sum of the intervals over
+the time; a stream below 1 must not be integrated.
 
 The rest of a log is in :mod:`strapdown.formats.px4.log`.
 
@@ -58,8 +58,8 @@ _MODERN_US: Final = 10**15
 """Later stamps count from 1970: this is September 2001, or 31 years of uptime."""
 
 
-def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (every format is asked in one way)
-    """Tell whether a file begins with the magic bytes of ULog."""
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins with the magic bytes of ULog."""
     return head.startswith(MAGIC)
 
 
@@ -71,21 +71,21 @@ def read(path: Path, *, salvage: bool) -> Recording:
     path : Path
         The file.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Returns
     -------
     Recording
-        The topics that the module names, as far as they are there, and the log.
+        The topics of the module docstring, as far as the file has them, and the log.
 
     Raises
     ------
     TruncatedError
         The file ends inside a record.
     UnsupportedError
-        The file says that it cannot be read without a feature that is unknown.
+        The flags of the file require an unknown feature.
     FormatError
-        This is no ULog, or a record is damaged: the offset is that of the record.
+        The file is not a ULog, or a record is damaged: the offset is that of the record.
     """
     log = load(path, salvage=salvage)
     series = SeriesReader(path, salvage=salvage)
@@ -104,21 +104,21 @@ def read(path: Path, *, salvage: bool) -> Recording:
 
 
 class UlogBlocks:
-    """A ULog block by block, in bounded memory.
+    """Block-by-block reader of a ULog, in bounded memory.
 
     Parameters
     ----------
     path : Path
         The file.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
     block_bytes : int
-        Bytes of the file that become one block.
+        Bytes of the file in one block.
 
     Raises
     ------
     FormatError
-        While it is iterated over: as :func:`read`.
+        During iteration, as :func:`read`.
     """
 
     def __init__(self, path: Path, *, salvage: bool, block_bytes: int = BLOCK) -> None:
@@ -127,11 +127,11 @@ class UlogBlocks:
 
     @property
     def report(self) -> ReadReport:
-        """An account of the reading, after the last block."""
+        """Report of the reading, complete after the last block."""
         return self._report
 
     def __iter__(self) -> Iterator[Recording]:
-        """Read the file from its beginning; a block has the topics with rows in it."""
+        """Read the file from its beginning; a block holds the topics that have rows in it."""
         data = load_bytes(self._path)
         records = Records(data, path=self._path, salvage=self._salvage)
         contents, series = Contents(data, records), SeriesReader(self._path, salvage=self._salvage)
@@ -155,7 +155,7 @@ class UlogBlocks:
         self._report = _with_series(read_report(records, contents), read, series)
 
     def _clocks_ahead(self) -> Iterator[int]:
-        """Look through the file for receivers that know the time; yield what they tell."""
+        """Search the file for GNSS receivers with a valid time; yield their clock offsets [ns]."""
         data = load_bytes(self._path)
         records, begin = Records(data, path=self._path, salvage=True), 0
         for chunk in records.chunks():
@@ -170,7 +170,7 @@ class UlogBlocks:
 
 
 def _with_series(report: ReadReport, rows: Mapping[Topic, int], series: SeriesReader) -> ReadReport:
-    """Complete the account of a log with that of its series."""
+    """Complete the report of a log with that of its series."""
     skipped = Counter(report.skipped)
     for topic, count in rows.items():
         if topic.name not in TOPICS:
@@ -186,7 +186,7 @@ def _with_series(report: ReadReport, rows: Mapping[Topic, int], series: SeriesRe
 
 
 def _clock_of(info: Mapping[str, Value], start_us: int) -> int | None:
-    """Return what leads from stamps to 1970 [ns], as far as the beginning of a log tells."""
+    """Return the offset from stamps to time since 1970 [ns], if the start of a log gives it."""
     boot_us = info.get("boot_time_utc_us")
     if isinstance(boot_us, int) and _MODERN_US <= boot_us <= LATEST_US:
         return boot_us * NS_PER_US
@@ -194,7 +194,7 @@ def _clock_of(info: Mapping[str, Value], start_us: int) -> int | None:
 
 
 def _clock_of_rows(rows: NDArray[np.void]) -> int | None:
-    """Return the same by the first message of a GNSS receiver that knows the time."""
+    """Return the same from the first message of a GNSS receiver with a valid time."""
     names = rows.dtype.names or ()
     if "time_utc_usec" not in names or rows.dtype["time_utc_usec"].kind not in "iu":
         return None
@@ -205,7 +205,7 @@ def _clock_of_rows(rows: NDArray[np.void]) -> int | None:
 
 
 def _forget(data: bytes | mmap.mmap, begin: int, stop: int) -> int:
-    """Give the pages of a mapped file back; return where the next block begins."""
+    """Release the pages of a mapped file; return the start of the next block."""
     page = stop - stop % mmap.PAGESIZE
     if isinstance(data, mmap.mmap) and page > begin:
         data.madvise(mmap.MADV_DONTNEED, begin, page - begin)

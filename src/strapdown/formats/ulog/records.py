@@ -1,8 +1,8 @@
-"""ULog as records: which of them are whole, and where a file is damaged.
+"""ULog records: finding intact ones and places of damage.
 
-A ULog is a header of 16 bytes and then records ``u16 size, u8 type, payload``. It carries no
-checksum, so the records are walked with suspicion: a size is compared with what is there and
-with what the type and the format of the topic allow.
+A ULog is a header of 16 bytes and then records ``u16 size, u8 type, payload``. It has no checksum,
+so every size is compared with the bytes available and with the sizes that the type and the format
+of the topic allow.
 
 References
 ----------
@@ -51,19 +51,19 @@ Bytes: TypeAlias = "bytes | mmap.mmap"
 MAGIC: Final = b"ULog\x01\x12\x35"
 HEADER_SIZE: Final = 16
 BLOCK: Final = 2**24
-"""Bytes of a file that are walked at a time."""
+"""Bytes of a file read as one chunk."""
 _RECORD: Final = struct.Struct("<HB")
 
 _DATA: Final = ord("D")
 _FLAG_BITS: Final = ord("B")
 _UNMISTAKABLE: Final = b"AFS"
-"""Records whose payload has a form that no chance gives."""
+"""Types of records whose payload has a form that cannot occur by chance."""
 _HEAD: Final = re.compile(b"[\\x00-\\x0f][FIMPQARDLCSO]")  # of a record below 4 KiB
 _CUT: Final = "the file ends inside this record"
 _NO_TOPIC: Final = "expected data of a subscribed topic, got message {}"
 _UNSOUND: Final = "expected a format of {} of known types, without loops, below 64 KiB"
 ROW_HEAD: Final = _RECORD.size + 2
-"""Bytes of a data record before its row."""
+"""Size of a data record before its row [bytes]."""
 _LEAST_ROW: Final = 10
 
 
@@ -75,7 +75,7 @@ class Topic(NamedTuple):
 
 
 class _Message(NamedTuple):
-    """What a message id stands for; a row has ``least`` to ``most`` bytes."""
+    """Topic of a message id; a row has ``least`` to ``most`` bytes."""
 
     topic: Topic
     least: int
@@ -83,7 +83,7 @@ class _Message(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record of the data section that holds no row."""
+    """A record of the data section other than a row."""
 
     offset: int
     kind: str
@@ -91,20 +91,20 @@ class Record(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What stands between two places of a file, in its order."""
+    """Content between two offsets of a file, in order."""
 
     stop: int
-    """Where the chunk ends."""
+    """End of the chunk."""
     offsets: IntArray
-    """(R,) where rows begin, after their message id."""
+    """(R,) starts of rows, after their message id."""
     slots: NDArray[np.uint16]
-    """(R,) whose rows they are, as in ``Records.topics``."""
+    """(R,) topics of the rows, as indices into ``Records.topics``."""
     records: list[Record]
-    """What else stands there: settings, parameters, texts, sync and dropouts."""
+    """Other records: settings, parameters, texts, sync and dropouts."""
 
 
 def load_bytes(path: Path) -> Bytes:
-    """Return a file as bytes that are read when they are looked at."""
+    """Return a file as bytes that are read on access."""
     with path.open("rb") as file:
         if not path.stat().st_size:
             return b""
@@ -112,47 +112,47 @@ def load_bytes(path: Path) -> Bytes:
 
 
 class Records:
-    """The records of a ULog, and what is known from those that were walked over.
+    """The records of a ULog, and the definitions in those read so far.
 
     Parameters
     ----------
     data : bytes-like
         The file.
     path : Path
-        For messages.
+        For error messages.
     salvage : bool
-        Whether damaged records are counted and left out, rather than raised.
+        Count damaged records and leave them out, instead of raising an error.
 
     Attributes
     ----------
     formats : Formats
-        Those defined so far.
+        Formats defined so far.
     topics : list of Topic
         By slot.
     counts : Counter
-        Whole records by type.
+        Intact records by type.
     timestamps_at : list of int
-        Where in a row its time stands, by slot.
+        Offset of the stamp in a row, by slot.
     parts : list of (int, int)
-        The whole file, or its appended parts, each to the end of its last record.
+        Ranges of the whole file, or of its appended parts, each to the end of its last record.
     skipped : Counter
         Records of unknown type.
     lost_bytes : int
-        Bytes of the file that belong to no whole record.
+        Bytes of the file outside intact records.
     places : Places
-        Where the file is damaged, or holds what is not known.
+        Places of damage or of unknown records.
     complaints : Places
-        What is wrong with records that are whole.
+        Places of intact records with inconsistent content.
 
     Raises
     ------
     TruncatedError
         The file ends inside its header.
     UnsupportedError
-        The file says that it cannot be read without a feature that is unknown.
+        The flags of the file require an unknown feature.
     FormatError
-        This is no ULog. All three are raised in salvage too; in strict mode also :meth:`chunks`
-        raises them, with the offset of the record.
+        The file is not a ULog. All three are raised in salvage too; in strict mode :meth:`chunks`
+        also raises them, with the offset of the record.
     """
 
     def __init__(self, data: Bytes, *, path: Path, salvage: bool) -> None:
@@ -182,7 +182,7 @@ class Records:
         self._walk = RowWalk(data)
 
     def chunks(self, size: int = BLOCK) -> Iterator[Chunk]:
-        """Walk the file once; yield what stands in about ``size`` bytes at a time."""
+        """Walk over the file once; yield chunks of about ``size`` bytes."""
         for begin, end in pairwise(self._bounds()):
             pos, self._part_end = begin, end
             while pos < end:
@@ -192,7 +192,7 @@ class Records:
             self.parts.append((begin, self._part_end))
 
     def _chunk(self, pos: int, until: int, end: int) -> Chunk:
-        """Walk to the first record that begins at ``until`` or a little later."""
+        """Walk to the first record that begins at or after ``until``."""
         offsets, slots = [np.empty(0, np.int64)], [np.empty(0, np.uint16)]
         while pos < until:
             pos, rows, whose = self._walk.follow((pos, until, end))
@@ -208,7 +208,7 @@ class Records:
         return Chunk(pos, np.concatenate(offsets), np.concatenate(slots), found)
 
     def _bounds(self) -> list[int]:
-        """Return where the parts of the file begin and end; appended parts are rare."""
+        """Return the bounds of the parts of the file; appended parts are rare."""
         data, start = self._data, HEADER_SIZE
         stop = self._stop(start, len(data))
         if stop is None or data[start + 2] != _FLAG_BITS:
@@ -228,7 +228,7 @@ class Records:
         if bool(parts) != bool(incompatible[0]) or [stop, *parts] != sorted({stop, *parts}):
             self._lose(start, stop, wrong)
             return [stop, len(data)]
-        if parts and parts[-1] > len(data):  # the file was cut, the flags are whole
+        if parts and parts[-1] > len(data):  # the file was cut, the flags are intact
             self._raise_if_strict(start, wrong, TruncatedError)
             self.complaints.note(f"byte {start}: {wrong}")
         bounds = [stop, *(offset for offset in parts if offset < len(data)), len(data)]
@@ -243,7 +243,7 @@ class Records:
         return stop if stop <= end else None
 
     def _objection(self, pos: int, stop: int, *, ahead: bool = False) -> str | None:
-        """Say what is wrong with a record; ahead of the walk not all formats are known."""
+        """Return why a record is invalid, or None; with ``ahead`` formats may be missing."""
         start, kind = pos + _RECORD.size, self._data[pos + 2]
         size = stop - start
         if kind != _DATA or size < _LEAST_ROW:
@@ -259,7 +259,7 @@ class Records:
     def _chain(
         self, pos: int, end: int, *, may_end: bool, may_be_cut: bool = False, length: int = 3
     ) -> bool:
-        """Tell whether records follow each other from ``pos``, so that it is no chance."""
+        """Return whether enough valid records follow from ``pos`` to exclude chance."""
         for _ in range(length):
             if pos == end:
                 return may_end
@@ -272,7 +272,7 @@ class Records:
         return True
 
     def _take(self, pos: int, stop: int, end: int) -> str | None:
-        """Take in a record that holds no row; return what is wrong with it, or None."""
+        """Add a record other than a row; return the reason where it is invalid, otherwise None."""
         kind = self._data[pos + 2]
         if kind not in KINDS and self._chain(stop, end, may_end=True, length=2):
             self._pass_over(pos)
@@ -304,7 +304,7 @@ class Records:
         return None
 
     def _close_definitions(self) -> None:
-        """Complain about formats that hold unknown ones or themselves, or that are huge."""
+        """Report formats that contain unknown ones or themselves, or that are too large."""
         self._defined = True
         for name, pos in self._defined_at.items():
             if not self.formats.size(name):
@@ -333,7 +333,7 @@ class Records:
         return None
 
     def _sizes(self) -> frozenset[int]:
-        """Return the bytes that a row of any format may have."""
+        """Return all sizes that a row of any format may have [bytes]."""
         if not self._row_sizes:
             sound = [name for name in self.formats.text if self.formats.size(name)]
             self._row_sizes = frozenset(
@@ -342,7 +342,7 @@ class Records:
         return self._row_sizes
 
     def _leave_out(self, pos: int, stop: int | None, end: int, reason: str | None) -> int:
-        """Report damage at ``pos``; return where sound records go on."""
+        """Report damage at ``pos``; return the offset at which valid records continue."""
         onward = self._search(pos + 1, end)
         goes_on = stop is not None and self._chain(stop, end, may_end=True, may_be_cut=True)
         if stop is not None and goes_on and onward in {None, stop}:
@@ -352,14 +352,14 @@ class Records:
             onward = stop
         if onward is None and stop is None and end < len(self._data):
             self._part_end = pos
-            return end  # a part that was appended later may cut the record before it
+            return end  # a part that was appended later may cut the previous record
         cut = onward is None and stop is None
         wrong = f"{reason}, which leaves {end - pos} bytes" if cut else reason or ""
         self._lose(pos, onward or end, wrong, cut=cut)
         return onward or end
 
     def _is_unmistakable(self, pos: int, end: int) -> bool:
-        """Tell whether a sound record is no chance by its form alone."""
+        """Return whether the form of a valid record alone excludes chance."""
         stop = self._stop(pos, end) if self._data[pos + 2] in _UNMISTAKABLE else None
         return stop is not None and not self._objection(pos, stop)
 
@@ -367,10 +367,10 @@ class Records:
         """Count a record of a newer writer."""
         kind = self._data[pos + 2]
         self.skipped[f"records of type {kind}"] += 1
-        self.places.note(f"byte {pos}: a record of unknown type {kind} was passed over")
+        self.places.note(f"byte {pos}: a record of unknown type {kind} was skipped")
 
     def _search(self, pos: int, end: int) -> int | None:
-        """Return the first offset of a sound record that is no chance, by its form or followers."""
+        """Return the first offset of a valid record whose form or followers exclude chance."""
         while match := _HEAD.search(self._data, pos + 1, end):
             pos = match.start() - 1
             if self._is_unmistakable(pos, end) or self._chain(pos, end, may_end=False):
@@ -379,20 +379,20 @@ class Records:
         return None
 
     def _lose(self, pos: int, onward: int, reason: str, *, cut: bool = False) -> None:
-        """Raise damage, or count it."""
+        """Raise an error for damage, or count it in salvage."""
         self._raise_if_strict(pos, reason, TruncatedError if cut else FormatError)
         self.lost_bytes += onward - pos
         self.places.note(f"byte {pos}: {reason}; {onward - pos} bytes left out")
 
     def complain(self, pos: int, reason: str) -> None:
-        """Raise what is wrong with a record that is whole, or note it."""
+        """Raise an error for an intact but inconsistent record, or note it in salvage."""
         self._raise_if_strict(pos, reason, FormatError)
         self.complaints.note(f"byte {pos}: {reason}")
 
     def _raise_if_strict(self, pos: int, reason: str, kind: type[FormatError]) -> None:
         if not self._salvage:
             raise kind(
-                f'byte {pos}: {reason}; on_error="salvage" reads what is whole',
+                f'byte {pos}: {reason}; on_error="salvage" reads the rest',
                 path=self._path,
                 offset=pos,
             )

@@ -1,4 +1,4 @@
-"""Topics of a ULog as series, block by block."""
+"""Conversion of ULog topics to series, block by block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats.recording import Recording
 from strapdown.formats.ulog.fifo import FifoReader
 from strapdown.formats.ulog.notes import StreamNotes
@@ -51,12 +51,12 @@ __all__ = ["LATEST_US", "TOPICS", "SeriesReader"]
 
 
 class _Kind(NamedTuple):
-    """How a topic is read."""
+    """Message class and group of a topic."""
 
     message: type[UorbMessage]
     required: tuple[str, ...]
     numbered: bool = False
-    """Whether its name in a recording always has the number of the instance."""
+    """Whether its name in a recording always contains the number of the instance."""
 
 
 _AXES: Final = ("x", "y", "z")
@@ -94,21 +94,21 @@ _LONGEST_US: Final = 2**32 - 1
 
 
 class SeriesReader:
-    """Makes series of the rows of a log, which may come in blocks.
+    """Converter of the rows of a log, whole or in blocks, to series.
 
     Parameters
     ----------
     path : Path
         The file.
     salvage : bool
-        Whether rows with impossible times are counted and left out, rather than raised.
+        Count rows with impossible times and leave them out, instead of raising an error.
 
     Attributes
     ----------
     messages, lost_messages : int
-        Rows that became samples, and those that were left out.
+        Rows that were converted to samples, and those that were left out.
     skipped : Counter
-        Whole rows that found no use, by topic.
+        Intact rows that were not used, by topic.
     """
 
     def __init__(self, path: Path, *, salvage: bool) -> None:
@@ -123,12 +123,12 @@ class SeriesReader:
         self._combined: dict[str, NDArray[np.void]] = {}
 
     def block(self, rows: Mapping[Topic, NDArray[np.void]]) -> Recording:
-        """Read the rows that a block has of each topic.
+        """Convert the rows of a block.
 
         Raises
         ------
         FormatError
-            A field that is needed is not there or of another kind, or a time is impossible.
+            A required field is missing or has another type, or a time is impossible.
         """
         self._combined = {}
         with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, doubles
@@ -147,7 +147,7 @@ class SeriesReader:
     def _series(
         self, topic: Topic, rows: Mapping[Topic, NDArray[np.void]]
     ) -> ImuSeries | Trajectory | Increments | None:
-        """Read one topic; None for the magnetometer, which has no series of its own."""
+        """Convert one topic; return None for the magnetometer, which is joined to an IMU."""
         if topic.name == _MAGNETOMETER:
             return None
         name, (records, absent) = _name(topic), self._upgraded(topic, rows[topic])
@@ -160,7 +160,7 @@ class SeriesReader:
         return self._trajectory(name, records)
 
     def _count(self, rows: Mapping[Topic, NDArray[np.void]], *, joined: bool) -> None:
-        """Count rows that became samples; of the magnetometers only the first is joined."""
+        """Count converted rows; of several magnetometers only the first is joined."""
         used = min((topic for topic in rows if topic.name == _MAGNETOMETER), default=None)
         for topic, found in rows.items():
             if topic.name == _MAGNETOMETER and not (joined and topic == used):
@@ -170,11 +170,11 @@ class SeriesReader:
 
     @property
     def coverage(self) -> dict[str, float]:
-        """The intervals of each stream of increments or mean rates over its time."""
+        """Coverage of each stream of increments or mean rates."""
         return self._streams.coverage
 
     def notes(self) -> list[str]:
-        """Return what a user should know, one line each."""
+        """Return notes for the user, one line each."""
         lost = [
             unplaced(name, np.concatenate(placed), MAGNETOMETER_WITHIN_NS)
             for name, placed in self._unplaced.items()
@@ -207,7 +207,7 @@ class SeriesReader:
         return rows[sound]
 
     def _upgraded(self, topic: Topic, rows: NDArray[np.void]) -> Upgraded:
-        """Return the rows as today's messages, with all fields that are needed."""
+        """Return the rows as current messages, with all required fields."""
         kind = _KINDS[topic.name]
         try:
             upgraded = upgrade(rows, kind.message)
@@ -267,7 +267,7 @@ class SeriesReader:
             trajectory = trajectory_from_vehicle_attitude(records, name=name)
         else:
             trajectory = trajectory_from_vehicle_odometry(records, name=name)
-            unknown = np.full((len(records), 3), np.nan)  # a later block may know
+            unknown = np.full((len(records), 3), np.nan)  # a later block may have it
             if trajectory.position_world is None:
                 trajectory = trajectory.replace(position_world=unknown)
             if trajectory.velocity_world is None:
@@ -278,7 +278,7 @@ class SeriesReader:
     def _with_magnetometer(
         self, topic: Topic, series: ImuSeries, rows: Mapping[Topic, NDArray[np.void]]
     ) -> ImuSeries:
-        """Put each magnetometer sample on the nearest row, in every block or in none."""
+        """Assign each magnetometer sample to the nearest row, in every block or in none."""
         own = [each for each in rows if each.name == _MAGNETOMETER]
         held = _magnetic_field(rows[min(own)]) if own else _repeated_field(rows[topic])
         if not self._magnetic.setdefault(topic, held is not None) or not len(series):
@@ -300,7 +300,7 @@ def _magnetic_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | Non
 
 
 def _repeated_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | None:
-    """Return the same of a sensor_combined of 2016: each row repeats the latest sample."""
+    """Return the same from a sensor_combined of 2016, whose rows repeat the latest sample."""
     held, age = _magnetic_field(rows), "magnetometer_timestamp_relative"
     if held is None or not _is_number(rows, age, "iu"):
         return None
@@ -311,12 +311,12 @@ def _repeated_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | Non
 
 
 def _name(topic: Topic) -> str:
-    """Return what a recording calls a topic."""
+    """Return the name of a topic in a recording."""
     numbered = topic.multi_id or (topic.name in _KINDS and _KINDS[topic.name].numbered)
     return f"{topic.name}.{topic.multi_id}" if numbered else topic.name
 
 
 def _is_number(rows: NDArray[np.void], name: str, kinds: str, shape: tuple[int, ...] = ()) -> bool:
-    """Tell whether rows have a field of numbers of some kind."""
+    """Return whether rows have a numeric field of one of the kinds."""
     field = rows.dtype[name] if name in (rows.dtype.names or ()) else np.dtype("V1")
     return field.base.kind in kinds and field.shape == shape

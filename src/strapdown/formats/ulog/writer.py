@@ -1,8 +1,8 @@
-"""Writing ULog, the log of PX4, from nothing: of arrays, of single messages, live.
+"""Writing of ULog, the log of PX4, from arrays or single messages, also live.
 
-The file has the order that readers rely on: header, flags, formats, infos, parameters, then
-data, each topic subscribed immediately before its first row. Data of one message id never goes
-back in time; a sync record stands wherever a half second of log time begins.
+The file has the order that readers rely on: header, flags, formats, infos, parameters, then data,
+each topic subscribed immediately before its first row. Stamps of one message id never decrease;
+a sync record precedes each half second of log time.
 
 References
 ----------
@@ -21,9 +21,9 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import replacing
-from strapdown.formats.ulog.encoding import SYNC, data, form_of, record, setting, single
 from strapdown.formats.ulog.header import NewFront, OldFront
 from strapdown.formats.ulog.ordered_output import LiveQueue, OrderedStream
+from strapdown.formats.ulog.record_encoding import SYNC, data, form_of, record, setting, single
 from strapdown.messages._by_column import as_records
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown.formats.ulog.encoding import Form, Rows
+    from strapdown.formats.ulog.record_encoding import Form, Rows
     from strapdown.messages.uorb import UorbMessage
 
     Kind: TypeAlias = type[UorbMessage] | str
@@ -51,13 +51,13 @@ class LoggedRows(NamedTuple):
     Parameters
     ----------
     kind : type of UorbMessage, or str
-        A message class, or the name of a topic whose format the records tell.
+        A message class, or the name of a topic, whose format then follows from the records.
     multi_id : int
         Number of the instance, 0 to 255.
     records : (N,) structured array, or one message
-        Of ``kind.dtype``, or of any type that has a field ``timestamp`` of uint64 [us].
+        Of ``kind.dtype``, or of any type with a field ``timestamp`` of uint64 [us].
     topic : str, optional
-        Name, where it is not that of the class.
+        Name of the topic, if it differs from that of the class.
     """
 
     kind: Kind
@@ -67,44 +67,44 @@ class LoggedRows(NamedTuple):
 
 
 class UlogWriter:
-    """Writes one ULog.
+    """Writer of one ULog.
 
-    A context manager. A file is called ``NAME.partial`` until it is closed; where the block ends
-    with an exception, nothing is left of it. A stream is flushed and stays open.
+    A context manager. A file is ``NAME.partial`` until it is closed; where the block ends with an
+    exception, it is removed. A stream is flushed and stays open.
 
-    Formats, infos and parameters belong in front of all data: what :meth:`write` has not seen
-    before the first rows leave (they wait for ``reorder_us``) is to be declared.
+    Formats, infos and parameters precede all data: declare topics that are not passed to
+    :meth:`write` before the first rows are written (rows wait for ``reorder_us``).
 
     Parameters
     ----------
     target : path-like or BinaryIO
-        The file, or where its bytes go.
+        The file, or a stream for its bytes.
     start_us : int, optional
         Time in the header [us]; by default the first stamp.
     reorder_us : int
-        How much earlier than the latest record of the file one may still come [us]. Rows that
-        would go back in time behind that are counted and left out.
+        Longest time by which a record may be earlier than the latest one before it [us]. Rows that
+        are later than that and would make stamps decrease are counted and left out.
     queue_bytes : int, optional
-        Write in a thread, and let so many bytes wait for it: logging never waits for the
-        disk. Rows for which there is no room are counted, and a dropout marks their place. By
-        default writing waits, and nothing is dropped.
+        Size of a queue to a writing thread [bytes], so that logging never waits for the disk. Rows
+        that do not fit are counted, and a dropout marks their place. By default writing waits, and
+        nothing is dropped.
     force : bool
         Replace a file that exists.
     append : bool
-        Go on with a file that exists, three times at most. Its formats hold; what is written
-        before an exception stays.
+        Append to an existing file, three times at most. Its formats apply; data written before an
+        exception stay in the file.
 
     Attributes
     ----------
     dropped_rows : int
-        Rows for which there was no room.
+        Rows that did not fit into the queue.
 
     Raises
     ------
     FileExistsError
         The file exists, or is being written, and neither ``force`` nor ``append``.
     FormatError
-        What to append to is no ULog; UnsupportedError where it has no place for more.
+        The file to append to is not a ULog; UnsupportedError where its flags have no free entry.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class UlogWriter:
     ...     log.write(VehicleImu, 0, records)
     """
 
-    def __init__(  # noqa: PLR0913 (each has one name)
+    def __init__(  # noqa: PLR0913 (keyword options)
         self,
         target: str | PathLike[str] | BinaryIO,
         *,
@@ -167,18 +167,18 @@ class UlogWriter:
 
     @property
     def rows(self) -> int:
-        """Rows that were taken."""
+        """Number of accepted rows."""
         return self._stream.rows
 
     @property
     def late_rows(self) -> int:
-        """Rows that came too late."""
+        """Number of rows that were too late."""
         return self._stream.late_rows
 
     def close(self) -> None:
-        """Write what waits, synchronise with the disk, and give the file its name.
+        """Write waiting rows, synchronise with the disk, and give the file its name.
 
-        A writer that is closed already stays as it is.
+        Closing twice has no effect.
         """
         if self._closed:
             return
@@ -195,27 +195,27 @@ class UlogWriter:
             if not isinstance(self._front, NewFront):
                 fsync(self._target.fileno())
 
-    # What stands in front of the data
+    # Definitions before the data
 
     def declare(
         self,
         kind: type[UorbMessage] | np.dtype[np.void],
         topic: str | None = None,
     ) -> None:
-        """Write the format of a topic whose first rows come later.
+        """Write the format of a topic before its first rows.
 
         Parameters
         ----------
         kind : type of UorbMessage, or numpy dtype
             A message class, or the type of the records.
         topic : str, optional
-            Name of the topic, where it is not that of the class.
+            Name of the topic, if it differs from that of the class.
 
         Raises
         ------
         ValueRangeError
-            The format has no ``timestamp``, cannot be held, is another than before, or rows are
-            in the file already.
+            The format has no ``timestamp``, is not allowed in a ULog, differs from an earlier one,
+            or the file contains rows already.
         """
         own = "" if isinstance(kind, np.dtype) else kind.topic
         self._form(kind, topic or own)
@@ -226,7 +226,7 @@ class UlogWriter:
         Parameters
         ----------
         key : str
-            Its name, which no other information has.
+            Its name, unique in the file.
         value : str, bytes, int or float
             The value.
         kind : str, optional
@@ -236,7 +236,7 @@ class UlogWriter:
         Raises
         ------
         ValueRangeError
-            The key or the value does not fit, or the key is there already.
+            The key or the value does not fit, or the key exists already.
         """
         self._unique("I", key)
         self._set("I", setting(key, value, kind))
@@ -263,7 +263,7 @@ class UlogWriter:
         value : int or float
             An ``int32_t`` or a ``float``.
         t_us : int, optional
-            When it changed [us]; by default at the latest record.
+            Time of the change [us]; by default that of the latest record.
 
         Raises
         ------
@@ -282,7 +282,7 @@ class UlogWriter:
         Raises
         ------
         ValueRangeError
-            The name or the value does not fit, or rows are in the file already.
+            The name or the value does not fit, or the file contains rows already.
         """
         self._front.define("Q", bytes([system | setup << 1]) + _parameter(name, value))
 
@@ -305,12 +305,12 @@ class UlogWriter:
         Raises
         ------
         ValueRangeError
-            A topic is new and was not declared before rows reached the file, has another format
-            than before, or no ``timestamp``; or a stamp or an instance does not fit.
+            A topic is new and was not declared before the first rows were written, has another
+            format than before, or no ``timestamp``; or a stamp or an instance does not fit.
         ShapeError
             Records are not of the type of their class.
         OSError
-            The file cannot be written; with a queue, of rows before these.
+            The file cannot be written; with a queue, this concerns earlier rows.
         """
         parts = []
         for kind, multi_id, records, topic in rows:
@@ -329,11 +329,11 @@ class UlogWriter:
         level : int
             From 0, emergency, to 7, debug.
         t_us : int
-            When [us].
+            Time of the text [us].
         text : str
             The line.
         tag : int, optional
-            Who speaks, 0 to 65535.
+            Number of the process, 0 to 65535.
 
         Raises
         ------
@@ -350,11 +350,11 @@ class UlogWriter:
         self._submit([single(t_us, record("L" if tag is None else "C", payload))])
 
     def sync(self) -> None:
-        """Write a sync record behind the latest record; each half second has one anyway."""
+        """Write a sync record after the latest record, in addition to those of each half second."""
         self._submit([single(self._newest_us, SYNC)])
 
     def dropout(self, duration_ms: int, *, t_us: int | None = None) -> None:
-        """Say that as much of the data was lost [ms], behind the latest record or a stamp [us].
+        """Record a loss of data [ms] after the latest record or a stamp [us].
 
         Raises
         ------
@@ -366,7 +366,7 @@ class UlogWriter:
         self._submit([single(self._newest_us if t_us is None else t_us, _dropouts(duration_ms))])
 
     def _submit(self, parts: list[Rows]) -> None:
-        """Hand records on; mark the place of those that found no room."""
+        """Pass records on; mark the place of those that do not fit into the queue."""
         if self._closed:
             raise ValueError("expected an open writer, got one that is closed")
         parts = [part for part in parts if len(part)]
@@ -387,7 +387,7 @@ class UlogWriter:
             self._dropped_us = first_us if self._dropped_us is None else self._dropped_us
 
     def _form(self, kind: type[UorbMessage] | np.dtype[np.void], name: str) -> Form:
-        """Return the form of the rows of a topic, which is declared where it is new."""
+        """Return the form of the rows of a topic; declare it if it is new."""
         given = kind if isinstance(kind, np.dtype) else kind.dtype
         known = self._forms.get(name)
         if known is None:
@@ -401,7 +401,7 @@ class UlogWriter:
         return known
 
     def _msg_id(self, name: str, multi_id: int) -> int:
-        """Return the number of an instance of a topic."""
+        """Return the message id of an instance of a topic."""
         if (name, multi_id) not in self._ids:
             msg_id = max(self._ids.values(), default=-1) + 1
             if not (0 <= multi_id < 2**8 and msg_id < 2**16):
@@ -417,7 +417,7 @@ class UlogWriter:
         self._keys.add((kind, key))
 
     def _set(self, kind: str, payload: bytes, t_us: int | None = None) -> None:
-        """Write a setting in front of the data, or at a stamp; by default where the data is."""
+        """Write a setting before the data, or at a stamp; by default at the current position."""
         if self._logging:
             self._submit([single(self._newest_us if t_us is None else t_us, record(kind, payload))])
         else:
@@ -429,12 +429,12 @@ def _parameter(name: str, value: float) -> bytes:
 
 
 def _dropout(to_us: int, from_us: int) -> Rows:
-    """Return the record of rows that were lost between two stamps."""
+    """Return dropout records for rows lost between two stamps."""
     return single(to_us, _dropouts(max(1, -(-(to_us - from_us) // _US_PER_MS))))
 
 
 def _dropouts(duration_ms: int) -> bytes:
-    """Return as many dropout records as a duration needs."""
+    """Return the dropout records of a duration."""
     whole, rest = divmod(duration_ms, _LONGEST_DROPOUT_MS)
     durations = [_LONGEST_DROPOUT_MS] * whole + [rest] * bool(rest)
     return b"".join(record("O", struct.pack("<H", each)) for each in durations)

@@ -1,7 +1,7 @@
-"""What PX4's estimator integrates: ``vehicle_imu``, summed to steps of about 10 ms.
+"""Down-sampling of ``vehicle_imu`` for PX4's estimator, to steps of about 10 ms.
 
-Rotations are composed, and velocities carried along, so ``delta_velocity`` is in the body axes
-at the *end* of a step, unlike in ``vehicle_imu``, where it is in those at its middle.
+Rotations are composed, and velocities rotated accordingly: ``delta_velocity`` is in the body axes
+at the *end* of a step, in ``vehicle_imu`` it is in those at the middle.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["EstimatorDownSampler", "down_sampled"]
 
 
 class EstimatorDownSampler:
-    """Sum windows to the steps of the estimator.
+    """Summation of windows to the steps of the estimator.
 
     Parameters
     ----------
     target_us : int, optional
-        Wanted length of a step (``EKF2_PREDICT_US``) [us]; taken as 1000 to 100000.
+        Wanted length of a step (``EKF2_PREDICT_US``) [us], limited to 1000 to 100000.
 
     Attributes
     ----------
     state : tuple
-        The sum and the bits that clipped within it: a value to keep, compare and set.
+        The sum and its clipping bits: a value to keep, compare and set.
 
     Examples
     --------
@@ -52,21 +52,21 @@ class EstimatorDownSampler:
         self.reset()
 
     def reset(self) -> None:
-        """Forget every window."""
+        """Reset to the state before the first window."""
         self.state = (kernels.begin(self._target_us, kernels.FIRST_DT_F), 0, 0)
 
     def update(self, window: VehicleImu) -> VehicleImu | None:
-        """Take one window.
+        """Add one window.
 
         Parameters
         ----------
         window : VehicleImu
-            The next one.
+            The next window.
 
         Returns
         -------
         VehicleImu or None
-            A step, if it is long enough: stamps, ids and counts are those of its last window.
+            A step, once it is long enough; stamps, ids and counts are those of its last window.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class EstimatorDownSampler:
 
 
 def down_sampled(windows: NDArray[np.void], *, target_us: int = 10_000) -> NDArray[np.void]:
-    """Sum many windows, as :class:`EstimatorDownSampler` does one by one.
+    """Sum an array of windows, equal to :class:`EstimatorDownSampler`.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def down_sampled(windows: NDArray[np.void], *, target_us: int = 10_000) -> NDArr
     Raises
     ------
     ShapeError
-        The windows are of another type.
+        The windows have another type.
     ValueRangeError
         A window has no length.
     """
@@ -125,7 +125,7 @@ def _run(
     target_us: int,
     windows: NDArray[np.void],
 ) -> tuple[kernels.Sum, NDArray[np.void], NDArray[np.intp]]:
-    """Return the sum after all windows, the steps, and the rows that end them."""
+    """Return the sum after all windows, the steps, and the last row of each."""
     lengths_us = np.column_stack([windows["delta_angle_dt"], windows["delta_velocity_dt"]])
     if not lengths_us[:, 0].all():
         row = int(lengths_us[:, 0].argmin())

@@ -1,4 +1,4 @@
-"""The second integrator of PX4, in front of its estimator, in float32.
+"""Kernels of PX4's down-sampler before its estimator, in float32.
 
 Rotations are summed as quaternions (w, x, y, z), velocities in the axes at the end of the
 interval. Source: ``imu_down_sampler.cpp`` of PX4-Autopilot.
@@ -45,7 +45,7 @@ IDENTITY = (ONE_F, ZERO_F, ZERO_F, ZERO_F)
 
 
 class Sum(NamedTuple):
-    """What has been summed, and when it is enough; all times in seconds."""
+    """The sum so far, and its wanted length; all times in seconds."""
 
     mean_dt: np.float32
     q: Quaternion
@@ -73,7 +73,7 @@ def begin(target_us: int, mean_dt: np.float32) -> Sum:
 def step(
     s: Sum, angle: Vector, velocity: Vector, angle_dt: np.float32, velocity_dt: np.float32
 ) -> Sum:
-    """Take one increment."""
+    """Add one increment."""
     dq = exponential(angle)
     back = transposed_matrix(dq)
     mean = scaled(add(velocity, turned(back, velocity)), HALF_F)
@@ -154,7 +154,7 @@ def run(
     sums: NDArray[np.float32],
     lengths: NDArray[np.int64],
 ) -> Sum:
-    """Take every increment (angle and velocity by columns); write where a sum is enough."""
+    """Add all increments (angle and velocity by columns); write each complete sum."""
     for i in range(len(deltas)):
         angle = (deltas[i, 0], deltas[i, 1], deltas[i, 2])
         velocity = (deltas[i, 3], deltas[i, 4], deltas[i, 5])

@@ -30,10 +30,10 @@ from strapdown.px4.vehicle_imu.samples import (
 from strapdown.px4.vehicle_imu.savage import calibrated, integrate_readings
 from strapdown.px4.vehicle_imu.settings import (
     Mode,
-    PipelineReport,
     PipelineResult,
     PipelineSettings,
     Recalibration,
+    VehicleImuReport,
 )
 from strapdown.px4.vehicle_imu.values import (
     float32_again,
@@ -65,21 +65,21 @@ def vehicle_imu_from_sensors(
     *,
     recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
-    """Make ``vehicle_imu`` from the messages of a gyroscope and an accelerometer.
+    """Compute ``vehicle_imu`` from the messages of a gyroscope and an accelerometer.
 
-    What PX4 does as the messages come is done here without its delays: a window ends with the
-    gyroscope message that makes it whole, and with the accelerometer messages up to that stamp.
+    The result is that of PX4 without its scheduling delays: a window ends with the gyroscope
+    message that completes it, and with the accelerometer messages up to that stamp.
 
     Parameters
     ----------
     gyro : (N,) array of SensorGyro.dtype
-        Of one gyroscope.
+        Messages of one gyroscope.
     accel : (M,) array of SensorAccel.dtype
-        Of one accelerometer.
+        Messages of one accelerometer.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode.
     recalibrations : sequence of Recalibration, optional
-        What replaces the calibrations of the settings later, in the order of their times.
+        Later replacements of the calibrations in the settings, in the order of their times.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def vehicle_imu_from_sensors(
     Raises
     ------
     ShapeError
-        The messages are of another type.
+        The messages have another type.
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
@@ -107,21 +107,21 @@ def vehicle_imu_from_fifo(
     *,
     recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
-    """Make ``vehicle_imu`` from the packets of a gyroscope and an accelerometer.
+    """Compute ``vehicle_imu`` from the packets of a gyroscope and an accelerometer.
 
-    Windows, clipping and status come from the means of packets, as PX4's driver publishes them.
-    So do the increments in px4 mode; in savage mode they come from the samples themselves.
+    Windows, clipping and status are computed from the means of packets that PX4's driver publishes,
+    as are increments in px4 mode; in savage mode increments are computed from the samples.
 
     Parameters
     ----------
     gyro : (N,) array of SensorGyroFifo.dtype
-        Of one gyroscope.
+        Packets of one gyroscope.
     accel : (M,) array of SensorAccelFifo.dtype
-        Of one accelerometer.
+        Packets of one accelerometer.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode. Samples are values at their stamps.
     recalibrations : sequence of Recalibration, optional
-        What replaces the calibrations of the settings later, in the order of their times.
+        Later replacements of the calibrations in the settings, in the order of their times.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def vehicle_imu_from_fifo(
     Raises
     ------
     ShapeError
-        The packets are of another type.
+        The packets have another type.
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
@@ -148,7 +148,7 @@ def vehicle_imu_from_fifo(
 def vehicle_imu_from_series(
     series: ImuSeries, settings: PipelineSettings | None = None
 ) -> PipelineResult:
-    """Make ``vehicle_imu`` from samples at instants: a simulation, a driver, an unrolled FIFO.
+    """Compute ``vehicle_imu`` from samples at instants: a simulation, a driver, an unrolled FIFO.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _make(
     *,
     recalibrations: Sequence[Recalibration] = (),
 ) -> PipelineResult:
-    """Schedule windows by messages, and integrate these or what they were made of."""
+    """Schedule windows by messages, and integrate these or their source samples."""
     phases = [Recalibration(0, settings.gyro_calibration, settings.accel_calibration)]
     phases += recalibrations
     out, phase = _run(gyro, accel, settings, phases)
@@ -207,7 +207,7 @@ def _make(
         better = integration.increments
         increments = _refined(increments, better[np.isin(better.t_ns, ends_ns[published])])
         records = vehicle_imu_from_increments(increments)
-    report = PipelineReport(
+    report = VehicleImuReport(
         gyro_messages=gyro.came,
         accel_messages=accel.came,
         not_finite=gyro.not_finite + accel.not_finite,
@@ -228,9 +228,9 @@ def _integrated(
     phase: IntArray,
     ends_ns: IntArray,
 ) -> Integration:
-    """Integrate readings between the ends of windows, each in the calibration of its phase."""
+    """Integrate readings between the ends of windows, each with the calibration of its phase."""
     rates, forces = readings
-    # The last window of each phase; without any, that of the phase before.
+    # The last window of each phase; without any, that of the previous phase.
     last = np.searchsorted(phase, np.arange(len(phases) - 1), "right") - 1
     until_ns = np.where(last >= 0, ends_ns[last], rates.t_ns[0] - 1)
     return integrate_readings(
@@ -242,7 +242,7 @@ def _integrated(
 
 
 def _refined(increments: Increments, better: Increments) -> Increments:
-    """Return increments with the stamps and deltas of others."""
+    """Return increments with the stamps and deltas of ``better``."""
     return increments.replace(
         t_ns=better.t_ns,
         delta_angle=better.delta_angle,

@@ -1,4 +1,4 @@
-"""The same with PX4's own scheduling: queues of topics, callbacks and a backup timer."""
+"""``vehicle_imu`` with PX4's scheduling: topic queues, callbacks and a backup timer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ScheduledVehicleImu"]
 
-_LATENCY_COUNT = 10_000  # after so many windows the mean latency begins anew
+_LATENCY_COUNT = 10_000  # windows after which the mean latency restarts
 
 Sensor = TypeVar("Sensor", SensorGyro, SensorAccel)
 
 
 class _Queue(Generic[Sensor]):
-    """A topic of PX4 and its one reader: the last messages, numbered."""
+    """A PX4 topic with a single reader: the last messages, numbered."""
 
     def __init__(self) -> None:
         self._messages: deque[Sensor] = deque(maxlen=kernels.QUEUE)
@@ -42,11 +42,11 @@ class _Queue(Generic[Sensor]):
 
     @property
     def unread(self) -> int:
-        """Messages since the last one read, those that were lost included."""
+        """Number of messages since the last one read, including lost ones."""
         return self._published - self._read
 
     def take(self) -> tuple[Sensor, bool]:
-        """Return the oldest message that is still there, and whether others were lost."""
+        """Return the oldest remaining message, and whether others were lost."""
         gap = self.unread > len(self._messages)
         message = self._messages[-len(self)]
         self._read = self._published - len(self) + 1
@@ -56,23 +56,23 @@ class _Queue(Generic[Sensor]):
 class ScheduledVehicleImu:
     """PX4's integrator with its scheduling, for studies of delays, load and losses.
 
-    Messages are published into queues of eight. The integrator runs when as many gyroscope
-    messages have come as a window needs, and when the backup timer runs out; it then reads what
-    is there, and catches up if it is late. Increments are those of px4 mode.
+    Messages are published into queues of eight. The integrator runs when enough gyroscope messages
+    for a window have arrived, and when the backup timer expires; it then reads the waiting
+    messages, and catches up if it is late. Increments are those of px4 mode.
 
     Parameters
     ----------
     settings : PipelineSettings
-        ``mode`` and kinds do not matter.
+        ``mode`` and kinds are ignored.
 
     Attributes
     ----------
     status : VehicleImuStatus or None
-        The last one.
+        The last status.
     data_gaps : int
-        Runs in which messages had been lost.
+        Number of runs in which messages had been lost.
     wake_us : int
-        When the backup timer runs out [us].
+        Time at which the backup timer expires [us].
     """
 
     def __init__(self, settings: PipelineSettings) -> None:
@@ -88,11 +88,11 @@ class ScheduledVehicleImu:
         self.wake_us = 0
 
     def publish_accel(self, message: SensorAccel) -> None:
-        """Put a message into the topic of the accelerometer; it wakes nobody."""
+        """Publish a message of the accelerometer, which does not trigger a run."""
         self._accel.publish(message)
 
     def publish_gyro(self, message: SensorGyro, now_us: int) -> VehicleImu | None:
-        """Put a message into the topic of the gyroscope, and run where that is due.
+        """Publish a message of the gyroscope, and run the integrator if due.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class ScheduledVehicleImu:
         Returns
         -------
         VehicleImu or None
-            The window that was published.
+            The published window, if any.
         """
         self._gyro.publish(message)
         if self._gyro.unread >= self._machine.plan.updates:
@@ -112,7 +112,7 @@ class ScheduledVehicleImu:
         return None
 
     def run(self, now_us: int) -> VehicleImu | None:
-        """Run once, as at a callback or when the backup timer runs out.
+        """Run the integrator once, as at a callback or when the backup timer expires.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class ScheduledVehicleImu:
         Returns
         -------
         VehicleImu or None
-            The window that was published.
+            The published window, if any.
         """
         self.wake_us = now_us + self._machine.plan.wake_us
         gap = False
@@ -153,7 +153,7 @@ class ScheduledVehicleImu:
         return None
 
     def _is_late(self) -> bool:
-        """Tell whether windows come later than a gyroscope message takes."""
+        """Return whether the latency of windows exceeds the interval of gyroscope messages."""
         interval = self._machine.gyro.timing.layout_us
         return is_valid(self._latency) and bool(self._latency.mean > interval)
 

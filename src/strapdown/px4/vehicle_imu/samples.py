@@ -1,4 +1,4 @@
-"""The messages of one sensor by column, from records or from a series."""
+"""Messages of one sensor by column, from records or from a series."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Samples:
     whole : (N, 5) int64
         Samples averaged, error count, and samples clipped by axis.
     device_id : int
-        Of the last message; 0 if there is none.
+        Device id of the last message; 0 without messages.
     came, not_finite, repeated, out_of_order : int
-        What came, and what was found.
+        Numbers of all messages, and of those with the defect.
     """
 
     t_ns: IntArray
@@ -58,7 +58,7 @@ class Samples:
 
     @property
     def inputs(self) -> Inputs:
-        """The same as the kernel takes it, in float32 and microseconds."""
+        """Inputs of the kernel, in float32 and microseconds."""
         with np.errstate(over="ignore"):
             values = self.values.astype(np.float32)
         return Inputs(
@@ -68,7 +68,7 @@ class Samples:
 
     @property
     def readings(self) -> Readings:
-        """The same as savage mode takes it; a message that averages samples is a mean."""
+        """Readings for savage mode; a message that averages samples is a mean."""
         averaged = len(self.whole) > 0 and np.median(self.whole[:, 0]) > 1.0
         kind = SampleKind.MEAN if averaged else SampleKind.POINT
         return Readings(self.t_ns, self.values, kind)
@@ -82,7 +82,7 @@ def samples_from_records(records: NDArray[np.void], kind: type[UorbMessage]) -> 
     records : (N,) array of kind.dtype
         SensorGyro or SensorAccel.
     kind : type of UorbMessage
-        Which of the two.
+        Class of the messages.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def samples_from_records(records: NDArray[np.void], kind: type[UorbMessage]) -> 
     Raises
     ------
     ShapeError
-        The records are of another type.
+        The records have another type.
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
@@ -117,19 +117,19 @@ def samples_from_fifo(
     packets : (N,) array of kind.dtype
         SensorGyroFifo or SensorAccelFifo; those without samples or scale are left out.
     kind : type of UorbMessage
-        Which of the two.
+        Class of the messages.
 
     Returns
     -------
     Samples
-        What a driver makes of the packets.
+        Means of the packets, as by a driver.
     Readings
-        The samples, at the times at which the chip took them.
+        The samples, at their true times.
 
     Raises
     ------
     ShapeError
-        The packets are of another type.
+        The packets have another type.
     ValueRangeError
         A stamp reaches 2^63 ns.
     """
@@ -155,9 +155,9 @@ def samples_from_readings(
     values : (N, 3)
         [rad/s or m/s^2, board FRD].
     clipping : (N,) uint8 or None
-        Axes that are saturated: bits X=1, Y=2, Z=4.
+        Saturated axes: bits X=1, Y=2, Z=4.
     device_id : int
-        Which sensor.
+        Id of the sensor.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def _in_order(
     whole: IntArray,
     device_id: int,
 ) -> Samples:
-    """Leave out what is not finite, and sort."""
+    """Leave out messages that are not finite, and sort the others."""
     came, finite = len(t_ns), np.isfinite(values).all(axis=1)
     rows = np.flatnonzero(finite)
     steps = np.diff(t_ns[rows])

@@ -1,4 +1,4 @@
-"""The increments of savage mode, between the ends of windows."""
+"""Increments of savage mode between the ends of windows."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ __all__ = [
     "without_old",
 ]
 
-_HISTORY: Final = 8  # samples before a window: a quadrature of four, and the step before it
+_HISTORY: Final = (
+    8  # samples kept before a window: for a quadrature of four, and the step before it
+)
 
 
 class Readings(NamedTuple):
-    """Readings of one sensor: stamps [ns], values in board FRD, and what they say."""
+    """Readings of one sensor: stamps [ns], values in board FRD, and their kinds."""
 
     t_ns: IntArray
     values: FloatArray
@@ -44,7 +46,7 @@ class Readings(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One of them; ``samples`` were averaged."""
+    """One reading, the mean of ``samples`` samples."""
 
     t_ns: int
     value: tuple[float, float, float]
@@ -59,11 +61,11 @@ def integrate_readings(
     Parameters
     ----------
     gyro, accel : Readings
-        Of the two sensors, calibrated.
+        Calibrated readings of the two sensors.
     settings : PipelineSettings
-        With kinds where the readings' own do not count.
+        Settings; their kinds override those of the readings.
     stamps_ns : (K,) int64
-        Ends of windows, and before them the start of the first [ns].
+        Start of the first window, and ends of all windows [ns].
 
     Returns
     -------
@@ -90,9 +92,9 @@ def calibrated(
     readings : Readings
         In the order of their stamps.
     calibrations : K of SensorCalibration
-        One after another.
+        Calibrations in the order of their use.
     until_ns : (K - 1,) int64
-        Stamps of the last readings to which each applies; the last has no end [ns].
+        Stamps of the last readings to which each applies, except for the last one [ns].
 
     Returns
     -------
@@ -107,13 +109,13 @@ def calibrated(
 
 
 def slack_ns(readings: tuple[Reading, ...]) -> float:
-    """Return by how much stamps of one clock may differ [ns]."""
+    """Return the tolerance for equal stamps of one clock [ns]."""
     steps = max(len(readings) - 1, 1)
     return SAME_CLOCK * (readings[-1].t_ns - readings[0].t_ns) / steps if readings else 0.0
 
 
 def without_old(readings: tuple[Reading, ...], end_ns: int) -> tuple[Reading, ...]:
-    """Return the readings on which windows after a stamp depend."""
+    """Return the readings that windows after a stamp depend on."""
     done = sum(reading.t_ns <= end_ns for reading in readings)
     return readings[max(done - _HISTORY, 0) :]
 
@@ -125,12 +127,12 @@ def integrate_recent(
     start_ns: int,
     end_ns: int,
 ) -> Increments | None:
-    """Integrate one window of a stream, from its readings and those just before it.
+    """Integrate one window of a stream from its readings and the previous ones.
 
     Returns
     -------
     Increments or None
-        One row; None where a gap broke the window off.
+        One row; None where a gap interrupts the window.
     """
     gyro = tuple(reading for reading in gyro if reading.t_ns <= end_ns)
     slack = slack_ns(gyro)

@@ -1,4 +1,4 @@
-"""How ``vehicle_imu`` is made, and what became of the messages."""
+"""Settings and results of the computation of ``vehicle_imu``."""
 
 from __future__ import annotations
 
@@ -27,62 +27,61 @@ __all__ = [
     "FASTEST_HZ",
     "SLOWEST_HZ",
     "Mode",
-    "PipelineReport",
     "PipelineResult",
     "PipelineSettings",
     "Recalibration",
+    "VehicleImuReport",
 ]
 
 
 SLOWEST_HZ: Final = 50.0
 FASTEST_HZ: Final = 1000.0
-"""Windows a second, at least and at most (range of ``IMU_INTEG_RATE``)."""
+"""Range of the rate of windows, that of ``IMU_INTEG_RATE`` [Hz]."""
 
 
 class Mode(StrEnum):
-    """Which integrator makes the increments."""
+    """Integrator of the increments."""
 
     SAVAGE = "savage"
-    """In float64 with the corrections of P. G. Savage for coning and sculling."""
+    """Float64, with P. G. Savage's corrections for coning and sculling."""
     PX4 = "px4"
-    """PX4's own, bit for bit in float32, with its coning correction one sample late."""
+    """PX4's integrator, bit for bit in float32, with its coning correction one sample late."""
 
 
 @dataclass(frozen=True)
 class PipelineSettings:
-    """How ``vehicle_imu`` is made of the messages of a gyroscope and an accelerometer.
+    """Settings of the computation of ``vehicle_imu``.
 
     Parameters
     ----------
     mode : Mode or name
         The integrator. Windows, clipping and status are the same in both modes.
     rate_hz : float
-        Wanted rate of the windows (``IMU_INTEG_RATE``) [Hz]. Below 50 it is taken as 50, above
-        1000 as 1000, as PX4 does.
+        Wanted rate of the windows (``IMU_INTEG_RATE``) [Hz], limited to 50 to 1000 as in PX4.
     px4_version : tuple of 2 int
-        Which release of PX4 is followed: since (1, 16) gaps are integrated straight through,
-        before they end a window after 65.5 ms.
+        Release of PX4 to follow: since (1, 16) windows continue over gaps; before, a gap ended a
+        window after 65.5 ms.
     first_window : "drop" or "keep"
-        PX4 begins its first window at boot, long before the first message; it is left out
-        unless kept.
+        Treatment of the first window, which PX4 begins at boot, long before the first message.
+        By default it is left out.
     gyro_calibration, accel_calibration : SensorCalibration
-        Applied to mean rates over windows in px4 mode, as PX4 does, and to every message in
-        savage mode. Priority 0 disables the IMU: nothing is published.
+        Applied to mean rates over windows in px4 mode, as PX4 does, and to every message in savage
+        mode. Priority 0 disables the IMU: nothing is published.
     gyro_kind, accel_kind : SampleKind or None
-        What a message says, for savage mode. By default ``samples`` tells: the mean since the
-        message before where more than 1 was averaged, else the value at its stamp.
+        Kind of the messages, for savage mode. By default it depends on ``samples``: the mean since
+        the previous message if more than 1 was averaged, else the value at the stamp.
     float32_schedule : bool
-        Compare the stamps of the two sensors in float32, as PX4 does. From nine minutes after
-        boot on this shifts the windows of the accelerometer.
+        Compare the stamps of the two sensors in float32, as PX4 does. From nine minutes after boot
+        this shifts the windows of the accelerometer.
 
     Raises
     ------
     UnknownNameError
-        There is no such mode, kind or choice.
+        There is no such mode, kind or option.
     ValueRangeError
-        The rate is not positive and finite, or ``px4_version`` is no pair.
+        The rate is not positive and finite, or ``px4_version`` is not a pair.
     TypeError
-        ``px4_version`` is no tuple of integers.
+        ``px4_version`` is not a tuple of integers.
     """
 
     mode: Mode = Mode.SAVAGE
@@ -112,12 +111,12 @@ class PipelineSettings:
 
     @property
     def calibration_counts(self) -> tuple[int, int]:
-        """How often the calibrations of gyroscope and accelerometer changed."""
+        """Numbers of changes of the calibrations of gyroscope and accelerometer."""
         return self.gyro_calibration.count, self.accel_calibration.count
 
     @property
     def rules(self) -> Rules:
-        """The same as the kernels take it."""
+        """The settings in the form of the kernels."""
         return Rules(
             interval_us=self.interval_us,
             dt_max=dt_max_s(self.px4_version),
@@ -138,15 +137,15 @@ def _require_release(version: object) -> None:
 
 
 class Recalibration(NamedTuple):
-    """Calibrations from a time on.
+    """Calibrations from a time onwards.
 
     Parameters
     ----------
     t_us : int
-        The first message that they apply to has this stamp or a later one [us]. They apply to
-        the whole window that is open then.
+        They apply from the first message with this stamp or a later one [us], to the whole window
+        that is open then.
     gyro, accel : SensorCalibration
-        In force from then on.
+        The new calibrations.
     """
 
     t_us: int
@@ -155,28 +154,28 @@ class Recalibration(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PipelineReport:
-    """What became of the messages.
+class VehicleImuReport:
+    """Report of the messages and windows.
 
     Parameters
     ----------
     gyro_messages, accel_messages : int
-        Messages that came in.
+        Received messages.
     not_finite : int
-        Messages of both that were left out because a value was NaN or infinite, or because a
-        packet held no samples.
+        Messages of both sensors that were left out because a value was NaN or infinite, or because
+        a packet contained no samples.
     repeated, out_of_order : int
-        Messages of both whose stamp was that of the message before, or before it. A batch puts
-        them in order; in a stream, and where a stamp repeats, PX4 starts the window again.
+        Messages of both sensors whose stamp equals, or precedes, that of the previous message. A
+        batch sorts them; in a stream, and at a repeated stamp, PX4 restarts the window.
     windows : int
-        Windows that were published.
+        Published windows.
     left_out : int
-        Windows that were not: the first, those of a disabled IMU, and in savage mode those that
-        a gap broke off.
+        Windows that were not published: the first, those of a disabled IMU, and in savage mode
+        those interrupted by a gap.
     unfinished : int
         Gyroscope messages after the last window.
     integration : IntegrationReport or None
-        Of the integrator in savage mode, in a batch.
+        Report of the integrator in savage mode, for a batch.
     """
 
     gyro_messages: int
@@ -192,21 +191,21 @@ class PipelineReport:
 
 @dataclass(frozen=True, eq=False)
 class PipelineResult:
-    """What the pipeline makes of a recording.
+    """Result of the pipeline for a recording.
 
     Parameters
     ----------
     vehicle_imu : (N,) array of VehicleImu.dtype
-        One row a window; ``timestamp`` equals ``timestamp_sample``.
+        One row per window; ``timestamp`` equals ``timestamp_sample``.
     status : (M,) array of VehicleImuStatus.dtype
-        Ten a second, and one for each window after which something clipped or failed.
+        Ten per second, and one at each window with clipping or a change of an error count.
     increments : Increments
         The windows in body FRD, in savage mode with more digits than ``vehicle_imu``.
-    report : PipelineReport
-        What became of the messages.
+    report : VehicleImuReport
+        Report of the messages and windows.
     """
 
     vehicle_imu: NDArray[np.void]
     status: NDArray[np.void]
     increments: Increments
-    report: PipelineReport
+    report: VehicleImuReport

@@ -14,7 +14,7 @@ from strapdown.px4 import channels as kernels
 from strapdown.px4 import scheduling
 from strapdown.px4._rounding import nearest_us
 from strapdown.px4.vehicle_imu.savage import Reading, integrate_recent, slack_ns, without_old
-from strapdown.px4.vehicle_imu.settings import Mode, PipelineReport, PipelineSettings
+from strapdown.px4.vehicle_imu.settings import Mode, PipelineSettings, VehicleImuReport
 from strapdown.px4.vehicle_imu.values import room_for, status_records, vehicle_imu_records
 from strapdown.units import NS_PER_US
 
@@ -28,11 +28,11 @@ __all__ = ["PipelineState", "VehicleImuIntegrator", "as_kernel_message"]
 
 _NO_TEMPERATURE: Final = np.float32(math.nan)  # one object, so that states compare
 _START: Final = -(2**63)
-_LONGEST_WINDOW: Final = 4096  # readings that are kept for savage mode
+_LONGEST_WINDOW: Final = 4096  # readings kept for savage mode
 
 
 class Lane(NamedTuple):
-    """Messages of one sensor that wait, and the last readings for savage mode."""
+    """Waiting messages of one sensor, and its last readings for savage mode."""
 
     waiting: tuple[kernels.Message, ...] = ()
     recent: tuple[Reading, ...] = ()
@@ -41,7 +41,7 @@ class Lane(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A window that is not given out yet: its start and end, and the message."""
+    """A window that is not yet returned: its start and end, and the message."""
 
     start_ns: int
     end_ns: int
@@ -49,7 +49,7 @@ class Held(NamedTuple):
 
 
 class PipelineState(NamedTuple):
-    """All that the next windows depend on: a value to keep, compare and set."""
+    """Complete state of the integrator: a value to keep, compare and set."""
 
     machine: kernels.Machine
     gyro: Lane = Lane()
@@ -59,11 +59,11 @@ class PipelineState(NamedTuple):
 
 
 class VehicleImuIntegrator:
-    """Make ``vehicle_imu`` message by message, as ``vehicle_imu_from_sensors`` does a recording.
+    """Computation of ``vehicle_imu`` message by message, equal to ``vehicle_imu_from_sensors``.
 
-    Messages of each sensor come in the order of their stamps, those of the two sensors roughly
-    so: where a window needs a message of one sensor that has not come, up to eight of the other
-    wait for it.
+    Messages of each sensor are passed in the order of their stamps, those of the two sensors
+    roughly so: where a window needs a message of one sensor that has not arrived, up to eight of
+    the other wait for it.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class VehicleImuIntegrator:
     state : PipelineState
         A value to keep, compare and set.
     status : VehicleImuStatus or None
-        The last one.
+        The last status.
 
     Examples
     --------
@@ -91,14 +91,14 @@ class VehicleImuIntegrator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget every message and every count."""
+        """Reset to the state before the first message, including all counts."""
         self.state = PipelineState(kernels.begin(self.settings.interval_us))
         self.status: VehicleImuStatus | None = None
         self._counts = Counter[str]()
 
     @property
     def settings(self) -> PipelineSettings:
-        """How windows are made; replace them between messages to take over a calibration."""
+        """Settings; replace them between messages to apply a new calibration."""
         return self._settings
 
     @settings.setter
@@ -106,10 +106,10 @@ class VehicleImuIntegrator:
         self._settings, self._rules = settings, settings.rules
 
     @property
-    def report(self) -> PipelineReport:
-        """What became of the messages so far."""
+    def report(self) -> VehicleImuReport:
+        """Report of the messages so far."""
         counts, state = self._counts, self.state
-        return PipelineReport(
+        return VehicleImuReport(
             gyro_messages=counts["gyro_messages"],
             accel_messages=counts["accel_messages"],
             not_finite=counts["not_finite"],
@@ -121,7 +121,7 @@ class VehicleImuIntegrator:
         )
 
     def update_gyro(self, message: SensorGyro) -> VehicleImu | None:
-        """Take a message of the gyroscope.
+        """Add a message of the gyroscope.
 
         Parameters
         ----------
@@ -131,20 +131,20 @@ class VehicleImuIntegrator:
         Returns
         -------
         VehicleImu or None
-            The next window, if one is whole.
+            The next window, if one is complete.
         """
         self._add_gyro(*_parts(message))
         return self._next_window(scheduling.UNKNOWN)
 
     def update_accel(self, message: SensorAccel) -> VehicleImu | None:
-        """Take a message of the accelerometer; else as :meth:`update_gyro`."""
+        """Add a message of the accelerometer; otherwise as :meth:`update_gyro`."""
         self._add_accel(*_parts(message))
         return self._next_window(scheduling.UNKNOWN)
 
     def update(
         self, t_ns: int, angular_velocity: Sequence[float], specific_force: Sequence[float]
     ) -> VehicleImu | None:
-        """Take one sample of both sensors.
+        """Add one sample of both sensors.
 
         Parameters
         ----------
@@ -156,14 +156,14 @@ class VehicleImuIntegrator:
         Returns
         -------
         VehicleImu or None
-            The next window, if one is whole.
+            The next window, if one is complete.
 
         Raises
         ------
         TypeError
-            The time is no integer.
+            The time is not an integer.
         ShapeError
-            A vector has not three components.
+            A vector does not have three components.
         """
         if not isinstance(t_ns, int | np.integer):
             raise TypeError(f"expected t_ns as an integer [ns], got {t_ns!r}")
@@ -174,7 +174,7 @@ class VehicleImuIntegrator:
         return self._next_window(scheduling.UNKNOWN)
 
     def flush(self) -> list[VehicleImu]:
-        """Return the windows that wait for messages which will not come."""
+        """Return the remaining windows, at the end of the stream."""
         windows = []
         while window := self._next_window(scheduling.FAR):
             windows.append(window)
@@ -212,7 +212,7 @@ class VehicleImuIntegrator:
         return self._given_out(is_last=after_us == scheduling.FAR)
 
     def _step(self, after_us: int) -> bool:
-        """Do what comes next; tell whether more may follow."""
+        """Do the next operation; return whether more may follow."""
         state, rules = self.state, self._rules
         gyro, accel = state.gyro.waiting, state.accel.waiting
         step = scheduling.next_step(
@@ -232,7 +232,7 @@ class VehicleImuIntegrator:
         return True
 
     def _close(self) -> None:
-        """End the window, with a status before it where one is due."""
+        """End the window, after a status where one is due."""
         state, rules, out = self.state, self._rules, room_for(1)
         machine, window = kernels.close(state.machine, rules)
         ids, end_us = (state.gyro.device_id, state.accel.device_id), machine.gyro.t_us
@@ -254,7 +254,7 @@ class VehicleImuIntegrator:
         self.state = state._replace(machine=machine, start_ns=end_ns, held=held)
 
     def _given_out(self, *, is_last: bool) -> VehicleImu | None:
-        """Return the oldest window that is held, if all that it needs is there."""
+        """Return the oldest held window, if all readings that it needs have arrived."""
         state = self.state
         while state.held:
             held = state.held[0]
@@ -281,7 +281,7 @@ class VehicleImuIntegrator:
 
 
 def _refine(message: VehicleImu, row: Increments) -> None:
-    """Put the increments of savage mode into a window."""
+    """Write the increments of savage mode into a window."""
     message.delta_angle, message.delta_velocity = row.delta_angle[0], row.delta_velocity[0]
     message.delta_angle_dt = nearest_us(int(row.delta_angle_dt_ns[0]))
     message.delta_velocity_dt = nearest_us(int(row.delta_velocity_dt_ns[0]))
@@ -302,7 +302,7 @@ def _parts(message: SensorGyro | SensorAccel) -> tuple[Reading, kernels.Message,
 
 
 def as_kernel_message(message: SensorGyro | SensorAccel) -> kernels.Message:
-    """Return a message as the kernels take it."""
+    """Return a message in the form of the kernels."""
     known = math.isfinite(message.temperature)
     x, y, z = message.clip_counter.tolist()
     return kernels.Message(

@@ -1,4 +1,4 @@
-"""Between the values that kernels know and calibrations, records and messages."""
+"""Conversion between values of the kernels and calibrations, records and messages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ STATUS_NUMBERS: Final = (
     ("mean_accel", 3), ("mean_gyro", 3), ("var_accel", 3), ("var_gyro", 3),
     ("temperature_accel", 1), ("temperature_gyro", 1),
 )  # fmt: skip
-"""Fields of a status in the order of the kernel's numbers."""
+"""Fields of a status in the order of the numbers of the kernel."""
 
 
 def as_correction(calibration: SensorCalibration) -> Correction:
-    """Return a calibration as the kernels take it."""
+    """Return a calibration in the form of the kernels."""
     x, y, z = calibration.rotation
     return Correction(
         _vector(calibration.thermal_offset),
@@ -42,9 +42,9 @@ def as_correction(calibration: SensorCalibration) -> Correction:
 
 
 def float32_again(value: Value) -> Value:
-    """Return a kernel's value with each fraction as float32 again.
+    """Return a value of a kernel with each floating point number converted back to float32.
 
-    Compiled code hands float32 out as Python floats, which would spoil the next operation.
+    Compiled code returns float32 as Python floats, which would change the next operation.
     """
     if isinstance(value, float):
         return cast("Value", np.float32(value))
@@ -56,7 +56,7 @@ def float32_again(value: Value) -> Value:
 
 
 def room_for(rows: int) -> Outputs:
-    """Return outputs of a kernel for some windows."""
+    """Return empty outputs of a kernel for a number of windows."""
     return Outputs(
         np.zeros((rows, 8), np.int64),
         np.zeros((rows, 6), np.float32),
@@ -75,11 +75,11 @@ def vehicle_imu_records(
     Parameters
     ----------
     out : Outputs
-        Rows of the kernel.
+        Output rows of the kernel.
     device_ids : tuple of 2 int
-        Of gyroscope and accelerometer.
+        Device ids of gyroscope and accelerometer.
     counts : tuple of 2 int or of 2 (N,) uint8
-        How often their calibrations changed.
+        Calibration counts of the sensors.
 
     Returns
     -------
@@ -102,14 +102,14 @@ def vehicle_imu_records(
 
 
 def status_records(out: Outputs, device_ids: tuple[int, int]) -> NDArray[np.void]:
-    """Return statuses as messages.
+    """Return status rows as messages.
 
     Parameters
     ----------
     out : Outputs
-        Rows of the kernel.
+        Output rows of the kernel.
     device_ids : tuple of 2 int
-        Of gyroscope and accelerometer.
+        Device ids of gyroscope and accelerometer.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Placing the samples of a slower sensor on the rows of a faster one."""
+"""Assignment of the samples of a slower sensor to the nearest rows of a faster one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["MAGNETOMETER_WITHIN_NS", "on_nearest_rows", "unplaced"]
 
 MAGNETOMETER_WITHIN_NS: Final = 20 * NS_PER_MS
-"""How far from its stamp a magnetometer sample may be placed [ns]."""
+"""Largest distance in time from a magnetometer sample to its row [ns]."""
 
 
 def on_nearest_rows(
     rows_ns: IntArray, stamps_ns: IntArray, vectors: FloatArray, *, within_ns: int
 ) -> tuple[FloatArray, BoolArray]:
-    """Put each vector on the row that is nearest in time; other rows are NaN.
+    """Assign each vector to the row that is nearest in time; other rows are NaN.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def on_nearest_rows(
     vectors : (M, 3)
         In any unit.
     within_ns : int
-        A vector farther than this from every row finds no place [ns]; 0 asks for equal stamps.
+        A vector farther than this from every row is left out [ns]; 0 requires equal stamps.
 
     Returns
     -------
     values : (N, 3)
         In the unit of the vectors.
     placed : (M,) bool
-        Which vectors stand on a row; of those that share a row, the last one.
+        Whether each vector was assigned to a row; of several for one row, only the last is.
     """
     if np.array_equal(rows_ns, stamps_ns):
         return vectors, np.ones(len(vectors), np.bool_)
@@ -61,9 +61,9 @@ def on_nearest_rows(
 
 
 def unplaced(source: str, placed: BoolArray, within_ns: int) -> str:
-    """Say how many samples found no row of their own."""
+    """Return a line with the number of samples that were not assigned to a row."""
     left = len(placed) - int(placed.sum())
     return (
-        f"{source}: {left} of {len(placed)} samples were left out: a later one has the row, or "
+        f"{source}: {left} of {len(placed)} samples were left out: a later one took the row, or "
         f"none is within {within_ns // NS_PER_MS} ms"
     )

@@ -1,4 +1,4 @@
-"""The data records of a ULog: one source, plain over bytes, compiled over arrays."""
+"""Offsets of data records of a ULog, as a kernel: plain over bytes, compiled over arrays."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _HEAD: Final = 5  # u16 size, u8 type, u16 message id
 def follow_rows(
     data: Bytes, span: tuple[int, int, int], subscribed: Whole, offsets: Whole, slots: Whole
 ) -> tuple[int, int]:
-    """Follow data records until another record, one that is not sound, or a full table.
+    """Find data records up to a record of another type, an invalid one, or a full table.
 
     Parameters
     ----------
     data : bytes-like, or (n,) uint8
         The file.
     span : tuple of (int, int, int)
-        Where a record begins, before where the last must begin, and where it must end.
+        Start of the first record, limit for the start of the last, and limit for its end.
     subscribed : (3 * 65536,) int32
-        By message id, three times: least and greatest size of a row, and its slot.
+        For each message id three values: least and greatest size of a row, and its slot.
     offsets : (m,) int64
-        Filled with where rows begin, after their message id.
+        Output: starts of the rows, after their message id.
     slots : (m,) uint16
-        Filled with their slots.
+        Output: slots of the rows.
 
     Returns
     -------
     pos : int
-        Where the walk ended.
+        Offset of the first record that was not taken.
     count : int
         Rows found.
     """

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strapdown.formats._rows import on_nearest_rows
+from strapdown.formats._nearest_rows import on_nearest_rows
 
 STAMPS = st.lists(st.integers(0, 200), max_size=30)
 

@@ -1,4 +1,4 @@
-"""Payloads by topic, whatever container they came in, to series by topic.
+"""Conversion of message payloads by topic, from any container, to series by topic.
 
 =====================================  ==================================================
 type                                   becomes
@@ -23,16 +23,15 @@ type                                   becomes
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
 have the same parent (``imu/data`` and ``imu/mag``, REP 145); each of its samples goes to the row
-that is nearest in time. Velocities are joined by equal stamps. Other rows are NaN.
+that is nearest in time. Velocities are joined by equal stamps. All other rows are NaN.
 
-Messages of PX4 are told apart by their type, under whatever topic, and come in the ROS 2
-serialisation, VehicleImu also in that of ROS 1; their release is told by their size. Where their
-intervals leave out time, a note says so: the bridge of PX4 sends no more than 100 of them a
-second, unless it is told to.
+Messages of PX4 are recognised by their type, on any topic, in the ROS 2 serialisation, VehicleImu
+also in that of ROS 1; their size determines the release. Where their intervals leave gaps, a note
+reports it: the bridge of PX4 sends at most 100 of them a second unless it is configured
+otherwise.
 
-ROS messages are FLU and ENU, those of PX4 are FRD and NED. A topic may come with a description of
-what its messages cannot say: the frames it was in before, the identity of the sensor, which rows
-count.
+ROS messages are FLU and ENU, those of PX4 are FRD and NED. A topic may have a description of what
+its messages cannot hold: the original frames, the identity of the sensor, the rows that count.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
-from strapdown.formats._rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
@@ -116,7 +115,7 @@ _INTERVALS: Final[dict[str, tuple[str, str]]] = {
     "px4_msgs/msg/VehicleImu": ("timestamp_sample", "delta_angle_dt"),
     "px4_msgs/msg/SensorCombined": ("timestamp", "gyro_integral_dt"),
 }
-"""End and length of the intervals of messages that hold means or integrals."""
+"""Fields for end and length of the interval, of messages that hold means or integrals."""
 _REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
 _VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
 _TRACKS: Final[dict[str, Callable[[Any], Trajectory]]] = {
@@ -136,7 +135,7 @@ class Content(NamedTuple):
 
 
 def can_read(kind: str, encoding: str) -> bool:
-    """Tell whether messages of this type and encoding become series."""
+    """Return whether messages of this type and encoding can be converted to series."""
     if kind in _HORUS:
         return encoding == channel_encoding(kind)
     if _modern(kind) in _PX4:
@@ -149,25 +148,25 @@ def can_read(kind: str, encoding: str) -> bool:
 
 @dataclass
 class Topics:
-    """Collects messages; :meth:`content` makes of them what a recording holds.
+    """Collector of messages; :meth:`content` converts them to the series of a recording.
 
     Parameters
     ----------
     path : Path
-        The file, for messages.
+        The file, for error messages.
     salvage : bool
         Count what cannot be decoded instead of raising.
 
     Attributes
     ----------
     messages, lost : int
-        Messages that were decoded, and that could not be.
+        Numbers of messages that were decoded, and that could not be.
     skipped : dict
-        Messages by topic that are whole and not read.
+        Numbers of intact messages that are not read, by topic.
     notes, damage : list of str
         For the report.
     coverage : dict of str to float
-        Share of the time that the intervals of a topic account for.
+        Share of the time that the intervals of a topic cover.
     sensor_combined : dict of str to array of SensorCombined.dtype
         The messages of IMU topics that hold mean rates.
     """
@@ -185,7 +184,7 @@ class Topics:
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
     def add(self, topic: str, kind: str, encoding: str, payloads: Sequence[Payload]) -> None:
-        """Decode messages of one topic, in their order, of a type for which ``can_read`` is true.
+        """Decode messages of one topic, in order, of a type for which ``can_read`` is true.
 
         Raises
         ------
@@ -200,7 +199,7 @@ class Topics:
             raise type(error)(what, path=self.path, topic=topic) from error
         lost = len(payloads) - len(part)
         if lost:
-            self.damage.append(f"{topic}: {lost} messages that are no {kind}")
+            self.damage.append(f"{topic}: {lost} messages that are not {kind}")
         if repaired:
             self.damage.append(f"{topic}: {repaired} impossible stamps, normalised")
         self.lost += lost
@@ -212,25 +211,25 @@ class Topics:
         self.skipped[topic] = self.skipped.get(topic, 0) + count
 
     def describe(self, said: Mapping[str, str]) -> None:
-        """Take the description of a topic, as :mod:`strapdown.formats._description` has it.
+        """Store the description of a topic, in the form of :mod:`strapdown.formats._description`.
 
         Raises
         ------
         FormatError
-            Its checksum does not fit; never in salvage.
+            Its checksum does not match; never in salvage.
         """
         if is_intact(said):
             self._said[said.get("holds", ""), said.get("topic", "")] = said
         else:
-            self._nonsense(said.get("topic", ""), "its checksum does not fit")
+            self._nonsense(said.get("topic", ""), "its checksum does not match")
 
     def content(self) -> Content:
-        """Convert what was collected.
+        """Convert the collected messages.
 
         Raises
         ------
         FormatError
-            A description makes no sense; never in salvage.
+            A description is invalid; never in salvage.
         """
         content = Content({}, {}, {})
         vectors: dict[str, dict[str, Batch]] = {kind: {} for kind in _VECTORS}
@@ -256,7 +255,7 @@ class Topics:
         return content
 
     def _cover(self, topic: str, kind: str, messages: Part) -> None:
-        """Say so where the intervals of messages do not follow each other."""
+        """Compute the coverage of messages with intervals; note gaps between these."""
         if kind in _INTERVALS and not isinstance(messages, Batch):
             ends, lengths = (messages[name].astype(np.int64) for name in _INTERVALS[kind])
             coverage = Coverage.of(ends, lengths)  # a share has no unit: these are us
@@ -273,7 +272,7 @@ class Topics:
         choices: Mapping[str, Sequence[str]],
         within_ns: int,
     ) -> None:
-        """Put each vector on the row nearest in time; count those that find none."""
+        """Assign each vector to the row nearest in time; count those that are left out."""
         placed = {name: np.zeros(len(source), np.bool_) for name, source in sources.items()}
         for topic, series in targets.items():
             for name in filter(sources.__contains__, choices[topic]):
@@ -300,7 +299,7 @@ class Topics:
                 self._nonsense(topic, str(error))
 
     def _nonsense(self, topic: str, reason: str) -> None:
-        what = f"topic {topic}: expected a description that makes sense: {reason}"
+        what = f"topic {topic}: expected a valid description: {reason}"
         if not self.salvage:
             raise FormatError(what, path=self.path, topic=topic)
         self.damage.append(what)
@@ -314,7 +313,7 @@ def _modern(kind: str) -> str:
 def _decode(
     kind: str, encoding: str, payloads: Sequence[Payload], *, lenient: bool
 ) -> tuple[Part, int]:
-    """Return what can be decoded, and how many stamps were repaired."""
+    """Return the decodable messages, and the number of repaired stamps."""
     if kind in _HORUS:
         dtype = _HORUS[kind].dtype
         whole = [data for data in payloads if len(data) == dtype.itemsize]
@@ -340,7 +339,7 @@ def _names(records: NDArray[np.void]) -> tuple[str, ...]:
 def _timely(
     records: NDArray[np.void], stamp: str, scale: int, *, lenient: bool
 ) -> NDArray[np.void]:
-    """Leave out stamps that do not fit into 64 bits of nanoseconds."""
+    """Leave out messages whose stamps do not fit into 64 bits of nanoseconds."""
     late = records[stamp] > _LATEST_NS // scale
     if late.any() and not lenient:
         raise FormatError(f"expected {stamp} below 2^63 ns, got {records[stamp].max()}")
@@ -361,8 +360,8 @@ def _joined(parts: Sequence[Part]) -> Part:
     )
 
 
-def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # noqa: ANN401 (what the kind says)
-    """Put the messages of one topic where they belong, converted; return their name there."""
+def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # noqa: ANN401 (the type depends on the kind)
+    """Convert the messages of one topic into its group; return their name there."""
     px4, name = _PX4.get(kind), topic
     if px4 is VehicleImu:
         content.increments[topic] = increments_from_vehicle_imu(messages)

@@ -1,4 +1,4 @@
-"""What the log of PX4 says beside the series that were made of it."""
+"""The PX4 log behind the series of a recording: source messages and IMU status."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["LogBeside", "latest"]
+__all__ = ["SourceLog", "latest"]
 
 
-class LogBeside:
-    """The log that the blocks of a recording came from, read when it is first needed."""
+class SourceLog:
+    """The log that the blocks of a recording were read from, loaded on first use."""
 
     def __init__(self) -> None:
         self._log: Px4Log | None = None
 
     def records(self, block: Recording, kind: type[UorbMessage], topic: str) -> NDArray[np.void]:
-        """Return the messages that a series came from; none where there are none."""
+        """Return the source messages of a series; an empty array without any."""
         place, log = (topic.partition(".")[0], _instance(topic)), self._log_of(block)
         if log is None or place not in log.topics:
             return np.zeros(0, kind.dtype)
         return log.records(kind, place[1], topic=place[0]).records
 
     def status(self, block: Recording, topic: str) -> NDArray[np.void]:
-        """Return ``vehicle_imu_status`` of the IMU that a topic is of.
+        """Return ``vehicle_imu_status`` of the IMU of a topic.
 
-        ``sensor_combined`` is of the one in use, as ``sensor_selection`` tells; where that
-        changes, the status of the new one is repeated.
+        For ``sensor_combined`` that is the IMU in use by ``sensor_selection``; at a change of the
+        selection, the latest status of the new one is repeated.
         """
         name = VehicleImuStatus.topic
         if topic not in block.sensor_combined:
@@ -52,7 +52,7 @@ class LogBeside:
             found = offered
         elif len(selection):
             found += [_while_in_use(status, selection) for status in offered]
-        whole = np.concatenate(found).astype(VehicleImuStatus.dtype)  # which is aligned again
+        whole = np.concatenate(found).astype(VehicleImuStatus.dtype)  # the aligned type
         return whole[np.argsort(whole["timestamp"], kind="stable")]
 
     def _log_of(self, block: Recording) -> Px4Log | None:
@@ -64,7 +64,7 @@ class LogBeside:
 
 
 def latest(stamps: NDArray[np.integer], times: NDArray[np.integer]) -> IntArray:
-    """Return the row of the latest stamp up to each time; before the first, that of the first."""
+    """Return the row of the latest stamp up to each time; row 0 before the first."""
     return np.maximum(np.searchsorted(stamps, times, side="right") - 1, 0)
 
 
@@ -81,6 +81,6 @@ def _while_in_use(status: NDArray[np.void], selection: NDArray[np.void]) -> NDAr
 
 
 def _instance(topic: str) -> int:
-    """Return the number behind the name of a topic of a log."""
+    """Return the instance number at the end of a topic name."""
     number = topic.rpartition(".")[2]
     return int(number) if number.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""What a file of named columns must say beside them, so that every series reads back equal."""
+"""Headers of series: what a file stores with its columns so that every series reads back equal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from strapdown.errors import StrapdownError
-from strapdown.formats.recording import Recording
+from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.series.columns import present
@@ -17,35 +17,29 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray
 
-__all__ = ["HOLDS", "Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
+__all__ = ["Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
 
 Series: TypeAlias = ImuSeries | Trajectory | Increments
 
-HOLDS: Final[dict[str, type[Series]]] = {
-    "imu": ImuSeries,
-    "trajectories": Trajectory,
-    "increments": Increments,
-}
-"""Groups of a recording, and what each topic in them is."""
 _NAMED: Final = {
     "name": "trajectory.name",
     "sensor.name": "sensor.name",
     "sensor.accel_device_id": "sensor.accel_device_id",
     "sensor.gyro_device_id": "sensor.gyro_device_id",
 }
-"""What names a series or a device, and is no sample."""
+"""Fields that identify a series or a device, rather than hold samples."""
 
 
 @dataclass
 class Unheld:
-    """What messages cannot hold of series.
+    """Content of series that messages cannot hold.
 
     Attributes
     ----------
     lost : dict of str to None
         Samples, one line a topic.
     about : dict of str to None
-        What is said about samples: names, devices, covariances.
+        Information about samples: names, devices, covariances.
     """
 
     lost: dict[str, None] = field(default_factory=dict)
@@ -53,11 +47,11 @@ class Unheld:
 
     @property
     def notes(self) -> list[str]:
-        """The line about what is no sample, if there is any such."""
+        """A line about the information that is left out, if any."""
         return [f"left out of the file: {', '.join(self.about)}"] if self.about else []
 
     def add(self, topic: str, names: Iterable[str]) -> None:
-        """Take the names of fields of one topic."""
+        """Add the names of fields of one topic."""
         samples = []
         for name in names:
             if name in _NAMED or name.endswith("_covariance"):
@@ -76,7 +70,7 @@ def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:
 
 
 def heading(holds: str, series: Series) -> dict[str, Any]:
-    """Return what the columns do not say, ready for JSON."""
+    """Return the header of a series, ready for JSON: all that its columns do not hold."""
     said: dict[str, Any] = {"holds": holds, "body": str(series.body)}
     if not isinstance(series, Increments):
         said["world"] = str(series.world)
@@ -90,12 +84,12 @@ def heading(holds: str, series: Series) -> dict[str, Any]:
 
 
 def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
-    """Return the series that :func:`heading` described.
+    """Return the series of a header that :func:`heading` made.
 
     Raises
     ------
     ValueError
-        The description makes no sense, or does not fit the arrays.
+        The header is invalid, or does not fit the arrays.
     """
     kind = HOLDS.get(str(said.get("holds")))
     if kind is None:

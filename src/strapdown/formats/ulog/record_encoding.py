@@ -1,4 +1,4 @@
-"""The records of a ULog as bytes, one by one and many at once, and how topics interleave.
+"""Encoding of ULog records, singly or many at once, and interleaving of topics by stamp.
 
 A record is ``u16 size, u8 type, payload``; the size is that of the payload.
 
@@ -65,12 +65,12 @@ _FIELD: Final = re.compile(r"\w+", re.ASCII)
 
 
 def record(kind: str, payload: bytes) -> bytes:
-    """Return a whole record.
+    """Return a complete record.
 
     Raises
     ------
     ValueRangeError
-        The payload is longer than its size can say.
+        The payload is longer than its size field allows.
     """
     if len(payload) > LARGEST:
         raise ValueRangeError(
@@ -80,11 +80,11 @@ def record(kind: str, payload: bytes) -> bytes:
 
 
 SYNC: Final = record("S", SYNC_PAYLOAD)
-"""By which a reader finds records again behind damage."""
+"""Sync record, by which a reader finds records again after damage."""
 
 
 def setting(name: str, value: str | bytes | float, kind: str | None = None) -> bytes:
-    """Return a key ``type name`` and its value, as infos and parameters have them.
+    """Return the payload of an information or a parameter: a key ``type name`` and a value.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def _number(value: float, kind: str | None) -> tuple[str, bytes]:
 
 
 class Form(NamedTuple):
-    """How the rows of a topic are written."""
+    """Types and formats with which the rows of a topic are written."""
 
     given: np.dtype[np.void]
-    """Of the rows that come."""
+    """Type of the rows as passed."""
     packed: np.dtype[np.void]
     """The same fields without gaps, little endian."""
     size: int
@@ -154,7 +154,7 @@ def form_of(kind: type[UorbMessage] | np.dtype[np.void], topic: str) -> Form:
     Raises
     ------
     ValueRangeError
-        A name or a type has no place in a ULog, or there is no ``uint64 timestamp``.
+        A name or a type is not allowed in a ULog, or there is no ``uint64 timestamp``.
     """
     if isinstance(kind, np.dtype):
         packed, texts = _formats(topic, kind)
@@ -195,16 +195,16 @@ def _formats(topic: str, dtype: np.dtype[np.void]) -> tuple[np.dtype[np.void], l
 
 @dataclass(frozen=True)
 class Rows:
-    """Whole records of one size.
+    """Complete records of one size.
 
     Parameters
     ----------
     t_us : (N,) int64
-        Where they belong in time, never decreasing [us].
+        Their times, never decreasing [us].
     records : (N,) void
         Their bytes.
     msg_id : int, optional
-        Of data.
+        Message id of data records.
     """
 
     t_us: IntArray
@@ -219,7 +219,7 @@ class Rows:
 
 
 def single(t_us: int, records: bytes) -> Rows:
-    """Return one record, or several that belong together."""
+    """Return one record, or several that belong together, as one row."""
     return Rows(np.array([t_us]), np.frombuffer(records, f"V{len(records)}"))
 
 
@@ -229,11 +229,11 @@ def data(msg_id: int, rows: NDArray[np.void], size: int) -> Rows:
     Parameters
     ----------
     msg_id : int
-        Of the subscription.
+        Message id of the subscription.
     rows : (N,) structured array
         Packed, with ``timestamp`` [us].
     size : int
-        Bytes of a row that are written; the rest is padding.
+        Bytes of a row that are written, without padding.
 
     Raises
     ------
@@ -254,14 +254,14 @@ def data(msg_id: int, rows: NDArray[np.void], size: int) -> Rows:
 
 
 def interleaved(parts: Sequence[Rows], before: int | None) -> tuple[ByteArray, int]:
-    """Return records in the order of their stamps, with a sync where a half second begins.
+    """Return records in the order of their stamps, with a sync record at each half second.
 
     Parameters
     ----------
     parts : sequence of Rows
         At equal stamps, earlier parts come first. At least one row.
     before : int, optional
-        The half second of the record before these.
+        The half second of the previous record.
 
     Returns
     -------
@@ -289,7 +289,7 @@ def interleaved(parts: Sequence[Rows], before: int | None) -> tuple[ByteArray, i
 
 
 def _place(target: ByteArray, starts: IntArray, records: NDArray[np.void]) -> None:
-    """Copy records to their offsets, through a view that has a record begin at every byte."""
+    """Copy records to their offsets, through a view with one record at every byte."""
     if len(records):
         places = len(target) - records.itemsize + 1
         np.ndarray((places,), records.dtype, target, strides=(1,))[starts] = records

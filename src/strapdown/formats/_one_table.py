@@ -1,4 +1,4 @@
-"""Writing a recording to a format that holds one table; what finds no place is named."""
+"""Writers of the formats that hold one table, CSV and TUM; the report names the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
-from strapdown.formats._tables import HOLDS, topics
+from strapdown.formats._series_headers import topics
+from strapdown.formats.recording import HOLDS
 from strapdown.formats.reports import WriteReport
 from strapdown.formats.text import csv_file, tum
 from strapdown.series import ImuSeries
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from strapdown.formats._tables import Series
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
     from strapdown.series import Trajectory
 
@@ -44,7 +45,7 @@ def write_csv(path: Path, recording: Recording, *, force: bool = False) -> Write
 
 
 class CsvWriter:
-    """Takes a recording block by block."""
+    """Writer of a CSV file that takes a recording block by block."""
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
@@ -54,17 +55,17 @@ class CsvWriter:
         self._chosen: tuple[str, str] | None = None
 
     def write(self, block: Recording) -> None:
-        """Append the rows of one topic, chosen from the first block, and of a track that fits.
+        """Append the rows of one topic, chosen from the first block, and of a matching trajectory.
 
-        The longest IMU; without one the longest trajectory, and without that the longest
-        increments.
+        The topic is the longest IMU; without one the longest trajectory, and without that the
+        longest increments.
 
         Raises
         ------
         FormatError
             The first block is empty.
         ShapeError
-            A block has other columns or frames than those before it.
+            A block has other columns or frames than the previous ones.
         """
         self._chosen = self._chosen or _choose(block)
         holds, topic = self._chosen
@@ -81,13 +82,13 @@ class CsvWriter:
 
     @property
     def lost(self) -> list[str]:
-        """Samples that the blocks held and the file cannot, one line each."""
+        """Samples of the blocks that the file cannot hold, one line each."""
         columns = [f"{name} of {rows} samples" for name, rows in self._unheld.samples.items()]
         return [*columns, *_as_lines(self._left)]
 
     @property
     def notes(self) -> list[str]:
-        """What else a user should know, one line each."""
+        """Further notes for the user, one line each."""
         return [f"left out of the file: {what}" for what in self._unheld.about]
 
 
@@ -120,7 +121,7 @@ def write_tum(path: Path, recording: Recording, *, force: bool = False) -> Write
 
 
 class TumWriter:
-    """Takes a recording block by block."""
+    """Writer of a TUM file that takes a recording block by block."""
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
@@ -134,7 +135,7 @@ class TumWriter:
         """Append the rows of one trajectory, the longest of the first block."""
         tracks = block.tracks
         if self._topic is None:
-            block.trajectory()  # which raises where there is none
+            block.trajectory()  # raises where there is none
             self._topic = max(tracks, key=lambda name: len(tracks[name]))
         if self._topic not in tracks:
             self._left.update(_left_out(block, []))
@@ -147,7 +148,7 @@ class TumWriter:
 
     @property
     def lost(self) -> list[str]:
-        """What the blocks held and the file cannot, one line each."""
+        """Content of the blocks that the file cannot hold, one line each."""
         return [*self._lost, *_as_lines(self._left)]
 
 
@@ -165,7 +166,7 @@ def tum_writer(path: Path, *, force: bool = False) -> Iterator[TumWriter]:
 
 
 def _choose(block: Recording) -> tuple[str, str]:
-    """Return what a table holds of a recording: its group and its topic."""
+    """Return group and topic of the series of a recording that the table gets."""
     for holds in HOLDS:
         held = getattr(block, holds)
         if held:
@@ -174,7 +175,7 @@ def _choose(block: Recording) -> tuple[str, str]:
 
 
 def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
-    """Tell whether one table can hold both."""
+    """Return whether one table can hold both."""
     own = series.q_world_from_body
     return (
         (series.body, series.world) == (trajectory.body, trajectory.world)
@@ -184,7 +185,7 @@ def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:
 
 
 def _left_out(recording: Recording, parts: Sequence[Series]) -> Counter[tuple[str, str]]:
-    """Count the rows of each topic that is none of the parts."""
+    """Count the rows of the topics that are not written."""
     return Counter(
         {
             (topic, type(series).__name__): len(series)

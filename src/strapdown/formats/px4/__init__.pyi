@@ -1,0 +1,11 @@
+from .health import ImuHealth as ImuHealth
+from .health import Metric as Metric
+from .health import imu_health as imu_health
+from .health import vibration_of as vibration_of
+from .integration import MadeImu as MadeImu
+from .integration import vehicle_imu_from_recording as vehicle_imu_from_recording
+from .integration import write_vehicle_imu as write_vehicle_imu
+from .log import Px4Log as Px4Log
+from .log import load as load
+from .log import scan_ulog as scan_ulog
+from .verification import verify_log as verify_log
