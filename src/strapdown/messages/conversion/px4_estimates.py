@@ -19,7 +19,7 @@ from strapdown.messages._by_column import (
     sampled_ns,
     stamped,
 )
-from strapdown.messages.conversion.loss import refuse_losses
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.px4 import VehicleAttitude, VehicleOdometry
 from strapdown.series import ImuSeries, Trajectory
 
@@ -126,7 +126,7 @@ def trajectory_from_vehicle_attitude(
     """
     records = as_records(messages, VehicleAttitude)
     if strict:
-        refuse_losses(records, Trajectory)
+        loss.refuse(loss.trajectory_from_vehicle_attitude(records), Trajectory)
     return _trajectory(records, quaternion.from_wxyz(records["q"]), name)
 
 
@@ -155,7 +155,7 @@ def vehicle_attitude_from_trajectory(
         A stamp does not fit its field.
     """
     if strict:
-        refuse_losses(trajectory, VehicleAttitude)
+        loss.refuse(loss.vehicle_attitude_from_trajectory(trajectory), VehicleAttitude)
     records = stamped(VehicleAttitude, trajectory.t_ns)
     records["q"] = quaternion.to_wxyz(_in_px4_frames(trajectory).q_world_from_body)
     records["delta_q_reset"] = quaternion.to_wxyz(quaternion.IDENTITY)
@@ -194,7 +194,7 @@ def trajectory_from_vehicle_odometry(
     """
     records = as_records(messages, VehicleOdometry)
     if strict:
-        refuse_losses(records, Trajectory)
+        loss.refuse(loss.trajectory_from_vehicle_odometry(records), Trajectory)
     frames = records["pose_frame"]
     named = np.isin(frames, (VehicleOdometry.POSE_FRAME_NED, VehicleOdometry.POSE_FRAME_FRD))
     placed = named & (frames == (frames[named][0] if named.any() else 0))
@@ -236,7 +236,7 @@ def vehicle_odometry_from_trajectory(
         A stamp or a coordinate does not fit its field.
     """
     if strict:
-        refuse_losses(trajectory, VehicleOdometry)
+        loss.refuse(loss.vehicle_odometry_from_trajectory(trajectory), VehicleOdometry)
     records = stamped(VehicleOdometry, trajectory.t_ns)
     trajectory = _in_px4_frames(trajectory)
     for field in VehicleOdometry.fields:
