@@ -33,12 +33,12 @@ from __future__ import annotations
 import math
 import struct
 import time
-from ctypes import c_double, c_uint64
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import numpy as np
 
-from strapdown.messages._record import Record, View, Whole, fixed
+from strapdown.messages._fields import U64, F64x3, F64x3x3, F64x4, packed
+from strapdown.messages._record import Record, fixed
 from strapdown.messages.basic import Quaternion, Vector3
 from strapdown.messages.covariance import HORUS_ABSENT, CovarianceStatus, status
 
@@ -49,13 +49,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Imu"]
 
-_Block = c_double * 9
-
 # A new message in one call, at half the cost of setting attribute by attribute.
 _PRELUDE: Final = struct.pack("<13d", 0.0, 0.0, 0.0, 1.0, *HORUS_ABSENT)
 _fill = struct.Struct("<104s 3d 72x 3d 72x Q").pack_into
 
 
+@packed
 class Imu(Record):
     """One inertial sample.
 
@@ -99,26 +98,14 @@ class Imu(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "imu"
-    _fields_ = (
-        *((name, c_double) for name in ("qx", "qy", "qz", "qw")),
-        ("_orientation_covariance", _Block),
-        *((name, c_double) for name in ("gyro_x", "gyro_y", "gyro_z")),
-        ("_angular_velocity_covariance", _Block),
-        *((name, c_double) for name in ("accel_x", "accel_y", "accel_z")),
-        ("_linear_acceleration_covariance", _Block),
-        ("_timestamp_ns", c_uint64),
-    )
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [
-            ("orientation", "<f8", (4,)),
-            ("orientation_covariance", "<f8", (9,)),
-            ("angular_velocity", "<f8", (3,)),
-            ("angular_velocity_covariance", "<f8", (9,)),
-            ("linear_acceleration", "<f8", (3,)),
-            ("linear_acceleration_covariance", "<f8", (9,)),
-            ("timestamp_ns", "<u8"),
-        ]
-    )
+
+    orientation: Annotated[F64x4, "qx qy qz qw"]
+    orientation_covariance: F64x3x3
+    angular_velocity: Annotated[F64x3, "gyro_x gyro_y gyro_z"]
+    angular_velocity_covariance: F64x3x3
+    linear_acceleration: Annotated[F64x3, "accel_x accel_y accel_z"]
+    linear_acceleration_covariance: F64x3x3
+    timestamp_ns: U64
 
     qx: float
     qy: float
@@ -130,13 +117,6 @@ class Imu(Record):
     accel_x: float
     accel_y: float
     accel_z: float
-    orientation = View[np.float64]()
-    orientation_covariance = View[np.float64]((3, 3))
-    angular_velocity = View[np.float64]()
-    angular_velocity_covariance = View[np.float64]((3, 3))
-    linear_acceleration = View[np.float64]()
-    linear_acceleration_covariance = View[np.float64]((3, 3))
-    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,

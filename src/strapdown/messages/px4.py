@@ -16,7 +16,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from strapdown.messages.uorb import (
+from strapdown.messages._fields import (
     F32,
     I8,
     I32,
@@ -28,11 +28,8 @@ from strapdown.messages.uorb import (
     I16x32,
     U8x3,
     U32x3,
-    UorbMessage,
-    decode_batch,
-    encode_batch,
-    uorb,
 )
+from strapdown.messages.uorb import UorbMessage, decode_batch, encode_batch, uorb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
