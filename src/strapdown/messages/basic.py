@@ -111,7 +111,7 @@ class Quaternion(Record):
         Parameters
         ----------
         roll, pitch, yaw : float
-            Intrinsic Z-Y-X angles [rad]. NaN or infinity gives a quaternion of NaN: ask
+            Intrinsic Z-Y-X angles [rad]. NaN or infinity gives a quaternion of NaN: see
             :meth:`is_valid`.
         """
         half_roll, half_pitch, half_yaw = 0.5 * roll, 0.5 * pitch, 0.5 * yaw

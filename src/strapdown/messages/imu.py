@@ -15,7 +15,7 @@ offset  field                              type                       scalars
 ``linear_acceleration`` is specific force: level and at rest it reads +9.81 on the up axis, in
 free fall zero.
 
-The horus documentation contradicts itself in places; this class reads it so:
+The horus documentation contradicts itself in places. This class resolves it as follows:
 
 * A new message has no orientation: identity quaternion, all nine orientation covariances -1,
   the other covariances 0 ("not stated").
@@ -25,7 +25,7 @@ The horus documentation contradicts itself in places; this class reads it so:
 * ``has_orientation()`` is the sign test ``orientation_covariance[0] >= 0.0`` and nothing else.
 * ``is_valid()`` looks at the ten measured values, not at covariances or the quaternion's norm.
 * A covariance attribute is a view, so ``imu.orientation_covariance[0] = 0.01`` works as in Rust
-  (horus's own Python class hands out a copy, and loses it).
+  (horus's Python class returns a copy, which loses it).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Imu(Record):
         Writable float64 views; any sequence of that length may be assigned.
     orientation_covariance, angular_velocity_covariance, linear_acceleration_covariance : array
         Writable float64 views, shape (9,), row-major; nine numbers or a 3x3 matrix may be
-        assigned. What they say is in :mod:`strapdown.messages.covariance`.
+        assigned. Their meaning is in :mod:`strapdown.messages.covariance`.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class Imu(Record):
             _fill(
                 self, 0, _PRELUDE, gyro_x, gyro_y, gyro_z, accel_x, accel_y, accel_z, timestamp_ns
             )
-        except struct.error:  # does not tell which argument is wrong
+        except struct.error:  # does not name the wrong argument
             self.timestamp_ns = timestamp_ns
             values = (accel_x, accel_y, accel_z, gyro_x, gyro_y, gyro_z)
             raise TypeError(f"expected accel_x ... gyro_z as six numbers, got {values}") from None
@@ -175,7 +175,7 @@ class Imu(Record):
         Parameters
         ----------
         roll, pitch, yaw : float
-            Intrinsic Z-Y-X angles [rad]. NaN or infinity stores a quaternion of NaN: ask
+            Intrinsic Z-Y-X angles [rad]. NaN or infinity stores a quaternion of NaN: see
             :meth:`is_valid`.
         covariance : float or array_like, optional
             A variance for all three axes [rad^2], nine numbers, or a 3x3 matrix. None leaves
@@ -196,7 +196,7 @@ class Imu(Record):
         self.qz, self.qw = quaternion.z, quaternion.w
 
     def has_orientation(self) -> bool:
-        """Whether ``orientation_covariance[0] >= 0.0``; read no quaternion before asking."""
+        """Whether ``orientation_covariance[0] >= 0.0``; check before reading it."""
         return bool(self._orientation_covariance[0] >= 0.0)
 
     def is_valid(self) -> bool:
@@ -226,15 +226,15 @@ class Imu(Record):
 
     @property
     def orientation_status(self) -> CovarianceStatus:
-        """What ``orientation_covariance`` says."""
+        """Status of the orientation, from its covariance."""
         return status(self.orientation_covariance)
 
     @property
     def angular_velocity_status(self) -> CovarianceStatus:
-        """What ``angular_velocity_covariance`` says, read as ROS reads it."""
+        """Status of the angular velocity, from its covariance as in ROS."""
         return status(self.angular_velocity_covariance)
 
     @property
     def linear_acceleration_status(self) -> CovarianceStatus:
-        """What ``linear_acceleration_covariance`` says, read as ROS reads it."""
+        """Status of the specific force, from its covariance as in ROS."""
         return status(self.linear_acceleration_covariance)

@@ -67,11 +67,11 @@ class Pose2D(Record):
         )
 
     def distance_to(self, other: Pose2D) -> float:
-        """Return the distance between the positions [m]; headings do not count."""
+        """Return the distance between the positions [m]; headings are ignored."""
         return math.dist((self.x, self.y), (other.x, other.y))
 
     def normalize_angle(self) -> None:
-        """Bring ``theta`` into [-pi, pi]; what is not finite stays."""
+        """Normalise ``theta`` to [-pi, pi]; a value that is not finite stays."""
         if math.isfinite(self.theta):
             self.theta = math.remainder(self.theta, math.tau)
 

@@ -121,11 +121,11 @@ class Pose3D(Record):
         )
 
     def distance_to(self, other: Pose3D) -> float:
-        """Return the distance between the positions [m]; orientation does not count."""
+        """Return the distance between the positions [m]; orientation is ignored."""
         return math.dist((self.x, self.y, self.z), (other.x, other.y, other.z))
 
     def is_valid(self) -> bool:
-        """Whether position and orientation are finite; the norm is not looked at."""
+        """Whether position and orientation are finite; the norm is not checked."""
         values = (self.x, self.y, self.z, self.qx, self.qy, self.qz, self.qw)
         return all(map(math.isfinite, values))
 
@@ -221,12 +221,12 @@ class Odometry(Record):
         self.child_frame_id = child_frame
 
     def update(self, pose: Pose2D, twist: Twist) -> None:
-        """Take over a pose and a twist with their stamps, and stamp this with the wall clock."""
+        """Copy a pose and a twist with their stamps, and stamp this with the wall clock."""
         parts = bytes(pose) + bytes(twist)
         memoryview(self).cast("B")[: len(parts)] = parts
         self.timestamp_ns = time.time_ns()
 
     def is_valid(self) -> bool:
-        """Whether pose and twist are finite; covariances are not looked at."""
+        """Whether pose and twist are finite; covariances are not checked."""
         twist = (*self.linear.tolist(), *self.angular.tolist())
         return all(map(math.isfinite, (self.x, self.y, self.theta, *twist)))

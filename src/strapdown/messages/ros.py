@@ -14,7 +14,7 @@ field is a view of it:
 ``28:37``    ``linear_acceleration_covariance``  m^2/s^4
 ===========  ==================================  =============================
 
-Body axes are FLU, the world is ENU (REP 103); what the covariances say beside numbers is in
+Body axes are FLU, the world is ENU (REP 103); special values of the covariances are in
 :mod:`strapdown.messages.covariance`.
 """
 
@@ -151,7 +151,7 @@ class RosImu:
         return made
 
     def to_stamped(self) -> Stamped:
-        """Return the header and the numbers; they stay those of this message."""
+        """Return the header and the numbers, which are not copied."""
         return Stamped(self.header_stamp_ns, self.frame_id, self.block, self.seq)
 
     @classmethod
@@ -198,17 +198,17 @@ class RosImu:
 
     @property
     def orientation_status(self) -> CovarianceStatus:
-        """What ``orientation_covariance`` says."""
+        """Status of the orientation, from its covariance."""
         return status(self.orientation_covariance)
 
     @property
     def angular_velocity_status(self) -> CovarianceStatus:
-        """What ``angular_velocity_covariance`` says."""
+        """Status of the angular velocity, from its covariance."""
         return status(self.angular_velocity_covariance)
 
     @property
     def linear_acceleration_status(self) -> CovarianceStatus:
-        """What ``linear_acceleration_covariance`` says."""
+        """Status of the specific force, from its covariance."""
         return status(self.linear_acceleration_covariance)
 
     def __eq__(self, other: object) -> bool:

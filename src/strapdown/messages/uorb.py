@@ -1,13 +1,13 @@
-"""How PX4 lays a message out: in memory, in a ULog, and in CDR.
+"""Layouts of PX4 messages: in memory, in a ULog, and in CDR.
 
-A message class lists its fields once, in the order of the ``.msg`` file, with the types below.
-:func:`uorb` derives the rest:
+A message class lists its fields once, in the order of the ``.msg`` file, with the types of
+:mod:`strapdown.messages._fields`. :func:`uorb` derives the rest:
 
 * **memory and ULog**: fields sorted by the size of their elements, largest first; padded to a
   multiple of 8 bytes. A ULog leaves out the padding at the end.
 * **CDR**: fields in the order of the file, each aligned to its own size, after four bytes of
   encapsulation (XCDR version 1, little endian).
-* **hash**: FNV-1a of the lines ``type name`` of the file, by which PX4 tells definitions apart.
+* **hash**: FNV-1a of the lines ``type name`` of the file, by which PX4 distinguishes definitions.
 
 References
 ----------
@@ -138,7 +138,7 @@ def uorb(*topics: str) -> Callable[[type[Message]], type[Message]]:
     Parameters
     ----------
     *topics : str
-        Names of the uORB topics of this form; the first is that of the message itself.
+        Names of the uORB topics of this form; the first is that of the message.
     """
 
     def complete(cls: type[Message]) -> type[Message]:
@@ -169,7 +169,7 @@ def decode_batch(
     Parameters
     ----------
     kind : type of UorbMessage
-        Which message they hold.
+        Type of the messages.
     payloads : sequence of bytes-like
         One whole payload each.
     lenient : bool
@@ -180,7 +180,7 @@ def decode_batch(
     records : (N,) array of kind.dtype
         The messages in the order of ``payloads``.
     malformed : (M,) int64
-        Which payloads were left out.
+        Indices of the payloads that were left out.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def encode_batch(kind: type[UorbMessage], records: NDArray[np.void]) -> list[byt
     Parameters
     ----------
     kind : type of UorbMessage
-        Which message the records are.
+        Type of the messages.
     records : (N,) array of kind.dtype
         The messages.
 

@@ -156,7 +156,7 @@ def series_from_increments(  # noqa: PLR0913 (one name each for what is optional
     increments : Increments
         N rows.
     stamp : {"middle", "end"}
-        Which time of the gyroscope's interval stamps a row.
+        Time within the gyroscope's interval that stamps a row.
     fifo_delay_ns : int or (N,) int64
         How much earlier the middle of the interval was (:func:`fifo_delays_ns`) [ns].
     gyro_noise_density, accel_noise_density : float, optional

@@ -119,7 +119,7 @@ def vehicle_imu_from_sensor_combined(
     messages : SensorCombined, iterable of SensorCombined, or array of SensorCombined.dtype
         N messages.
     selection : (M,) array of SensorSelection.dtype, optional
-        Which sensors were in use from when on; rows before the first, and all rows without
+        Sensors in use, each from its stamp on; rows before the first, and all rows without
         it, have device ids 0.
     strict : bool
         Raise instead of losing something.
@@ -204,7 +204,7 @@ def series_from_sensor_combined(messages: Messages, *, strict: bool = False) -> 
 
 
 def series_from_sensor_gyro(messages: Messages, *, strict: bool = False) -> ImuSeries:
-    """Convert what one gyroscope reads to a series; its specific force is NaN.
+    """Convert readings of one gyroscope to a series; its specific force is NaN.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def series_from_sensor_gyro(messages: Messages, *, strict: bool = False) -> ImuS
 
 
 def series_from_sensor_accel(messages: Messages, *, strict: bool = False) -> ImuSeries:
-    """Convert what one accelerometer reads to a series; its angular velocity is NaN.
+    """Convert readings of one accelerometer to a series; its angular velocity is NaN.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def white_noise_covariance(density: float, dt_ns: IntArray) -> FloatArray:
 
 
 def fifo_delays_ns(messages: Messages) -> IntArray:
-    """Return how much later than its samples a gyroscope with a FIFO is stamped.
+    """Return the delay of the stamps of a gyroscope with a FIFO after its samples.
 
     A message is the mean over a packet from the FIFO but has the stamp of its last sample, so
     that an integral of messages lags by half the time between two.
