@@ -139,12 +139,23 @@ def fields_of(cls: type) -> tuple[Field, ...]:
 
 
 def lay_out(cls: type[Record], fields: Sequence[Field], align: int = 1) -> None:
-    """Store the fields of a message class one after another, padded to a multiple of ``align``."""
+    """Store the fields of a message class one after another, padded to a multiple of ``align``.
+
+    Raises
+    ------
+    TypeError
+        ctypes would insert padding to align a field.
+    """
     used = sum(field.scalar.itemsize * max(field.times, 1) for field in fields)
     size = -(-used // align) * align
     cls.dtype = record_dtype(fields, size=size)
     padding = [("_padding0", ctypes.c_uint8 * (size - used))] if size > used else []
     cls._fields_ = [*(each for field in fields for each in field.ctypes_fields()), *padding]
+    if ctypes.sizeof(cls) != size:
+        raise TypeError(
+            f"expected fields of {cls.__name__} that are aligned without padding, got {size} bytes "
+            f"that ctypes stores in {ctypes.sizeof(cls)}"
+        )
     for field in fields:
         if member := _member(field):
             setattr(cls, field.name, member)

@@ -203,7 +203,7 @@ def columns(rows: int, *components: FloatArray | float) -> FloatArray:
     return planar.T
 
 
-def trajectory(  # noqa: PLR0913 (three states, and what a trajectory has beside them)
+def trajectory(  # noqa: PLR0913 (three states, and the other fields of a trajectory)
     t_s: FloatArray,
     q_world_from_body: FloatArray,
     position_world: FloatArray,

@@ -289,7 +289,7 @@ class Run:
         return source.truth(t_s, start_ns=self._start_ns).replace(name="truth")
 
 
-def as_ride(motion: Any, duration_s: float | None) -> Ride:  # noqa: ANN401 (told apart here)
+def as_ride(motion: Any, duration_s: float | None) -> Ride:  # noqa: ANN401 (distinguished here)
     """Return the ride that a motion of any kind gives."""
     if isinstance(motion, Ride):
         if duration_s is None:

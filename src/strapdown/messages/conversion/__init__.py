@@ -13,7 +13,7 @@ Time
     of rates that comes from increments is stamped at the middle of the interval, increments at
     its end: ``t_mid = t_end - dt // 2``.
 Rates and increments
-    ``rate = delta / dt``, each delta with its own dt. The way back is only for mean rates over
+    ``rate = delta / dt``, each delta with its own dt. The inverse is only for mean rates over
     the interval; samples at points in time are integrated instead
     (:mod:`strapdown.inertial`). PX4's ``sensor_combined`` holds the rates of ``vehicle_imu``
     with its own rounding: the increment times the float32 quotient ``1e6 / dt``.
