@@ -8,7 +8,7 @@ import pytest
 
 from strapdown.bridges.live.relay import Relay
 from strapdown.errors import TransportError
-from strapdown.messages import Imu, Pose3D, RosImu, VehicleImu, conversion
+from strapdown.messages import Imu, Pose3D, RosImu, SensorCombined, VehicleImu, conversion
 from strapdown.transport import Topic
 
 MS = 1_000_000
@@ -83,6 +83,15 @@ def test_increments_become_mean_rates_at_the_middle(relayed, target):
     stamp = got.timestamp_ns if target is Imu else got.header_stamp_ns
     assert stamp == 15 * MS
     assert report.left_out
+
+
+def test_increments_become_the_rates_of_the_autopilot(relayed):
+    message = VehicleImu(
+        timestamp_sample=20_000, delta_angle=[0.5, 0.0, 0.0], delta_angle_dt=10_000
+    )
+    (got,), report = relayed(VehicleImu, SensorCombined, [message])
+    assert got == conversion.convert(message, to=SensorCombined)
+    assert report.sent == 1
 
 
 @pytest.mark.parametrize("kind", [Imu, RosImu])

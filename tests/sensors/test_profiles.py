@@ -285,7 +285,7 @@ def test_a_minimum_below_white_noise_and_random_walk_is_left_off_with_the_reason
         ('grade = "P"', 'grade = "A"', 5, "sources.sheet.grade: expected one of: P, S"),
         ('page = "3"', "page = 3", 8, "expected a text, got 3"),
         ("nobody measured it", "it", 15, None),
-        ("bias_random_walk =", "bias_instability =", 15, "beside it"),
+        ("bias_random_walk =", "bias_instability =", 15, "next to it"),
         ("bias_random_walk =", "bias_walk =", 15, "'bias_random_walk'"),
         ('name = "Mine"', "", 1, "name: expected a text, got none"),
         ('name = "Mine"', 'name = "Mine"\nnotes = "one"', 2, "list of texts"),

@@ -49,20 +49,7 @@ from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_r
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
-from strapdown.messages.conversion import (
-    increments_from_vehicle_imu,
-    series_from_imu,
-    series_from_ros,
-    series_from_sensor_accel,
-    series_from_sensor_combined,
-    series_from_sensor_gyro,
-    series_from_vehicle_acceleration,
-    series_from_vehicle_angular_velocity,
-    trajectory_from_odometry,
-    trajectory_from_ros,
-    trajectory_from_vehicle_attitude,
-    trajectory_from_vehicle_odometry,
-)
+from strapdown.messages.conversion import rule_between
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry
 from strapdown.messages.px4 import (
@@ -77,10 +64,11 @@ from strapdown.messages.px4 import (
 )
 from strapdown.messages.px4_versions import decode_samples
 from strapdown.messages.uorb import ENCAPSULATION
+from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -88,7 +76,6 @@ if TYPE_CHECKING:
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.uorb import UorbMessage
-    from strapdown.series import ImuSeries, Increments, Trajectory
 
     Said: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 
@@ -98,17 +85,14 @@ _HORUS: Final[dict[str, type[Record]]] = {mcap_form(kind).schema: kind for kind 
 """Messages of horus, stored as they are in memory, by type name."""
 _LATEST_NS: Final = 2**63 - 1
 
-_PX4_IMU: Final[dict[type[UorbMessage], Callable[[NDArray[np.void]], ImuSeries]]] = {
-    SensorCombined: series_from_sensor_combined,
-    SensorGyro: series_from_sensor_gyro,
-    SensorAccel: series_from_sensor_accel,
-    VehicleAngularVelocity: series_from_vehicle_angular_velocity,
-    VehicleAcceleration: series_from_vehicle_acceleration,
-}
-_PX4_TRACKS: Final[dict[type[UorbMessage], Callable[..., Trajectory]]] = {
-    VehicleAttitude: trajectory_from_vehicle_attitude,
-    VehicleOdometry: trajectory_from_vehicle_odometry,
-}
+_PX4_IMU: Final[tuple[type[UorbMessage], ...]] = (
+    SensorCombined,
+    SensorGyro,
+    SensorAccel,
+    VehicleAngularVelocity,
+    VehicleAcceleration,
+)
+_PX4_TRACKS: Final[tuple[type[UorbMessage], ...]] = (VehicleAttitude, VehicleOdometry)
 _PX4_KINDS: Final[tuple[type[UorbMessage], ...]] = (VehicleImu, *_PX4_IMU, *_PX4_TRACKS)
 _PX4: Final = {f"px4_msgs/msg/{kind.__name__}": kind for kind in _PX4_KINDS}
 _INTERVALS: Final[dict[str, tuple[str, str]]] = {
@@ -118,10 +102,10 @@ _INTERVALS: Final[dict[str, tuple[str, str]]] = {
 """Fields for end and length of the interval, of messages that hold means or integrals."""
 _REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
 _VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
-_TRACKS: Final[dict[str, Callable[[Any], Trajectory]]] = {
-    ros_types.POSE_STAMPED.name: trajectory_from_ros,
-    ros_types.QUATERNION_STAMPED.name: trajectory_from_ros,
-    "horus/Odometry": trajectory_from_odometry,
+_TRACKS: Final[dict[str, type[Any]]] = {
+    ros_types.POSE_STAMPED.name: Batch,
+    ros_types.QUATERNION_STAMPED.name: Batch,
+    "horus/Odometry": Odometry,
 }
 Part: TypeAlias = "Batch | NDArray[np.void]"
 
@@ -364,15 +348,15 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # 
     """Convert the messages of one topic into its group; return their name there."""
     px4, name = _PX4.get(kind), topic
     if px4 is VehicleImu:
-        content.increments[topic] = increments_from_vehicle_imu(messages)
+        content.increments[topic] = rule_between(px4, Increments).function(messages)
     elif px4 in _PX4_TRACKS or kind in _TRACKS:
         name = f"{topic} ({kind})" if topic in content.trajectories else topic
-        track = _PX4_TRACKS[px4](messages, name=topic) if px4 else _TRACKS[kind](messages)
-        content.trajectories[name] = track
+        rule = rule_between(px4 or _TRACKS[kind], Trajectory)
+        content.trajectories[name] = rule.function(messages, **({"name": topic} if px4 else {}))
     else:
         name = f"{topic} ({kind})" if topic in content.imu else topic
-        others = series_from_imu if kind in _HORUS else series_from_ros
-        content.imu[name] = _PX4_IMU[px4](messages) if px4 else others(messages)
+        source = px4 or (Imu if kind in _HORUS else Batch)
+        content.imu[name] = rule_between(source, ImuSeries).function(messages)
     return name
 
 

@@ -8,6 +8,7 @@ from .basic import Vector3 as Vector3
 from .cdr import Batch as Batch
 from .cdr import Stamped as Stamped
 from .cdr import Wire as Wire
+from .conversion import convert as convert
 from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
 from .imu import Imu as Imu

@@ -1,4 +1,4 @@
-"""Messages by column, whatever form they came in, and IMU records from and to series."""
+"""Messages of any form by column, and conversion of IMU records to and from series."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 AbsentForms: TypeAlias = "Mapping[str, Sequence[float]]"
-"""How an absent quantity is written, by covariance field."""
+"""The block that marks an absent quantity, by covariance field."""
 
 HORUS: Final[AbsentForms] = {
     "orientation_covariance": HORUS_ABSENT,
@@ -114,7 +114,7 @@ def block(records: NDArray[np.void]) -> FloatArray:
 
 
 def normalise(records: NDArray[np.void], forms: AbsentForms) -> None:
-    """Bring the covariances of records of ``Imu.dtype`` into the normal form of a dialect."""
+    """Convert the covariances of records of ``Imu.dtype`` to the normal form of a dialect."""
     for field, absent in forms.items():
         records[field] = normal_form(records[field], absent)
 
@@ -157,12 +157,12 @@ def imu_records(series: ImuSeries, forms: AbsentForms) -> NDArray[np.void]:
 
 
 def imu_series(records: NDArray[np.void], t_ns: IntArray) -> ImuSeries:
-    """Return records of ``Imu.dtype`` as a series in FLU and ENU; stamps are given apart."""
+    """Return records of ``Imu.dtype`` as a series in FLU and ENU; stamps are passed separately."""
     columns: dict[str, FloatArray | None] = {}
     for field in ROS:
         blocks = records[field]
         quantity = field.removesuffix("_covariance")
-        if quantity in _MEASURED:  # NaN says already that it is absent
+        if quantity in _MEASURED:  # NaN already marks it as absent
             unmeasured = np.isnan(records[quantity]).all(axis=1) & (blocks[:, 0] < 0.0)
             blocks = np.where(unmeasured[:, None], 0.0, blocks) if unmeasured.any() else blocks
         if blocks.any():
@@ -256,7 +256,7 @@ def sampled_ns(records: NDArray[np.void]) -> IntArray:
 
 
 def stamped(kind: type[UorbMessage], t_ns: IntArray) -> NDArray[np.void]:
-    """Return PX4 messages that hold times as both stamps, rounded to microseconds, and zeros.
+    """Return PX4 messages with times as both stamps, rounded to microseconds, and other fields 0.
 
     Raises
     ------

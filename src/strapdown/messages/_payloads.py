@@ -1,4 +1,4 @@
-"""Messages of one layout, described by what they share and what differs, and written once."""
+"""Messages of one layout, as their common bytes and the fields that differ."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["Payloads"]
 
 @dataclass(frozen=True)
 class Payloads:
-    """N messages, not yet in bytes.
+    """N messages, not yet serialised.
 
     Parameters
     ----------
     bare : () structured array
-        The message without what differs; its layout, without gaps, is that of all.
+        The common message, with the layout of all, without gaps.
     columns : mapping of str to (N, ...) array
-        The fields that differ, at least one.
+        The fields that differ between messages, at least one.
     """
 
     bare: NDArray[np.void]
     columns: Mapping[str, AnyArray]
 
     def behind(self, head: NDArray[np.void], columns: Mapping[str, AnyArray]) -> Payloads:
-        """Return messages that begin with something else, of which some columns differ."""
+        """Return messages that begin with ``head``, of which some columns differ."""
         layout = _joined(head.dtype, self.bare.dtype)
         bare = np.frombuffer(head.tobytes() + self.bare.tobytes(), layout).reshape(())
         return Payloads(bare, {**columns, **self.columns})
@@ -48,7 +48,7 @@ class Payloads:
         return content.reshape(count, size)
 
     def scatter(self, content: ByteArray, starts: IntArray) -> None:
-        """Write each message to where it begins, (N,), among those of others; N is not 0."""
+        """Write each message at its offset in ``starts``, (N,); N is not 0."""
         size = self.bare.itemsize
         fields: Mapping[str, tuple[Any, ...]] = self.bare.dtype.fields or {}
         items = [(0, self.bare.reshape(1).view(f"V{size}"))]
@@ -58,7 +58,7 @@ class Payloads:
             items.append((offset, values.view(f"V{field.itemsize}")))
         places = len(content) - size + 1
         for offset, values in items:
-            # every place where such bytes could stand, as one item of an array
+            # one array item for every offset at which these bytes could begin
             everywhere = np.ndarray((places,), values.dtype, content, offset, (1,))
             everywhere[starts] = values
 

@@ -1,8 +1,7 @@
-"""What every message with a fixed memory layout shares: bytes, numpy views, equality, pickle.
+"""Base of the messages with a fixed memory layout: bytes, numpy views, equality, pickle.
 
-A message class lists its scalars as ctypes ``_fields_`` (the fastest attribute that Python
-has) and describes the same bytes as one numpy ``dtype`` of packed fields, in which vectors
-and matrices have their names.
+The same bytes are ctypes ``_fields_``, for attributes, and one numpy ``dtype``, in which vectors
+and matrices have their names. Both follow from one declaration (:mod:`strapdown.messages._fields`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
-from strapdown.errors import FormatError, ShapeError, TruncatedError
+from strapdown.errors import FormatError, ShapeError, TruncatedError, ValueRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Record", "View", "Whole", "fixed"]
+__all__ = ["Record", "Text", "View", "Whole", "fixed"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -166,15 +165,37 @@ class Whole(property):
 
         super().__init__(attrgetter(field), store)
 
-    if TYPE_CHECKING:
 
-        @overload
-        def __get__(self, record: None, owner: type, /) -> Self: ...
-        @overload
-        def __get__(self, record: Record, owner: type | None = None, /) -> int: ...
-        def __get__(self, record: Record | None, owner: type | None = None, /) -> Self | int: ...
+class Text:
+    """A name of less than ``size`` bytes of UTF-8, filled up with NUL.
 
-        def __set__(self, record: Record, value: int) -> None: ...
+    Bytes that are no UTF-8 read as U+FFFD.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __set_name__(self, owner: type[Record], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, record: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, record: Record, owner: type) -> str: ...
+    def __get__(self, record: Record | None, owner: type) -> Self | str:
+        if record is None:
+            return self
+        stored: bytes = getattr(record, f"_{self._name}")
+        return stored.decode(errors="replace")
+
+    def __set__(self, record: Record, name: str) -> None:
+        encoded = str.encode(name)
+        if len(encoded) >= self._size or b"\0" in encoded:
+            raise ValueRangeError(
+                f"expected {self._name} of at most {self._size - 1} bytes of UTF-8 without NUL, "
+                f"got {len(encoded)} bytes: {name!r}; use a shorter name"
+            )
+        record.to_numpy()[self._name] = encoded
 
 
 class View(Generic[Scalar]):
@@ -182,12 +203,12 @@ class View(Generic[Scalar]):
 
     Parameters
     ----------
-    matrix : tuple of int, optional
-        Shape of the matrix that may be assigned beside the flat sequence, such as (3, 3).
+    shape : tuple of int
+        Of what may be assigned: (n,), or (n, m) for a matrix, of which the view is flat.
     """
 
-    def __init__(self, matrix: tuple[int, int] | None = None) -> None:
-        self._matrix = matrix
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._matrix = shape if len(shape) > 1 else None
 
     def __set_name__(self, owner: type[Record], name: str) -> None:
         field = owner.dtype[name]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from ctypes import c_double
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from strapdown.geometry.formulas import quaternion_from_half_angles_zyx
+from strapdown.messages._fields import F64, packed
 from strapdown.messages._record import Record, fixed
 
 if TYPE_CHECKING:
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Quaternion", "Vector3"]
 
 
+@packed
 class Vector3(Record):
     """Three numbers; 24 bytes.
 
@@ -27,12 +26,10 @@ class Vector3(Record):
     """
 
     __slots__ = ()
-    _fields_ = (("x", c_double), ("y", c_double), ("z", c_double))
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype([("x", "<f8"), ("y", "<f8"), ("z", "<f8")])
 
-    x: float
-    y: float
-    z: float
+    x: F64
+    y: F64
+    z: F64
 
     def __init__(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> None:
         self.x = x
@@ -76,6 +73,7 @@ class Vector3(Record):
         return unit
 
 
+@packed
 class Quaternion(Record):
     """A quaternion x, y, z, w; 32 bytes.
 
@@ -86,15 +84,11 @@ class Quaternion(Record):
     """
 
     __slots__ = ()
-    _fields_ = (("x", c_double), ("y", c_double), ("z", c_double), ("w", c_double))
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [("x", "<f8"), ("y", "<f8"), ("z", "<f8"), ("w", "<f8")]
-    )
 
-    x: float
-    y: float
-    z: float
-    w: float
+    x: F64
+    y: F64
+    z: F64
+    w: F64
 
     def __init__(self, x: float = 0.0, y: float = 0.0, z: float = 0.0, w: float = 1.0) -> None:
         self.x = x
@@ -117,7 +111,7 @@ class Quaternion(Record):
         Parameters
         ----------
         roll, pitch, yaw : float
-            Intrinsic Z-Y-X angles [rad]. NaN or infinity gives a quaternion of NaN: ask
+            Intrinsic Z-Y-X angles [rad]. NaN or infinity gives a quaternion of NaN: see
             :meth:`is_valid`.
         """
         half_roll, half_pitch, half_yaw = 0.5 * roll, 0.5 * pitch, 0.5 * yaw

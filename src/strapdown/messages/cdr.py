@@ -66,7 +66,7 @@ Order: TypeAlias = Literal["<", ">"]
 
 
 class Wire(StrEnum):
-    """How a message is serialised."""
+    """Serialisation format of a message."""
 
     CDR = "cdr"
     """ROS 2."""
@@ -105,7 +105,7 @@ class Batch:
     seq : (N,) int64
         ROS 1 sequence numbers; zeros for CDR.
     malformed : (M,) int64
-        Which payloads were left out because they could not be read.
+        Indices of the payloads that could not be read and were left out.
     times_normalised : int
         Stamps whose nanoseconds reached a whole second, or whose seconds were negative.
     """
@@ -224,7 +224,7 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> Payloads:
 def behind_headers(
     numbers: Payloads, stamps_ns: IntArray, frame_id: str, wire: Wire = Wire.CDR
 ) -> Payloads:
-    """Put headers before the numbers of many messages.
+    """Prepend headers to the numbers of many messages.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:
     data : bytes-like
         The whole payload.
     floats : int
-        How many float64 follow the header: n.
+        Number of float64 after the header: n.
     wire : Wire
         ROS 2 CDR or ROS 1.
 
@@ -277,7 +277,7 @@ def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:
     TruncatedError
         The payload ends early; carries the offset.
     FormatError
-        Anything else is not as the table above says; carries the offset.
+        The payload differs from the table above in another way; carries the offset.
     """
     order, frame_id, start = _header(data, floats, wire)
     first, seconds, nanoseconds = struct.unpack_from(order + _HEAD_FORMAT[wire], data)
@@ -298,11 +298,11 @@ def decode_batch(
     payloads : sequence of bytes-like
         One whole payload each. Fastest where all name the same frame.
     floats : int
-        How many float64 follow each header: n.
+        Number of float64 after each header: n.
     wire : Wire
         ROS 2 CDR or ROS 1.
     lenient : bool
-        Leave out what cannot be read and normalise impossible stamps, and count both, instead
+        Leave out unreadable payloads and normalise impossible stamps, and count both, instead
         of raising.
 
     Returns
@@ -389,7 +389,7 @@ def rows_by_key(keys: AnyArray) -> list[IntArray]:
 
 
 _BLOCK: Final = 4096
-"""Payloads joined at once: few enough that their copy stays in the processor's cache."""
+"""Number of payloads joined at once, so that their copy stays in the processor's cache."""
 _CDR_LITTLE_ENDIAN: Final = 0x0100
 """The encapsulation ``00 01 00 00``, read as a little-endian u32."""
 _REPRESENTATIONS: Final[dict[int, tuple[Order, int]]] = {
@@ -400,7 +400,7 @@ _REPRESENTATIONS: Final[dict[int, tuple[Order, int]]] = {
 }
 """Byte order and alignment of a float64 by representation identifier."""
 _HEAD: Final = struct.Struct("<3I")
-"""The 12 bytes before the frame name; what we write has no negative seconds."""
+"""The 12 bytes before the frame name; no negative seconds are written."""
 _HEAD_FORMAT: Final = {Wire.CDR: "IiI", Wire.ROS1: "III"}
 
 

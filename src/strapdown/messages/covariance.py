@@ -1,7 +1,7 @@
-"""What nine covariance numbers say, in one place for every dialect.
+"""Meaning of the nine numbers of a covariance, for every dialect.
 
-A block is a 3x3 covariance matrix, row-major. ``sensor_msgs/Imu`` (ROS) and horus write two
-special things into it:
+A block is a 3x3 covariance matrix, row-major. ``sensor_msgs/Imu`` (ROS) and horus give two
+special meanings to it:
 
 =========================  ===========  ====================================================
 block ``c``                status       meaning
@@ -11,7 +11,7 @@ all nine zero              ``UNKNOWN``  the quantity is there, its uncertainty i
 anything else              ``KNOWN``    a covariance; :func:`problems` checks it
 =========================  ===========  ====================================================
 
-Zeros never mean "perfect". Reading a message alters no block; a writer brings the blocks into
+Zeros never mean "perfect". Reading a message alters no block; a writer converts the blocks to
 the normal form of its dialect with :func:`normal_form`.
 """
 
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 ROS_ABSENT: Final = (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""How ROS writes an absent quantity (``sensor_msgs/Imu``: "set element 0 to -1")."""
+"""Absent quantity in ROS (``sensor_msgs/Imu``: "set element 0 to -1")."""
 
 HORUS_ABSENT: Final = (-1.0,) * 9
-"""How horus writes an absent orientation."""
+"""Absent orientation in horus."""
 
 
 class CovarianceStatus(StrEnum):
-    """What a covariance block says about its quantity."""
+    """State of a quantity according to its covariance block."""
 
     ABSENT = "absent"
     UNKNOWN = "unknown"
@@ -58,7 +58,7 @@ class CovarianceStatus(StrEnum):
 
 
 def status(block: Sequence[float] | FloatArray) -> CovarianceStatus:
-    """Return what one block of nine numbers says.
+    """Return the status that one block of nine numbers expresses.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def status(block: Sequence[float] | FloatArray) -> CovarianceStatus:
 
 
 def statuses(blocks: ArrayLike) -> NDArray[np.str_]:
-    """Return what many blocks say.
+    """Return the status of each of many blocks.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def problems(block: ArrayLike) -> tuple[str, ...]:
     ]
     if found:
         return tuple(found)
-    scaled = matrix / np.abs(matrix).max()  # squares and sums of what follows cannot overflow
+    scaled = matrix / np.abs(matrix).max()  # so that the squares and sums below cannot overflow
     for row, column in ((0, 1), (0, 2), (1, 2)):
         if abs(scaled[row, column] - scaled[column, row]) > 1e-9:
             pair = f"[{row},{column}] is {matrix[row, column]}, [{column},{row}] is "

@@ -15,7 +15,7 @@ offset  field                              type                       scalars
 ``linear_acceleration`` is specific force: level and at rest it reads +9.81 on the up axis, in
 free fall zero.
 
-The horus documentation contradicts itself in places; this class reads it so:
+The horus documentation contradicts itself in places. This class resolves it as follows:
 
 * A new message has no orientation: identity quaternion, all nine orientation covariances -1,
   the other covariances 0 ("not stated").
@@ -25,7 +25,7 @@ The horus documentation contradicts itself in places; this class reads it so:
 * ``has_orientation()`` is the sign test ``orientation_covariance[0] >= 0.0`` and nothing else.
 * ``is_valid()`` looks at the ten measured values, not at covariances or the quaternion's norm.
 * A covariance attribute is a view, so ``imu.orientation_covariance[0] = 0.01`` works as in Rust
-  (horus's own Python class hands out a copy, and loses it).
+  (horus's Python class returns a copy, which loses it).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from __future__ import annotations
 import math
 import struct
 import time
-from ctypes import c_double, c_uint64
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import numpy as np
 
-from strapdown.messages._record import Record, View, Whole, fixed
+from strapdown.messages._fields import U64, F64x3, F64x3x3, F64x4, packed
+from strapdown.messages._record import Record, fixed
 from strapdown.messages.basic import Quaternion, Vector3
 from strapdown.messages.covariance import HORUS_ABSENT, CovarianceStatus, status
 
@@ -49,13 +49,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Imu"]
 
-_Block = c_double * 9
-
 # A new message in one call, at half the cost of setting attribute by attribute.
 _PRELUDE: Final = struct.pack("<13d", 0.0, 0.0, 0.0, 1.0, *HORUS_ABSENT)
 _fill = struct.Struct("<104s 3d 72x 3d 72x Q").pack_into
 
 
+@packed
 class Imu(Record):
     """One inertial sample.
 
@@ -76,7 +75,7 @@ class Imu(Record):
         Writable float64 views; any sequence of that length may be assigned.
     orientation_covariance, angular_velocity_covariance, linear_acceleration_covariance : array
         Writable float64 views, shape (9,), row-major; nine numbers or a 3x3 matrix may be
-        assigned. What they say is in :mod:`strapdown.messages.covariance`.
+        assigned. Their meaning is in :mod:`strapdown.messages.covariance`.
 
     Raises
     ------
@@ -99,26 +98,14 @@ class Imu(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "imu"
-    _fields_ = (
-        *((name, c_double) for name in ("qx", "qy", "qz", "qw")),
-        ("_orientation_covariance", _Block),
-        *((name, c_double) for name in ("gyro_x", "gyro_y", "gyro_z")),
-        ("_angular_velocity_covariance", _Block),
-        *((name, c_double) for name in ("accel_x", "accel_y", "accel_z")),
-        ("_linear_acceleration_covariance", _Block),
-        ("_timestamp_ns", c_uint64),
-    )
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [
-            ("orientation", "<f8", (4,)),
-            ("orientation_covariance", "<f8", (9,)),
-            ("angular_velocity", "<f8", (3,)),
-            ("angular_velocity_covariance", "<f8", (9,)),
-            ("linear_acceleration", "<f8", (3,)),
-            ("linear_acceleration_covariance", "<f8", (9,)),
-            ("timestamp_ns", "<u8"),
-        ]
-    )
+
+    orientation: Annotated[F64x4, "qx qy qz qw"]
+    orientation_covariance: F64x3x3
+    angular_velocity: Annotated[F64x3, "gyro_x gyro_y gyro_z"]
+    angular_velocity_covariance: F64x3x3
+    linear_acceleration: Annotated[F64x3, "accel_x accel_y accel_z"]
+    linear_acceleration_covariance: F64x3x3
+    timestamp_ns: U64
 
     qx: float
     qy: float
@@ -130,13 +117,6 @@ class Imu(Record):
     accel_x: float
     accel_y: float
     accel_z: float
-    orientation = View[np.float64]()
-    orientation_covariance = View[np.float64]((3, 3))
-    angular_velocity = View[np.float64]()
-    angular_velocity_covariance = View[np.float64]((3, 3))
-    linear_acceleration = View[np.float64]()
-    linear_acceleration_covariance = View[np.float64]((3, 3))
-    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,
@@ -152,7 +132,7 @@ class Imu(Record):
             _fill(
                 self, 0, _PRELUDE, gyro_x, gyro_y, gyro_z, accel_x, accel_y, accel_z, timestamp_ns
             )
-        except struct.error:  # does not tell which argument is wrong
+        except struct.error:  # does not name the wrong argument
             self.timestamp_ns = timestamp_ns
             values = (accel_x, accel_y, accel_z, gyro_x, gyro_y, gyro_z)
             raise TypeError(f"expected accel_x ... gyro_z as six numbers, got {values}") from None
@@ -195,7 +175,7 @@ class Imu(Record):
         Parameters
         ----------
         roll, pitch, yaw : float
-            Intrinsic Z-Y-X angles [rad]. NaN or infinity stores a quaternion of NaN: ask
+            Intrinsic Z-Y-X angles [rad]. NaN or infinity stores a quaternion of NaN: see
             :meth:`is_valid`.
         covariance : float or array_like, optional
             A variance for all three axes [rad^2], nine numbers, or a 3x3 matrix. None leaves
@@ -216,7 +196,7 @@ class Imu(Record):
         self.qz, self.qw = quaternion.z, quaternion.w
 
     def has_orientation(self) -> bool:
-        """Whether ``orientation_covariance[0] >= 0.0``; read no quaternion before asking."""
+        """Whether ``orientation_covariance[0] >= 0.0``; check before reading it."""
         return bool(self._orientation_covariance[0] >= 0.0)
 
     def is_valid(self) -> bool:
@@ -246,15 +226,15 @@ class Imu(Record):
 
     @property
     def orientation_status(self) -> CovarianceStatus:
-        """What ``orientation_covariance`` says."""
+        """Status of the orientation, from its covariance."""
         return status(self.orientation_covariance)
 
     @property
     def angular_velocity_status(self) -> CovarianceStatus:
-        """What ``angular_velocity_covariance`` says, read as ROS reads it."""
+        """Status of the angular velocity, from its covariance as in ROS."""
         return status(self.angular_velocity_covariance)
 
     @property
     def linear_acceleration_status(self) -> CovarianceStatus:
-        """What ``linear_acceleration_covariance`` says, read as ROS reads it."""
+        """Status of the specific force, from its covariance as in ROS."""
         return status(self.linear_acceleration_covariance)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 import time
-from ctypes import c_double, c_uint64
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import numpy as np
-
-from strapdown.messages._record import Record, View, Whole, fixed
+from strapdown.messages._fields import F64, U64, F64x3, packed
+from strapdown.messages._record import Record, fixed
 
 if TYPE_CHECKING:
     from typing import Self
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Pose2D", "Twist"]
 
 
+@packed
 class Pose2D(Record):
     """Position and heading in a plane; 32 bytes.
 
@@ -44,15 +43,11 @@ class Pose2D(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "pose"
-    _fields_ = (*((name, c_double) for name in ("x", "y", "theta")), ("_timestamp_ns", c_uint64))
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [("x", "<f8"), ("y", "<f8"), ("theta", "<f8"), ("timestamp_ns", "<u8")]
-    )
 
-    x: float
-    y: float
-    theta: float
-    timestamp_ns = Whole(64)
+    x: F64
+    y: F64
+    theta: F64
+    timestamp_ns: U64
 
     def __init__(self, x: float, y: float, theta: float, timestamp_ns: int = 0) -> None:
         self.x = x
@@ -72,11 +67,11 @@ class Pose2D(Record):
         )
 
     def distance_to(self, other: Pose2D) -> float:
-        """Return the distance between the positions [m]; headings do not count."""
+        """Return the distance between the positions [m]; headings are ignored."""
         return math.dist((self.x, self.y), (other.x, other.y))
 
     def normalize_angle(self) -> None:
-        """Bring ``theta`` into [-pi, pi]; what is not finite stays."""
+        """Normalise ``theta`` to [-pi, pi]; a value that is not finite stays."""
         if math.isfinite(self.theta):
             self.theta = math.remainder(self.theta, math.tau)
 
@@ -85,6 +80,7 @@ class Pose2D(Record):
         return all(map(math.isfinite, (self.x, self.y, self.theta)))
 
 
+@packed
 class Twist(Record):
     """Velocity and turn rate; 56 bytes.
 
@@ -112,14 +108,10 @@ class Twist(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "twist"
-    _fields_ = (
-        *((f"linear_{axis}", c_double) for axis in "xyz"),
-        *((f"angular_{axis}", c_double) for axis in "xyz"),
-        ("_timestamp_ns", c_uint64),
-    )
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [("linear", "<f8", (3,)), ("angular", "<f8", (3,)), ("timestamp_ns", "<u8")]
-    )
+
+    linear: Annotated[F64x3, "linear_x linear_y linear_z"]
+    angular: Annotated[F64x3, "angular_x angular_y angular_z"]
+    timestamp_ns: U64
 
     linear_x: float
     linear_y: float
@@ -127,9 +119,6 @@ class Twist(Record):
     angular_x: float
     angular_y: float
     angular_z: float
-    linear = View[np.float64]()
-    angular = View[np.float64]()
-    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,

@@ -27,13 +27,10 @@ from __future__ import annotations
 
 import math
 import time
-from ctypes import c_char, c_double, c_uint64
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import numpy as np
-
-from strapdown.errors import ValueRangeError
-from strapdown.messages._record import Record, View, Whole, fixed
+from strapdown.messages._fields import F64, U64, F64x3, F64x4, F64x6x6, Text32, packed
+from strapdown.messages._record import Record, fixed
 from strapdown.messages.basic import Quaternion
 
 if TYPE_CHECKING:
@@ -43,9 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Odometry", "Pose3D"]
 
-_FRAME_BYTES: Final = 32
 
-
+@packed
 class Pose3D(Record):
     """Position and orientation; 64 bytes.
 
@@ -73,13 +69,10 @@ class Pose3D(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "pose3d"
-    _fields_ = (
-        *((name, c_double) for name in ("x", "y", "z", "qx", "qy", "qz", "qw")),
-        ("_timestamp_ns", c_uint64),
-    )
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [("position", "<f8", (3,)), ("orientation", "<f8", (4,)), ("timestamp_ns", "<u8")]
-    )
+
+    position: Annotated[F64x3, "x y z"]
+    orientation: Annotated[F64x4, "qx qy qz qw"]
+    timestamp_ns: U64
 
     x: float
     y: float
@@ -88,9 +81,6 @@ class Pose3D(Record):
     qy: float
     qz: float
     qw: float
-    position = View[np.float64]()
-    orientation = View[np.float64]()
-    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,
@@ -131,15 +121,16 @@ class Pose3D(Record):
         )
 
     def distance_to(self, other: Pose3D) -> float:
-        """Return the distance between the positions [m]; orientation does not count."""
+        """Return the distance between the positions [m]; orientation is ignored."""
         return math.dist((self.x, self.y, self.z), (other.x, other.y, other.z))
 
     def is_valid(self) -> bool:
-        """Whether position and orientation are finite; the norm is not looked at."""
+        """Whether position and orientation are finite; the norm is not checked."""
         values = (self.x, self.y, self.z, self.qx, self.qy, self.qz, self.qw)
         return all(map(math.isfinite, values))
 
 
+@packed
 class Odometry(Record):
     """Pose in a plane and velocity; 736 bytes.
 
@@ -178,49 +169,22 @@ class Odometry(Record):
 
     __slots__ = ()
     __topic_name__: ClassVar[str] = "odom"
-    _fields_ = (
-        *((name, c_double) for name in ("x", "y", "theta")),
-        ("_pose_timestamp_ns", c_uint64),
-        *((name, c_double) for name in ("linear_velocity", "_linear_y", "_linear_z")),
-        *((name, c_double) for name in ("_angular_x", "_angular_y", "angular_velocity")),
-        ("_twist_timestamp_ns", c_uint64),
-        ("_pose_covariance", c_double * 36),
-        ("_twist_covariance", c_double * 36),
-        ("_frame_id", c_char * _FRAME_BYTES),
-        ("_child_frame_id", c_char * _FRAME_BYTES),
-        ("_timestamp_ns", c_uint64),
-    )
-    dtype: ClassVar[np.dtype[np.void]] = np.dtype(
-        [
-            ("x", "<f8"),
-            ("y", "<f8"),
-            ("theta", "<f8"),
-            ("pose_timestamp_ns", "<u8"),
-            ("linear", "<f8", (3,)),
-            ("angular", "<f8", (3,)),
-            ("twist_timestamp_ns", "<u8"),
-            ("pose_covariance", "<f8", (36,)),
-            ("twist_covariance", "<f8", (36,)),
-            ("frame_id", f"S{_FRAME_BYTES}"),
-            ("child_frame_id", f"S{_FRAME_BYTES}"),
-            ("timestamp_ns", "<u8"),
-        ]
-    )
 
-    x: float
-    y: float
-    theta: float
+    x: F64
+    y: F64
+    theta: F64
+    pose_timestamp_ns: U64
+    linear: Annotated[F64x3, "linear_velocity _linear_y _linear_z"]
+    angular: Annotated[F64x3, "_angular_x _angular_y angular_velocity"]
+    twist_timestamp_ns: U64
+    pose_covariance: F64x6x6
+    twist_covariance: F64x6x6
+    frame_id: Text32
+    child_frame_id: Text32
+    timestamp_ns: U64
+
     linear_velocity: float
     angular_velocity: float
-    _frame_id: bytes
-    _child_frame_id: bytes
-    linear = View[np.float64]()
-    angular = View[np.float64]()
-    pose_covariance = View[np.float64]((6, 6))
-    twist_covariance = View[np.float64]((6, 6))
-    pose_timestamp_ns = Whole(64)
-    twist_timestamp_ns = Whole(64)
-    timestamp_ns = Whole(64)
 
     def __init__(  # noqa: PLR0913, PLR0917 (the signature of the horus class)
         self,
@@ -245,24 +209,6 @@ class Odometry(Record):
             f"timestamp_ns={self.timestamp_ns})"
         )
 
-    @property
-    def frame_id(self) -> str:
-        """Frame of the pose."""
-        return self._frame_id.decode(errors="replace")
-
-    @frame_id.setter
-    def frame_id(self, name: str) -> None:
-        self.to_numpy()["frame_id"] = _frame_bytes("frame_id", name)
-
-    @property
-    def child_frame_id(self) -> str:
-        """Frame of the twist."""
-        return self._child_frame_id.decode(errors="replace")
-
-    @child_frame_id.setter
-    def child_frame_id(self, name: str) -> None:
-        self.to_numpy()["child_frame_id"] = _frame_bytes("child_frame_id", name)
-
     def set_frames(self, frame: str, child_frame: str) -> None:
         """Name the frames of the pose and of the twist.
 
@@ -275,22 +221,12 @@ class Odometry(Record):
         self.child_frame_id = child_frame
 
     def update(self, pose: Pose2D, twist: Twist) -> None:
-        """Take over a pose and a twist with their stamps, and stamp this with the wall clock."""
+        """Copy a pose and a twist with their stamps, and stamp this with the wall clock."""
         parts = bytes(pose) + bytes(twist)
         memoryview(self).cast("B")[: len(parts)] = parts
         self.timestamp_ns = time.time_ns()
 
     def is_valid(self) -> bool:
-        """Whether pose and twist are finite; covariances are not looked at."""
+        """Whether pose and twist are finite; covariances are not checked."""
         twist = (*self.linear.tolist(), *self.angular.tolist())
         return all(map(math.isfinite, (self.x, self.y, self.theta, *twist)))
-
-
-def _frame_bytes(field: str, name: str) -> bytes:
-    encoded = str.encode(name)
-    if len(encoded) >= _FRAME_BYTES or b"\0" in encoded:
-        raise ValueRangeError(
-            f"expected {field} of at most {_FRAME_BYTES - 1} bytes of UTF-8 without NUL, "
-            f"got {len(encoded)} bytes: {name!r}; use a shorter name"
-        )
-    return encoded

@@ -1,6 +1,6 @@
 """The IMU messages of PX4, field by field.
 
-In ULogs and in memory PX4 sorts the fields of a message by size; in CDR they stand in the order
+In ULogs and in memory PX4 sorts the fields of a message by size; in CDR they are in the order
 below (:mod:`strapdown.messages.uorb`). Times are microseconds since boot; a simulation in
 lockstep may count from the epoch. Vectors are in FRD axes: of the *board* in sensor messages,
 of the vehicle *body* in all others; earth axes are NED. Quaternions are in the order w x y z
@@ -16,7 +16,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from strapdown.messages.uorb import (
+from strapdown.messages._fields import (
     F32,
     I8,
     I32,
@@ -28,11 +28,8 @@ from strapdown.messages.uorb import (
     I16x32,
     U8x3,
     U32x3,
-    UorbMessage,
-    decode_batch,
-    encode_batch,
-    uorb,
 )
+from strapdown.messages.uorb import UorbMessage, decode_batch, encode_batch, uorb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +65,7 @@ SIMULATED_DEVICE_ID: Final = 0x14010C
 
 
 class _Clipping(UorbMessage):
-    """Bits of the fields that say which axes were saturated."""
+    """Bits of the fields that mark saturated axes."""
 
     __slots__ = ()
 
@@ -111,7 +108,7 @@ class VehicleImu(_Clipping):
 
 @uorb("vehicle_imu_status")
 class VehicleImuStatus(UorbMessage):
-    """How well an IMU works: clipping, errors, rates, vibration and raw statistics.
+    """Condition of an IMU: clipping, errors, rates, vibration and raw statistics.
 
     ``accel_clipping`` and ``gyro_clipping`` are totals by body axis. ``accel_rate_hz`` counts
     messages, ``accel_raw_rate_hz`` samples of the chip. Vibration metrics are in m/s^2 and
@@ -147,8 +144,8 @@ class VehicleImuStatus(UorbMessage):
 class SensorGyro(UorbMessage):
     """Angular velocity of one chip [rad/s, board FRD], uncalibrated.
 
-    The mean of ``samples`` samples of the chip, or one sample; ``clip_counter`` says how many of
-    them were saturated, by axis.
+    The mean of ``samples`` samples of the chip, or one sample; ``clip_counter`` is the number of
+    saturated ones, by axis.
     """
 
     __slots__ = ()
@@ -270,7 +267,7 @@ class VehicleAttitude(UorbMessage):
     "estimator_odometry",
 )
 class VehicleOdometry(UorbMessage):
-    """Pose and velocity with variances; what is unknown is NaN in its first element.
+    """Pose and velocity with variances; an unknown vector has NaN as its first element.
 
     ``orientation_variance`` is about the body axes.
     """
@@ -325,7 +322,7 @@ class VehicleAngularVelocity(UorbMessage):
 
 @uorb("sensor_selection")
 class SensorSelection(UorbMessage):
-    """Which accelerometer and gyroscope the vehicle flies by."""
+    """Accelerometer and gyroscope that the vehicle uses."""
 
     __slots__ = ()
 

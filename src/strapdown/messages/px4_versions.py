@@ -1,7 +1,7 @@
-"""Messages of earlier PX4 releases, brought into the form of today.
+"""Messages of earlier PX4 releases, converted to the current form.
 
-A ULog describes its own layouts, and :func:`upgrade` takes what a field means from its name and
-type alone; a DDS sample does not, so :func:`decode_samples` tells the release by the size.
+A ULog describes its own layouts, and :func:`upgrade` takes the meaning of a field from its name
+and type alone. A DDS sample does not, so :func:`decode_samples` derives the release from the size.
 
 * an interval ``*_dt`` is in microseconds, in 16 bits up to v1.15, and in *seconds* where it is a
   float (``sensor_combined``, 2016 to 2017);
@@ -11,8 +11,8 @@ type alone; a DDS sample does not, so :func:`decode_samples` tells the release b
 * up to v1.13 an odometry has its vectors axis by axis, the upper triangles of covariances, and
   other numbers for the frames.
 
-What a release does not have is absent, which is not the same as 0: it is named, and NaN where a
-number can be. The vibration metrics of v1.11 are of increments (m/s, rad), not of rates.
+A field that a release does not have is absent, not 0: it is named, and NaN where it is a float.
+The vibration metrics of v1.11 are of increments (m/s, rad), not of rates.
 
 References
 ----------
@@ -60,7 +60,7 @@ _FORMER_COMPONENTS: Final = {
     "velocity": ("vx", "vy", "vz"),
     "angular_velocity": ("rollspeed", "pitchspeed", "yawspeed"),
 }
-# Where the variances stand in the upper triangle of a 6x6 matrix.
+# Indices of the variances in the upper triangle of a 6x6 matrix.
 _FORMER_VARIANCES: Final = {
     "position_variance": ("pose_covariance", [0, 6, 11]),
     "orientation_variance": ("pose_covariance", [15, 18, 20]),
@@ -101,7 +101,7 @@ _BY_SIZE: Final[dict[tuple[type[UorbMessage], int], type[UorbMessage]]] = {
 
 
 class Upgraded(NamedTuple):
-    """Messages in the form of today."""
+    """Messages in the current form."""
 
     records: NDArray[np.void]
     """(N,) array of the ``dtype`` of the message."""
@@ -111,13 +111,13 @@ class Upgraded(NamedTuple):
 
 
 def upgrade(rows: NDArray[np.void], kind: type[UorbMessage]) -> Upgraded:
-    """Bring rows of any version of a message into the form of today.
+    """Convert rows of any version of a message to the current form.
 
     Parameters
     ----------
     rows : (N,) structured array
         With the fields of the FORMAT record of a log by name, arrays as subarrays; others are
-        passed over.
+        ignored.
     kind : type of UorbMessage
         Which message they are.
 
@@ -158,7 +158,7 @@ def upgrade(rows: NDArray[np.void], kind: type[UorbMessage]) -> Upgraded:
 def decode_samples(
     kind: type[UorbMessage], payloads: Sequence[Payload], *, lenient: bool = False
 ) -> tuple[Upgraded, IntArray]:
-    """Read DDS samples of one type from whatever release, told apart by their size.
+    """Read DDS samples of one type from any release, distinguished by their size.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def decode_samples(
     upgraded : Upgraded
         The messages in the order of ``payloads``.
     malformed : (M,) int64
-        Which payloads were left out.
+        Indices of the payloads that were left out.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def release(ver_sw_release: int) -> tuple[int, int, int, str]:
 
 
 def _column(rows: NDArray[np.void], name: str) -> AnyArray | None:
-    """Return a field, from whatever former versions had in its place."""
+    """Return a field, from its predecessor in former versions if need be."""
     names = rows.dtype.names or ()
     for spelled in (name, _FORMER_NAMES.get(name, name)):
         if spelled in names:

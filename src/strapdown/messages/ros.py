@@ -14,19 +14,21 @@ field is a view of it:
 ``28:37``    ``linear_acceleration_covariance``  m^2/s^4
 ===========  ==================================  =============================
 
-Body axes are FLU, the world is ENU (REP 103); what the covariances say beside numbers is in
+Body axes are FLU, the world is ENU (REP 103); special values of the covariances are in
 :mod:`strapdown.messages.covariance`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Annotated, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from strapdown._checks import as_floats
 from strapdown.errors import ShapeError
 from strapdown.messages import cdr
+from strapdown.messages._fields import fields_of
 from strapdown.messages._record import fixed
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.covariance import CovarianceStatus, status
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
     from strapdown.messages.cdr import Payload
 
-__all__ = ["RosImu"]
+    Message = TypeVar("Message")
+
+__all__ = ["RosImu", "in_block"]
 
 
 class _View:
@@ -64,6 +68,17 @@ class _View:
         view[:] = numbers.ravel()
 
 
+def in_block(cls: type[Message]) -> type[Message]:
+    """Complete a message class from the fields that it annotates: views of one block."""
+    start = 0
+    for field in fields_of(cls):
+        view = _View(start, start := start + field.times)
+        setattr(cls, field.name, view)
+        view.__set_name__(cls, field.name)
+    return cls
+
+
+@in_block
 class RosImu:
     """One ``sensor_msgs/Imu``.
 
@@ -101,13 +116,13 @@ class RosImu:
 
     __slots__ = ("block", "frame_id", "header_stamp_ns", "seq")
 
-    block: FloatArray
-    orientation = _View(0, 4)
-    orientation_covariance = _View(4, 13)
-    angular_velocity = _View(13, 16)
-    angular_velocity_covariance = _View(16, 25)
-    linear_acceleration = _View(25, 28)
-    linear_acceleration_covariance = _View(28, 37)
+    block: NDArray[np.float64]
+    orientation: Annotated[_View, "float64[4]"]
+    orientation_covariance: Annotated[_View, "float64[3x3]"]
+    angular_velocity: Annotated[_View, "float64[3]"]
+    angular_velocity_covariance: Annotated[_View, "float64[3x3]"]
+    linear_acceleration: Annotated[_View, "float64[3]"]
+    linear_acceleration_covariance: Annotated[_View, "float64[3x3]"]
 
     def __init__(
         self, header_stamp_ns: int = 0, frame_id: str = "", seq: int = 0, **fields: ArrayLike
@@ -136,7 +151,7 @@ class RosImu:
         return made
 
     def to_stamped(self) -> Stamped:
-        """Return the header and the numbers; they stay those of this message."""
+        """Return the header and the numbers, which are not copied."""
         return Stamped(self.header_stamp_ns, self.frame_id, self.block, self.seq)
 
     @classmethod
@@ -183,17 +198,17 @@ class RosImu:
 
     @property
     def orientation_status(self) -> CovarianceStatus:
-        """What ``orientation_covariance`` says."""
+        """Status of the orientation, from its covariance."""
         return status(self.orientation_covariance)
 
     @property
     def angular_velocity_status(self) -> CovarianceStatus:
-        """What ``angular_velocity_covariance`` says."""
+        """Status of the angular velocity, from its covariance."""
         return status(self.angular_velocity_covariance)
 
     @property
     def linear_acceleration_status(self) -> CovarianceStatus:
-        """What ``linear_acceleration_covariance`` says."""
+        """Status of the specific force, from its covariance."""
         return status(self.linear_acceleration_covariance)
 
     def __eq__(self, other: object) -> bool:

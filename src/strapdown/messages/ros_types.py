@@ -68,11 +68,11 @@ class RosType:
     rihs01 : str
         ROS 2 type hash with its prefix ``RIHS01_``.
     floats : int, optional
-        How many float64 follow the header, where the message is nothing else.
+        Number of float64 after the header, where the message has nothing else.
     md5 : str, optional
         ROS 1 type hash, where ROS 1 has the type.
     uorb : type of UorbMessage, optional
-        The message of PX4 that it is.
+        The PX4 message with the same fields.
     """
 
     name: str
@@ -196,7 +196,7 @@ geometry_msgs/Vector3 vector
 
 
 def _px4(kind: type[UorbMessage], rihs01: str, constants: str = "") -> RosType:
-    """Return the type of a PX4 message, of which a definition may list constants first."""
+    """Return the ROS type of a PX4 message, whose definition may begin with constants."""
     name = f"px4_msgs/msg/{kind.__name__}"
     return RosType(name, constants + kind.definition, f"RIHS01_{rihs01}", uorb=kind)
 

@@ -1,13 +1,13 @@
-"""How PX4 lays a message out: in memory, in a ULog, and in CDR.
+"""Layouts of PX4 messages: in memory, in a ULog, and in CDR.
 
-A message class lists its fields once, in the order of the ``.msg`` file, with the types below.
-:func:`uorb` derives the rest:
+A message class lists its fields once, in the order of the ``.msg`` file, with the types of
+:mod:`strapdown.messages._fields`. :func:`uorb` derives the rest:
 
 * **memory and ULog**: fields sorted by the size of their elements, largest first; padded to a
   multiple of 8 bytes. A ULog leaves out the padding at the end.
 * **CDR**: fields in the order of the file, each aligned to its own size, after four bytes of
   encapsulation (XCDR version 1, little endian).
-* **hash**: FNV-1a of the lines ``type name`` of the file, by which PX4 tells definitions apart.
+* **hash**: FNV-1a of the lines ``type name`` of the file, by which PX4 distinguishes definitions.
 
 References
 ----------
@@ -17,32 +17,20 @@ OMG DDSI-RTPS 2.5, clause 10.
 
 from __future__ import annotations
 
-import ctypes
-import re
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    NamedTuple,
-    TypeAlias,
-    TypeVar,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from strapdown.errors import FormatError, TruncatedError
-from strapdown.messages._record import Record, View, Whole
+from strapdown.messages._fields import Field, fields_of, lay_out, record_dtype
+from strapdown.messages._record import Record
 from strapdown.messages.cdr import byte_order, in_payload, rows_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from strapdown._typing import IntArray
     from strapdown.messages.cdr import Order, Payload
@@ -51,41 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UorbMessage", "uorb"]
 
-U8: TypeAlias = Annotated[int, "uint8"]
-I8: TypeAlias = Annotated[int, "int8"]
-U32: TypeAlias = Annotated[int, "uint32"]
-I32: TypeAlias = Annotated[int, "int32"]
-U64: TypeAlias = Annotated[int, "uint64"]
-F32: TypeAlias = Annotated[float, "float32"]
-U8x3: TypeAlias = Annotated[NDArray[np.uint8], "uint8[3]"]
-U32x3: TypeAlias = Annotated[NDArray[np.uint32], "uint32[3]"]
-I16x32: TypeAlias = Annotated[NDArray[np.int16], "int16[32]"]
-F32x3: TypeAlias = Annotated[NDArray[np.float32], "float32[3]"]
-F32x4: TypeAlias = Annotated[NDArray[np.float32], "float32[4]"]
-
 ENCAPSULATION: Final = b"\0\1\0\0"
-_TYPE: Final = re.compile(r"(\w+?)(?:\[(\d+)\])?")
-
-
-class Field(NamedTuple):
-    """One field of a ``.msg`` file."""
-
-    name: str
-    kind: str  # as the file spells it: "float32"
-    times: int  # 0 for a scalar
-
-    @property
-    def scalar(self) -> np.dtype[np.generic]:
-        return np.dtype(self.kind).newbyteorder("<")
-
-    @property
-    def spelled(self) -> str:
-        return f"{self.kind}[{self.times}]" if self.times else self.kind
-
-    @property
-    def ulog(self) -> str:
-        kind = "float" if self.kind == "float32" else f"{self.kind}_t"
-        return f"{kind}[{self.times}]" if self.times else kind
 
 
 class UorbMessage(Record):
@@ -135,7 +89,7 @@ class UorbMessage(Record):
         """Return the payload of the FORMAT record of a ULog, for a topic of this form."""
         names = cls.logged_dtype.names or ()
         by_name = {field.name: field for field in cls.fields}
-        text = "".join(f"{by_name[name].ulog} {name};" for name in names)
+        text = "".join(f"{_logged(by_name[name])} {name};" for name in names)
         padding = cls.dtype.itemsize - cls.logged_dtype.itemsize
         if padding:
             text += f"uint8_t[{padding}] _padding0;"
@@ -184,42 +138,27 @@ def uorb(*topics: str) -> Callable[[type[Message]], type[Message]]:
     Parameters
     ----------
     *topics : str
-        Names of the uORB topics of this form; the first is that of the message itself.
+        Names of the uORB topics of this form; the first is that of the message.
     """
 
     def complete(cls: type[Message]) -> type[Message]:
-        hints = get_type_hints(cls, include_extras=True)
-        fields = tuple(
-            _field(name, hints[name].__metadata__[0])
-            for name in cls.__annotations__
-            if hasattr(hints[name], "__metadata__")
-        )
+        fields = fields_of(cls)
         cls.topic, cls.topics, cls.fields = topics[0], topics, fields
         cls.definition = "".join(f"{field.spelled} {field.name}\n" for field in fields)
         cls.message_hash = _fnv1a(cls.definition.encode())
         ordered = sorted(fields, key=lambda field: -field.scalar.itemsize)
-        cls.logged_dtype = _packed(ordered, aligned=False)
-        size = -(-cls.logged_dtype.itemsize // 8) * 8
-        cls.dtype = _packed(ordered, aligned=False, size=size)
-        cls.cdr_dtype = _packed(fields, aligned=True)
-        padding = ("_padding0", ctypes.c_uint8 * (size - cls.logged_dtype.itemsize))
-        cls._fields_ = [*map(_ctypes_field, ordered), padding]
-        for field in fields:
-            if member := _member(field):
-                setattr(cls, field.name, member)
-                member.__set_name__(cls, field.name)
+        cls.logged_dtype = record_dtype(ordered)
+        cls.cdr_dtype = record_dtype(fields, aligned=True)
+        lay_out(cls, ordered, align=8)
         return cls
 
     return complete
 
 
-def _member(field: Field) -> View[np.generic] | Whole | None:
-    """Return what guards a field; a plain float needs no guard."""
-    if field.times:
-        return View[np.generic]()
-    if field.scalar.kind == "f":
-        return None
-    return Whole(8 * field.scalar.itemsize, signed=field.scalar.kind == "i")
+def _logged(field: Field) -> str:
+    """Return the type of a field as the formats of a ULog spell it."""
+    kind = "float" if field.kind == "float32" else f"{field.kind}_t"
+    return field._replace(kind=kind).spelled
 
 
 def decode_batch(
@@ -230,7 +169,7 @@ def decode_batch(
     Parameters
     ----------
     kind : type of UorbMessage
-        Which message they hold.
+        Type of the messages.
     payloads : sequence of bytes-like
         One whole payload each.
     lenient : bool
@@ -241,7 +180,7 @@ def decode_batch(
     records : (N,) array of kind.dtype
         The messages in the order of ``payloads``.
     malformed : (M,) int64
-        Which payloads were left out.
+        Indices of the payloads that were left out.
 
     Raises
     ------
@@ -267,7 +206,7 @@ def encode_batch(kind: type[UorbMessage], records: NDArray[np.void]) -> list[byt
     Parameters
     ----------
     kind : type of UorbMessage
-        Which message the records are.
+        Type of the messages.
     records : (N,) array of kind.dtype
         The messages.
 
@@ -313,43 +252,9 @@ def _check_size(kind: type[UorbMessage], data: Payload, expected: int) -> None:
         )
 
 
-def _field(name: str, spelled: str) -> Field:
-    match = _TYPE.fullmatch(spelled)
-    if match is None:
-        raise TypeError(f"expected a type such as 'float32[3]' of {name}, got {spelled!r}")
-    return Field(name, match[1], int(match[2] or 0))
-
-
 def _fnv1a(data: bytes) -> int:
     """Return the 32-bit hash of Fowler, Noll and Vo, variant 1a."""
     value = 0x811C9DC5
     for byte in data:
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
     return value
-
-
-def _packed(
-    fields: Sequence[Field], *, aligned: bool, size: int | None = None
-) -> np.dtype[np.void]:
-    """Return fields one after another, each aligned to its own size if asked."""
-    offsets, at = [], 0
-    for field in fields:
-        if aligned:
-            at = -(-at // field.scalar.itemsize) * field.scalar.itemsize
-        offsets.append(at)
-        at += field.scalar.itemsize * max(field.times, 1)
-    return np.dtype(
-        {
-            "names": [field.name for field in fields],
-            "formats": [(field.scalar, (field.times,)) if field.times else field.scalar
-                        for field in fields],
-            "offsets": offsets,
-            "itemsize": at if size is None else size,
-        }
-    )  # fmt: skip
-
-
-def _ctypes_field(field: Field) -> tuple[str, Any]:
-    scalar: Any = np.ctypeslib.as_ctypes_type(field.scalar)  # type: ignore[arg-type]
-    name = field.name if _member(field) is None else f"_{field.name}"
-    return name, scalar * field.times if field.times else scalar

@@ -1,8 +1,8 @@
-"""Motion: the truth at any time t, which sensors measure and estimates are held against.
+"""Motion: the truth at any time t, which sensors measure and estimates are compared with.
 
-A :class:`Motion` gives attitude, position and their derivatives at any instant. A sensor asks an
-:class:`InertialSource`: :class:`Mounted` makes one of a motion, a mount and an Earth;
-:class:`Replay` of a recorded IMU; :class:`PhysicsWorld` of a simulated world.
+A :class:`Motion` gives attitude, position and their derivatives at any instant. A sensor reads an
+:class:`InertialSource`: :class:`Mounted` builds one from a motion, a mount and an Earth;
+:class:`Replay` from a recorded IMU; :class:`PhysicsWorld` from a simulated world.
 """
 
 import lazy_loader

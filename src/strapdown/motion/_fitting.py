@@ -1,7 +1,7 @@
 """Quintic B-splines through poses and near them.
 
-All are fitted to the poses less the first pose: what stands still is exactly zero in them, and
-far from the origin no digits are lost.
+All are fitted to the poses less the first pose: channels at rest are exactly zero, and far from
+the origin no digits are lost.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _RESIDUAL_FACTOR: Final = 1.02
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How a smoothing spline was fitted.
+    """Account of the fit of a smoothing spline.
 
     Parameters
     ----------
     knots_per_s : float
         Uniform knots [1/s].
     position_residual, attitude_residual : float
-        What the fit leaves of the poses: RMS of one axis [m], [rad].
+        Residuals of the poses: RMS of one axis [m], [rad].
     """
 
     knots_per_s: float
@@ -46,7 +46,7 @@ class Smoothing:
 
 
 def interpolate(t_s: FloatArray, poses: FloatArray, *, at_rest: bool) -> BSpline:
-    """Return the spline through poses (N, 7), if asked with zero derivatives at both ends."""
+    """Return the spline through poses (N, 7), on request with zero derivatives at both ends."""
     from scipy.interpolate import make_interp_spline  # noqa: PLC0415 (slow to import)
 
     rest = [(1, np.zeros(7)), (2, np.zeros(7))]
@@ -63,7 +63,7 @@ def fit_with_knots(
     Raises
     ------
     ValueRangeError
-        An interval between knots holds no pose, or the poses are no more than the unknowns.
+        An interval between knots holds no pose, or there are no more poses than unknowns.
     """
     from scipy.interpolate import make_lsq_spline  # noqa: PLC0415 (slow to import)
 
@@ -93,7 +93,7 @@ def fit_with_noise(
     Raises
     ------
     ValueRangeError
-        No knots do.
+        No knot rate achieves that.
     """
     closest = "no knots can be tried"
     for rate in _KNOT_RATES:
@@ -101,7 +101,7 @@ def fit_with_noise(
             continue
         try:
             spline, smoothing = fit_with_knots(t_s, poses, rate)
-        except ValueRangeError:  # the poses do not carry these knots
+        except ValueRangeError:  # there are too few poses for these knots
             continue
         if (
             smoothing.position_residual <= _RESIDUAL_FACTOR * sigma_position
@@ -120,7 +120,7 @@ def fit_with_noise(
 
 
 def _residuals(poses: FloatArray, fitted: FloatArray) -> tuple[float, float]:
-    """Return the RMS of one axis of what lies between poses: [m], [rad]."""
+    """Return the RMS of one axis of the differences between poses: [m], [rad]."""
     shift = poses[:, :3] - fitted[:, :3]
     back = quaternion.conjugate(quaternion.normalize(fitted[:, 3:]))
     turn = quaternion.to_rotation_vector(quaternion.multiply(back, poses[:, 3:]))

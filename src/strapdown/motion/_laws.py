@@ -1,4 +1,4 @@
-"""Motions that are a law and its parameters, evaluated on arrays or by machine code."""
+"""Motions given by a law and its parameters, evaluated on arrays or by machine code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Law"]
 
 _LONG: Final = 2**14
-"""Instants from which machine code pays, though it may have to be compiled first."""
+"""Number of instants from which machine code pays off, even if it has to be compiled first."""
 _FIRST: Final = (
     formulas.RATE,
     formulas.TURN,
@@ -29,16 +29,16 @@ _FIRST: Final = (
 
 
 class Law(NamedTuple):
-    """How a body moves: attitude and position with two derivatives each.
+    """Law of motion of a body: attitude and position with two derivatives each.
 
-    Every instant is a matter of its own, so the bits do not depend on the others asked with it.
+    Every instant is computed separately, so the bits do not depend on the other instants of a call.
 
     Parameters
     ----------
     kernel : callable
         A law of :mod:`strapdown.motion.formulas`.
     parameters : tuple
-        Its numbers, and arrays of them.
+        Its parameters, numbers and arrays of numbers.
     """
 
     kernel: Callable[..., None]
@@ -56,7 +56,7 @@ class Law(NamedTuple):
         return Kinematics(t_s, *np.split(state, _FIRST, axis=1))
 
     def felt(self, t_s: FloatArray, mount: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
-        """Return what gyro and accelerometer read at instants, (N, 3) each; see ``feel``."""
+        """Return the readings of gyro and accelerometer at instants, (N, 3) each; see ``feel``."""
         rows = len(t_s)
         if rows < _LONG:
             rates, forces = _blank(3), _blank(3)
@@ -97,5 +97,5 @@ def _blank(rows: int) -> list[list[Any]]:
 
 
 def _room() -> tuple[FloatArray, FloatArray]:
-    """Return the rows of a block: those of a law's own, and the state."""
+    """Return the rows of a block: the working rows of a law, and the state."""
     return np.empty((formulas.WORK, formulas.BLOCK)), np.zeros((formulas.STATE, formulas.BLOCK))

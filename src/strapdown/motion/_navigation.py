@@ -1,4 +1,4 @@
-"""Where a body gets to over the ellipsoid whose velocity is known at any time.
+"""Path over the ellipsoid of a body whose velocity is known at any time.
 
 Vectors are planar here: (3, N), one row a component.
 """
@@ -31,11 +31,11 @@ def geographic(
     Parameters
     ----------
     panels : Panels
-        Where the path is integrated.
+        Intervals of the integration.
     velocity_ned : (3, nodes)
         Velocity over ground in the axes of the moving point [m/s].
     origin : (latitude, longitude, height)
-        Where the path begins [rad], [rad], [m].
+        Start of the path [rad], [rad], [m].
 
     Returns
     -------
@@ -76,7 +76,7 @@ def geographic(
 
 
 def _check_clear_of_poles(latitude: FloatArray) -> None:
-    """Require a path whose axes north and east make sense."""
+    """Require a path along which the axes north and east are defined."""
     furthest = latitude[np.argmax(np.abs(latitude))]
     if not abs(furthest) < _POLAR:
         raise ValueRangeError(
@@ -99,7 +99,7 @@ def transport_rate(
     velocity_ned: FloatArray,
     velocity_rate_ned: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how north-east-down axes turn as they move over the ellipsoid.
+    """Return the angular velocity of north-east-down axes that move over the ellipsoid.
 
     Parameters
     ----------

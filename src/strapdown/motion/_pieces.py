@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Panels", "Pieces"]
 
-_SHORT_RUN: Final = 100  # instants; below, gathering coefficients is faster than going by runs
+_SHORT_RUN: Final = 100  # instants; below, gathering coefficients is faster than a loop over runs
 _NODES: Final = 8
 
 
@@ -27,7 +27,7 @@ class Pieces:
     Parameters
     ----------
     starts_s : (P,)
-        Where each piece begins [s]; the first one also holds before, the last one for ever.
+        Start of each piece [s]; the first one also applies before, the last one indefinitely.
     origins_s : (P,)
         The instants from which its time is counted [s].
     coefficients : (K, C, P)

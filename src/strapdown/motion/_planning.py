@@ -1,4 +1,4 @@
-"""What becomes of motion commands: profiles of Euler angles and body velocity."""
+"""Planning of motion commands: profiles of Euler angles and body velocity."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "Segment", "planned"]
 
-_SLIVER_S: Final = 1e-9  # pieces shorter than stamps can tell are swallowed by the next
+_SLIVER_S: Final = 1e-9  # pieces shorter than the resolution of stamps are merged into the next
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a vehicle can do when it has somewhere to get to, each for one axis.
+    """Limits of a vehicle that moves to a target, each for one axis.
 
-    Commands of type RATES are obeyed beyond them. With the default jerks, an acceleration
+    Commands of type RATES may exceed them. With the default jerks, an acceleration
     reaches its bound in a tenth of a second.
 
     Parameters
@@ -64,14 +64,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Segment:
-    """What became of a command.
+    """Outcome of a command.
 
     Parameters
     ----------
     command : Command
-        What was told.
+        The command.
     start_s, end_s : float
-        From when to when it was carried out [s].
+        Start and end of its execution [s].
     reached : bool
         Whether its target was reached; rates always are.
     """
@@ -85,7 +85,7 @@ class Segment:
 def planned(
     initial: InitialState, commands: Iterable[Command], limits: Limits, blend_s: float
 ) -> tuple[tuple[Segment, ...], Pieces]:
-    """Return what becomes of commands.
+    """Return the outcome of commands.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def planned(
 def _carried_out(
     command: Command, states: Sequence[State], limits: Limits, blend_s: float
 ) -> list[Profile]:
-    """Return how each of roll, pitch, yaw and body velocity carries out a command."""
+    """Return the profiles of roll, pitch, yaw and body velocity for a command."""
     numbers = (*command.roll_pitch_yaw, *command.velocity)
     if command.type is CommandType.RATES:
         blend_s = min(blend_s, command.duration_s)

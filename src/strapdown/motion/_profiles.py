@@ -1,8 +1,8 @@
 """Jerk-limited laws of one variable, as polynomials in pieces.
 
-A profile is a list of pieces in time order; the last one lasts for ever. Velocities
+A profile is a list of pieces in time order; the last one has no end. Velocities
 :func:`settle`: their slope is bounded and continuous. Angles :func:`turn`: their rate and
-acceleration are bounded, and the acceleration is continuous. :func:`blend` goes over to a
+acceleration are bounded, and the acceleration is continuous. :func:`blend` changes to a
 commanded rate.
 """
 
@@ -35,7 +35,7 @@ ORDER: Final = 7
 
 
 class Piece(NamedTuple):
-    """A polynomial in the time since its start, lowest power first, and how long it holds."""
+    """A polynomial in the time since its start, lowest power first, and its duration."""
 
     duration_s: float
     coefficients: tuple[float, ...]
@@ -54,16 +54,16 @@ _Phase: TypeAlias = tuple[float, float]  # duration, and the highest derivative 
 
 
 def settle(start: State, target: float, *, max_rate: float, max_acceleration: float) -> Profile:
-    """Bring a variable to a target and its rate to zero, in the shortest time.
+    """Move a variable to a target with zero final rate, in the shortest time.
 
     Parameters
     ----------
     start : State
-        Where it begins; the acceleration is free to jump and is not looked at.
+        Initial state; the acceleration may jump and is ignored.
     target : float
-        Where it ends.
+        Final value.
     max_rate, max_acceleration : float
-        Bounds of the first two derivatives. A rate above its bound is first brought below.
+        Bounds of the first two derivatives. A rate above its bound is first reduced.
     """
     phases = _change(start.value, start.rate, target, max_rate, max_acceleration)
     integral = _integrated(State(0.0, start.value, start.rate), phases)
@@ -74,7 +74,7 @@ def settle(start: State, target: float, *, max_rate: float, max_acceleration: fl
 def turn(
     start: State, target: float, *, max_rate: float, max_acceleration: float, max_jerk: float
 ) -> Profile:
-    """Bring a variable to a target and its first two derivatives to zero.
+    """Move a variable to a target with its first two derivatives zero at the end.
 
     The rate goes to a cruising rate and from there to zero, each by the shortest change that
     the bounds allow. A cruise of some length happens only at ``max_rate``; below it the
@@ -83,11 +83,11 @@ def turn(
     Parameters
     ----------
     start : State
-        Where it begins.
+        Initial state.
     target : float
-        Where it ends.
+        Final value.
     max_rate, max_acceleration, max_jerk : float
-        Bounds of the first three derivatives. Derivatives above them are first brought below.
+        Bounds of the first three derivatives. Derivatives above them are first reduced.
     """
 
     def legs(rate: float) -> list[_Phase]:
@@ -117,7 +117,7 @@ def turn(
 
 
 def blend(start: State, rate: float, *, blend_s: float) -> Profile:
-    """Go over to a commanded rate, and hold it.
+    """Change to a commanded rate, and hold it.
 
     The rate follows the quintic ``10 u^3 - 15 u^4 + 6 u^5`` of u = t / ``blend_s``. Where the
     start has an acceleration, ``acceleration blend_s u (1 - u)^3 (1 - 3 u)`` is added, which
@@ -143,12 +143,12 @@ def blend(start: State, rate: float, *, blend_s: float) -> Profile:
 
 
 def starts_s(profile: Profile) -> list[float]:
-    """Return when each piece begins."""
+    """Return the start of each piece."""
     return list(accumulate((piece.duration_s for piece in profile[:-1]), initial=0.0))
 
 
 def arrival_s(profile: Profile) -> float:
-    """Return when the last piece, which lasts for ever, begins."""
+    """Return the start of the last piece, which has no end."""
     return starts_s(profile)[-1]
 
 
@@ -190,17 +190,17 @@ def _cruising_rate(left: Callable[[float], float], steady: float, max_rate: floa
 
 
 def _ramp(slope: float, max_curvature: float) -> float:
-    """Return what a value still gains while its slope goes straight to zero."""
+    """Return the change of a value while its slope decreases linearly to zero."""
     return 0.5 * slope * abs(slope) / max_curvature
 
 
 def _change(
     value: float, slope: float, target: float, max_slope: float, max_curvature: float
 ) -> list[_Phase]:
-    """Return the shortest way from (value, slope) to (target, 0): three phases of curvature.
+    """Return the fastest path from (value, slope) to (target, 0): three phases of curvature.
 
-    The slope goes straight to a peak, stays there if the peak is the bound, and goes straight
-    to zero.
+    The slope changes linearly to a peak, stays there if the peak is the bound, and changes
+    linearly to zero.
     """
     gain = target - value
     side = math.copysign(1.0, gain - _ramp(slope, max_curvature))

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["as_steps", "split"]
 
 _ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
-"""A phase this near to a whole step, relatively, is that step: instants are rounded too."""
+"""Relative tolerance within which a phase is a whole step: instants are rounded too."""
 
 
 def as_steps(t_s: ArrayLike, step_s: float, first: int, count: int) -> FloatArray:
     """Return instants (N,) as steps since step ``first``, from 0 to ``count``.
 
-    Instants that name a whole step but for rounding become whole numbers.
+    Instants that are a whole step except for rounding become whole numbers.
 
     Raises
     ------

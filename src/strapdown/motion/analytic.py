@@ -1,4 +1,4 @@
-"""Motions of sums of sines, and the formulas that every motion by Euler angles shares."""
+"""Motions of sums of sines, and the formulas common to all motions by Euler angles."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class MultiSine(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(formulas.multi_sine, (self.position.table, self.roll_pitch_yaw.table))
 
     def at(self, t_s: ArrayLike) -> Kinematics:
@@ -109,7 +109,7 @@ class Coning(Endless):
     """Tilt by a constant angle about a horizontal axis that turns: the classic coning motion.
 
     The body stays at the origin. Its z axis draws a cone about the vertical, and the body does
-    not turn about its own z axis by more than the cone forces it to.
+    not turn about its z axis by more than the cone requires.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Coning(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         half_sine, half_cosine = math.sin(self.half_cone / 2.0), math.cos(self.half_cone / 2.0)
         tilt_rate = self.rate * math.sin(self.half_cone)
         spin = -2.0 * self.rate * half_sine**2

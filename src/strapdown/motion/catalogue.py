@@ -1,4 +1,4 @@
-"""Motions by name, ready to ride on."""
+"""Motions by name, ready for a sensor."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["DESCRIPTIONS", "MOTIONS"]
 def _from_rest(reach: ArrayLike, frequency_hz: ArrayLike) -> Sines:
     """Return three cosines a channel whose value and first three derivatives are 0 at t = 0.
 
-    ``reach`` (3,) bounds each channel. Of frequencies (3, 3), ascending, the slow ones move far
-    and the fast one quickly: the amplitudes solve sum(A) = 0 and sum(A f^2) = 0.
+    ``reach`` (3,) bounds each channel. For frequencies f (3, 3), ascending, the amplitudes A solve
+    sum(A) = 0 and sum(A f^2) = 0.
     """
     f = np.asarray(frequency_hz, dtype=np.float64)
     amplitude = np.cross(np.ones_like(f), f**2)
@@ -35,7 +35,7 @@ def _from_rest(reach: ArrayLike, frequency_hz: ArrayLike) -> Sines:
 
 
 def _of_equal_speed(speed: float, frequency_hz: ArrayLike) -> Sines:
-    """Return sines whose rates share one amplitude, out of step with each other."""
+    """Return sines whose rates have equal amplitudes and different phases."""
     rate = 2.0 * math.pi * np.asarray(frequency_hz, dtype=np.float64)
     phase = 2.4 * np.arange(rate.size, dtype=np.float64).reshape(rate.shape)
     return Sines(speed / rate, rate, phase)
@@ -103,4 +103,4 @@ MOTIONS: Final[Mapping[str, Motion]] = MappingProxyType(
 DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {name: description for name, (_, description) in _TABLE.items()}
 )
-"""One line about each of them."""
+"""Description of each, one line."""

@@ -1,4 +1,4 @@
-"""Motion commands: how a vehicle starts and what it is told to do, from the tables of a file.
+"""Motion commands of a vehicle: its initial state and its commands, from the tables of a file.
 
 A motion-command file is CSV text: a heading, one row with the initial state, a second heading,
 and then one command a row. Headings are for people and are not interpreted; empty cells are
@@ -8,15 +8,15 @@ zeros. The layout, the command types and their units are those of the files of g
 type   yaw, pitch, roll [deg]        vx, vy, vz [m/s]
 ====== ============================= =============================
 1      their rates [deg/s]           their rates [m/s^2]
-2      where to                      where to
-3      how much more                 how much more
-4      where to                      how much more
-5      how much more                 where to
+2      targets                       targets
+3      changes                       changes
+4      targets                       changes
+5      changes                       targets
 ====== ============================= =============================
 
 Angles are those of the sequence yaw, pitch, roll from north-east-down to forward-right-down,
 and are never wrapped: a change of 540 deg is a turn and a half. Velocities are components in
-the body's own axes.
+body axes.
 
 References
 ----------
@@ -50,13 +50,13 @@ __all__ = ["Command", "CommandType", "InitialState", "read", "sniff"]
 
 _INITIAL: Final = ("lat", "lon", "alt", "vx", "vy", "vz", "yaw", "pitch", "roll")
 _COMMAND: Final = ("type", "yaw", "pitch", "roll", "vx", "vy", "vz", "duration", "gps_visible")
-_LONGEST_S: Final = 2.0**63 / NS_PER_S  # what stamps can tell
+_LONGEST_S: Final = 2.0**63 / NS_PER_S  # the range of stamps
 
 Vector: TypeAlias = tuple[float, float, float]
 
 
 class CommandType(IntEnum):
-    """What the numbers of a command mean; CHANGE is from the state when the command begins."""
+    """Meaning of the numbers of a command; CHANGE is from the state when the command begins."""
 
     RATES = 1
     TARGET = 2
@@ -77,7 +77,7 @@ class CommandType(IntEnum):
 
 @dataclass(frozen=True)
 class InitialState:
-    """Where and how a motion begins.
+    """Initial state of a motion.
 
     Parameters
     ----------
@@ -125,18 +125,18 @@ class InitialState:
 
 @dataclass(frozen=True)
 class Command:
-    """What a vehicle is told to do.
+    """Command to a vehicle.
 
     Parameters
     ----------
     type : CommandType, or its number
-        What the angles and velocities mean.
+        Meaning of the angles and velocities.
     roll_pitch_yaw : (3,)
         [rad], or [rad/s] where they are rates.
     velocity : (3,)
         [m/s, body FRD], or [m/s^2] where they are rates.
     duration_s : float
-        Rates are held as long; all other commands have as long to be reached [s].
+        Time for which rates are held, or within which other targets are to be reached [s].
     gps_visible : bool
         Whether satellites are in view meanwhile.
 
@@ -144,7 +144,7 @@ class Command:
     ------
     ValueRangeError
         The type is unknown, a value is not finite, or the duration is negative or
-        longer than stamps can tell.
+        beyond the range of stamps.
     """
 
     type: CommandType
@@ -176,9 +176,9 @@ class Command:
 
 
 def sniff(head: bytes) -> bool:
-    """Tell from its first bytes whether a file holds motion commands.
+    """Return whether a file holds motion commands, from its first bytes.
 
-    It does where a row of nine numbers stands between two headings.
+    It does where a row of nine numbers is between two headings.
     """
     if b"\0" in head:
         return False
@@ -233,7 +233,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _skip_heading(rows: Iterator[Row], path: Path, names: Sequence[str]) -> None:
-    """Take the next row and require it to be words."""
+    """Read the next row and require it to be words."""
     number, cells = next(rows, (0, []))
     if not _is_heading(cells):
         got = f"{','.join(cells)[:40]!r} in line {number}" if cells else "the end of the file"

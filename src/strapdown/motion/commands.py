@@ -1,7 +1,7 @@
-"""Motion by commands: a vehicle that is told rates, or attitudes and velocities to reach.
+"""Motion by commands: a vehicle that is commanded rates, or attitudes and velocities to reach.
 
 The commands are those of :mod:`strapdown.motion.command_file`. Each of roll, pitch, yaw and of
-the three components of body velocity follows a jerk-limited profile of its own, a polynomial in
+the three components of body velocity follows a separate jerk-limited profile, a polynomial in
 pieces. Attitude, angular velocity and acceleration, and specific force are therefore exact at
 any instant, and do not depend on the rate of a sensor; only the position is integrated, once,
 by Gauss-Legendre quadrature.
@@ -54,10 +54,10 @@ _MOST_PANELS: Final = 1_000_000
 
 
 class NavigationFrame(StrEnum):
-    """What the commands of a file move over."""
+    """Model of the Earth under the commands of a file."""
 
     WGS84 = "wgs84"
-    """The turning ellipsoid: north, east and down are those of the moving point."""
+    """The rotating ellipsoid: north, east and down are those of the moving point."""
     FLAT = "flat"
     """A plane with constant gravity."""
 
@@ -65,14 +65,14 @@ class NavigationFrame(StrEnum):
 class MotionCommands:
     """A motion that carries out commands, one after the other.
 
-    Rates are gone over to by a quintic blend and then held: after a time T, a variable has
-    changed by ``rate T - (rate - rate before) blend_s / 2``. Of all other commands each variable
-    gets to its target within the limits, from the rate and acceleration that it has, and then
+    Rates are reached by a quintic blend and then held: after a time T, a variable has
+    changed by ``rate T - (rate - rate before) blend_s / 2``. For all other commands each variable
+    moves to its target within the limits, from its present rate and acceleration, and then
     holds it. The command ends when the last variable has arrived or its duration is over, and
     the next one begins with the state as it is then.
 
     The world is the Earth-fixed frame ENU at the initial point, the body is FLU; with
-    ``Mounted(motion, earth=motion.earth)`` a sensor feels the turning Earth and its gravity.
+    ``Mounted(motion, earth=motion.earth)`` a sensor measures the Earth's rotation and gravity.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ class MotionCommands:
     commands : sequence of Command
         At least one that takes time.
     frame : {"wgs84", "flat"}
-        What they move over.
+        Model of the Earth.
     limits : Limits, optional
-        What the vehicle can do.
+        Limits of the vehicle.
     blend_s : float, optional
         Duration of a blend [s], or of a RATES command that is shorter; with 0, rates step.
 
@@ -122,7 +122,7 @@ class MotionCommands:
         limits: Limits = _LIMITS,
         blend_s: float = 0.1,
     ) -> MotionCommands:
-        """Return the motion of numbers as they stand in a motion-command file.
+        """Return the motion of numbers in the units of a motion-command file.
 
         Parameters
         ----------
@@ -188,12 +188,12 @@ class MotionCommands:
 
     @property
     def breaks_s(self) -> FloatArray:
-        """Instants (B,) [s] where a polynomial gives way to another."""
+        """Instants (B,) [s] at which the polynomials change."""
         return self._variables.starts_s[1:].copy()
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """When each command was carried out, and whether it was reached."""
+        """Execution time of each command, and whether its target was reached."""
         return self._segments
 
     @property
@@ -251,7 +251,7 @@ class MotionCommands:
 
 
 def _panel_edges(variables: Pieces, end_s: float) -> FloatArray:
-    """Return a division of the pieces so fine that the quadrature is exact to rounding."""
+    """Return a division of the pieces for which the quadrature is exact to rounding."""
     starts = variables.starts_s
     lengths = np.diff(starts, append=end_s)
     samples = starts[:, None] + lengths[:, None] * np.array([0.0, 0.3, 0.6, 0.9])
@@ -264,8 +264,8 @@ def _panel_edges(variables: Pieces, end_s: float) -> FloatArray:
     counts = np.maximum(np.ceil(np.maximum(turns / turn, ways / _PANEL_WAY)), least)
     if not counts.sum() <= _MOST_PANELS:
         raise ValueRangeError(
-            f"expected a way below 1e9 m and a turn below 1e5 rad, got about {ways.sum():.3g} m and"
-            f" {turns.sum():.3g} rad; check the durations and their unit"
+            f"expected a path below 1e9 m and rotation below 1e5 rad, got about {ways.sum():.3g} m"
+            f" and {turns.sum():.3g} rad; check the durations and their unit"
         )
     counts = counts.astype(np.int64)
     piece = np.repeat(np.arange(len(starts)), counts)
@@ -291,7 +291,7 @@ def _local(variables: Pieces, t_s: FloatArray) -> Kinematics:
 
 
 def _carried(local: Kinematics, latitude: FloatArray, height: FloatArray) -> Kinematics:
-    """Add to a state in moving axes that these axes turn: what the Earth-fixed frame sees."""
+    """Add the rotation of the moving axes to a state: as seen from the Earth-fixed frame."""
     velocity = local.velocity_world
     rate, derivative = navigation.transport_rate(
         latitude, height, velocity.T, local.acceleration_world.T
@@ -327,7 +327,7 @@ def _in_enu_and_flu(state: Kinematics, position: FloatArray) -> Kinematics:
 
 
 def _blocks(t_s: FloatArray) -> list[FloatArray]:
-    """Return views of so many instants that arrays of them stay in the cache; at least one."""
+    """Return views of blocks of instants whose arrays stay in the cache; at least one."""
     return [t_s[i : i + _BLOCK] for i in range(0, max(len(t_s), 1), _BLOCK)]
 
 

@@ -1,4 +1,4 @@
-"""What the world around a motion adds: gravity, and the turning of the Earth."""
+"""The world around a motion: gravity, and the rotation of the Earth."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["FlatEarth", "Wgs84"]
 
 @dataclass(frozen=True)
 class FlatEarth:
-    """A world ENU that does not turn, with the same gravity everywhere.
+    """A world ENU that does not rotate, with the same gravity everywhere.
 
     Parameters
     ----------
     gravity : float
-        Pulls down [m/s^2].
+        Magnitude, downwards [m/s^2].
 
     Raises
     ------
@@ -53,7 +53,7 @@ class FlatEarth:
 
 @dataclass(frozen=True)
 class Wgs84:
-    """A world of east-north-up axes fixed to the turning Earth, with normal gravity.
+    """A world of east-north-up axes fixed to the rotating Earth, with normal gravity.
 
     The axes stay those of the origin wherever the body goes. Gravity is normal gravity at the
     geodetic position of the point, along the ellipsoid's normal there; the centrifugal part is

@@ -30,7 +30,7 @@ class Engine:
     ----------
     model : mujoco.MjModel
     advice : str
-        What to do where the simulation becomes unstable.
+        Remedy for an unstable simulation, for the error.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Engine:
     gravity : (3,)
         Of the model [m/s^2, world].
     step, forward : callable
-        ``step(n)`` takes n steps, by default one; ``forward()`` computes what follows from
-        positions and velocities.
+        ``step(n)`` takes n steps, by default one; ``forward()`` computes the quantities derived
+        from positions and velocities.
     """
 
     def __init__(self, model: MjModel, advice: str) -> None:
@@ -55,9 +55,9 @@ class Engine:
         self._spatial = np.empty(6)
 
     def settle(self) -> None:
-        """Bring all that follows from positions and velocities up to date.
+        """Update the quantities derived from positions and velocities.
 
-        That leaves no trace in the next step.
+        The next step is not affected.
         """
         start = self.data.qacc_warmstart.copy()
         self.forward()
@@ -65,12 +65,12 @@ class Engine:
         self.data.qacc_warmstart[:] = start
 
     def check_stable(self, t_s: float) -> None:
-        """Raise when MuJoCo met a state that is not finite: it then starts anew, in silence.
+        """Raise if MuJoCo met a state that is not finite: it then restarts silently.
 
         Raises
         ------
         ValueRangeError
-            It did so before ``t_s``.
+            It restarted before ``t_s``.
         """
         if self._warnings[_BAD_STATE].any():
             raise ValueRangeError(
@@ -85,7 +85,7 @@ class Engine:
         rate, velocity = spatial.reshape(2, 3).copy()
         self._mujoco.mj_objectAcceleration(self._model, data, *asked, spatial, 0)
         spin_up, acceleration = spatial.reshape(2, 3).copy()
-        acceleration += self.gravity  # the world accelerates upwards: MuJoCo's way to be heavy
+        acceleration += self.gravity  # in MuJoCo gravity is an upward acceleration of the world
         position, R = data.site_xpos[site].copy(), data.site_xmat[site].reshape(3, 3).copy()
         return R, PointStates(position, velocity, rate, acceleration, spin_up)
 
@@ -105,5 +105,5 @@ def backend(what: str) -> ModuleType:
 
 
 def words(error: ValueError) -> str:
-    """Return the words of an error of MuJoCo's, as one line."""
+    """Return the text of an error from MuJoCo, as one line."""
     return " ".join(str(error).split())

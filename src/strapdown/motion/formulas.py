@@ -1,14 +1,14 @@
-"""The laws of motions, and what a sensor feels on them: loops over rows, one source.
+"""Laws of motion, and the readings of a sensor on them: loops over rows, from one source.
 
-A law fills the rows of a state at the instants ``t`` from its parameters; ``work`` is room for
-rows of its own. Compiled, a row is an array of floats, and the loops go from instant to instant.
-As they stand the loops run on rows of one element, which is the array of all instants. Both give
+A law fills the rows of a state at the instants ``t`` from its parameters; ``work`` is space for
+its working rows. Compiled, a row is an array of floats, and the loops go from instant to instant.
+As plain Python the loops run on rows of one element, which is the array of all instants. Both give
 the same bits, for any number of instants at once: IEEE double, nothing but ``+ - * /``, square
-roots and comparisons, in the written order. Loops with many sines have passes of their own, which
+roots and comparisons, in the written order. Loops with many sines have separate passes, which
 the compiler turns into vector instructions.
 
 =====  ============  ===========================================
-rows   name          hold
+rows   name          content
 =====  ============  ===========================================
 0-3    ATTITUDE      q_world_from_body, x y z w
 4-6    RATE          angular velocity [rad/s, body]
@@ -18,7 +18,7 @@ rows   name          hold
 16-18  ACCELERATION  [m/s^2, world]
 =====  ============  ===========================================
 
-A row that a law leaves alone is zero.
+A row that a law does not fill is zero.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     Real = TypeVar("Real", float, FloatArray)
     Row: TypeAlias = Any  # of floats, or of one array
     Rows: TypeAlias = Any
-    Parameters: TypeAlias = Any  # numbers and arrays, of each law its own
+    Parameters: TypeAlias = Any  # numbers and arrays, specific to each law
     Index: TypeAlias = Any  # a whole number, or an array of them
 
-    law: Callable[..., None]  # the motion's own, bound when a loop is compiled
+    law: Callable[..., None]  # those of the motion, bound when a loop is compiled
 
 ATTITUDE: Final = 0
 RATE: Final = 4
@@ -57,7 +57,7 @@ VELOCITY: Final = 13
 ACCELERATION: Final = 16
 STATE: Final = 19
 WORK: Final = 15  # rows: three angles, their two derivatives, sines and cosines
-BLOCK: Final = 500  # instants; of a power of two, the rows would fight for one place in the cache
+BLOCK: Final = 500  # instants; with a power of two, the rows would compete for the same cache lines
 
 _HALF_EVEN = 6755399441055744.0  # added and taken away again, this rounds below 2^51
 _PER_QUARTER = 0.6366197723675814
@@ -73,7 +73,7 @@ def sine_cosine(angle: Real) -> tuple[Real, Real]:
     """Return sine and cosine, each within 2e-16 (of angles below 1e7 rad).
 
     The polynomials go through sin(x)/x and cos(x) at Chebyshev's points in x^2 up to an eighth
-    of a turn, and stray by less than 2e-17.
+    of a turn, with errors below 2e-17.
     """
     quarters = (angle * _PER_QUARTER + _HALF_EVEN) - _HALF_EVEN
     x = (angle - quarters * _QUARTER) - quarters * _QUARTER_REST
@@ -103,9 +103,9 @@ def cross(ax: Real, ay: Real, az: Real, bx: Real, by: Real, bz: Real) -> tuple[R
 def lever_acceleration(
     rx: Real, ry: Real, rz: Real, tx: Real, ty: Real, tz: Real, ax: Real, ay: Real, az: Real
 ) -> tuple[Real, Real, Real]:
-    """Return t x a + r x (r x a): what acceleration gains at the lever arm a.
+    """Return t x a + r x (r x a): the additional acceleration at the lever arm a.
 
-    The body turns at the rate r, with the angular acceleration t.
+    The body rotates at the rate r, with the angular acceleration t.
     """
     vx, vy, vz = cross(rx, ry, rz, ax, ay, az)
     tx, ty, tz = cross(tx, ty, tz, ax, ay, az)
@@ -395,20 +395,20 @@ def pose_spline(t: Row, parameters: Parameters, work: Rows, state: Rows) -> None
             state[TURN + axis][i] = twice * b - rate * (twice * growth)
 
 
-# -- what a sensor feels ---------------------------------------------------------------------
+# -- readings of a sensor --------------------------------------------------------------------
 
 
 @kernel
 def turned_back(q: Row, x: Real, y: Real, z: Real) -> tuple[Real, Real, Real]:
-    """Return a vector in the axes of a sensor from those of what it sits on."""
+    """Return a vector in the axes of a sensor from those of its mounting."""
     return quaternion_rotate(-q[0], -q[1], -q[2], q[3], x, y, z)
 
 
 @kernel
 def feel(count: int, mount: Parameters, state: Rows, rates: Rows, forces: Rows) -> None:
-    """Fill what gyro and accelerometer read, in the axes of each; the world does not turn.
+    """Fill the readings of gyro and accelerometer, in the axes of each; the world does not rotate.
 
-    ``mount`` is the places of the three axes of the accelerometer (1 or 3, 3), the attitudes of
+    ``mount`` holds the lever arms of the axes of the accelerometer (1 or 3, 3), the attitudes of
     gyro and accelerometer, and gravity.
     """
     arms, q_gyro, q_accel, gravity = mount
@@ -475,7 +475,7 @@ def carry(count: int, place: Parameters, state: Rows, out: Rows) -> None:
 def evaluate(
     t_s: FloatArray, parameters: Parameters, work: FloatArray, state: FloatArray, out: FloatArray
 ) -> None:
-    """Fill a state (19, N), block by block; ``work`` and ``state`` are room for a block."""
+    """Fill a state (19, N), block by block; ``work`` and ``state`` are buffers for a block."""
     for first in range(0, len(t_s), BLOCK):
         t = t_s[first : first + BLOCK]
         law(t, parameters, work, state)  # noqa: F821 (bound when the loop is compiled)
@@ -492,7 +492,7 @@ def evaluate_inputs(
     state: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill what gyro and accelerometer read (6, N), block by block."""
+    """Fill the readings of gyro and accelerometer (6, N), block by block."""
     for first in range(0, len(t_s), BLOCK):
         t = t_s[first : first + BLOCK]
         law(t, parameters, work, state)  # noqa: F821 (bound when the loop is compiled)
@@ -521,6 +521,6 @@ def evaluate_poses(
 
 @kernel
 def copy(row: FloatArray, out: FloatArray, first: int, count: int) -> None:
-    """Put a row where it belongs."""
+    """Store a row in the result."""
     for i in range(count):
         out[first + i] = row[i]

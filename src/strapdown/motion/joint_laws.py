@@ -1,4 +1,4 @@
-"""How a joint moves in time: the value of a hinge or slider with two derivatives."""
+"""Motion of a joint in time: the value of a hinge or slider with two derivatives."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["REACHED", "JointLaw", "Motor", "Sine", "SplineLaw", "approach", "ramp"]
 
 REACHED: Final = 1e-9
-"""A position loop rests when its target is this near [rad or m]."""
+"""Distance to the target within which a position loop rests [rad or m]."""
 
 JointLaw: TypeAlias = "Callable[[FloatArray], tuple[ArrayLike, ArrayLike, ArrayLike]]"
 """Any function from instants (N,) [s] to a value [rad or m] and its first and second derivative
 in time, each (N,) or one number.
 
 A law that is not for all times, or not smooth, has attributes ``start_s``, ``end_s``,
-``breaks_s`` and ``has_acceleration`` with the meaning that they have in a motion."""
+``breaks_s`` and ``has_acceleration`` with the same meaning as in a motion."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SplineLaw:
     ----------
     curve : scipy.interpolate.PPoly, CubicSpline, ...
         The value over time, with a continuous first derivative; its ends are those of the law.
-        (``PPoly.from_spline`` makes one of a ``BSpline``.)
+        (``PPoly.from_spline`` converts a ``BSpline``.)
     """
 
     def __init__(self, curve: Curve) -> None:
@@ -113,13 +113,13 @@ def approach(  # noqa: PLR0913 (where the joint is, and what its motor can do)
     max_velocity: float,
     max_acceleration: float = math.inf,
 ) -> float:
-    """Return the velocity that a position loop wants at the end of a step.
+    """Return the velocity that a position loop demands at the end of a step.
 
-    It is ``gain error``, but never so fast that the joint passes its target: at most what closes
-    the error in this step, and what a limited acceleration can still brake. A speed v at the end
-    of the step is safe where ``(velocity + v) step / 2``, the way of this step, ``v**2 / (2 a)``,
-    the way of braking, and ``v step / 2``, what braking in whole steps may add, are within the
-    error.
+    It is ``gain error``, limited so that the joint does not pass its target: at most the velocity
+    that closes the error in this step, and that a limited acceleration can still brake. A speed v
+    at the end of the step is safe where the sum of ``(velocity + v) step / 2``, the travel of this
+    step, ``v**2 / (2 a)``, the braking distance, and ``v step / 2``, the addition from braking in
+    whole steps, is within the error.
 
     Parameters
     ----------
@@ -147,15 +147,15 @@ def approach(  # noqa: PLR0913 (where the joint is, and what its motor can do)
 
 
 def ramp(velocity: float, wanted: float, max_change: float) -> tuple[float, float]:
-    """Return the velocity at both ends of a step, between which it goes straight.
+    """Return the velocity at both ends of a step, between which it changes linearly.
 
     Parameters
     ----------
     velocity, wanted : float
-        At the end of the last step, and what this one should reach [rad/s or m/s].
+        At the end of the last step, and the demand for this one [rad/s or m/s].
     max_change : float
-        What the acceleration allows within the step; where infinite, the velocity jumps and is
-        the wanted one throughout the step.
+        Largest change that the acceleration allows within the step; where infinite, the velocity
+        jumps and has the demanded value throughout the step.
     """
     if max_change == math.inf:
         return wanted, wanted
@@ -165,12 +165,12 @@ def ramp(velocity: float, wanted: float, max_change: float) -> tuple[float, floa
 class Motor:
     """A motor that drives a joint towards commanded positions, in control steps.
 
-    Each step wants the velocity ``gain (target - position)``, within
+    Each step demands the velocity ``gain (target - position)``, within
     ``max_velocity`` and without passing the target.
-    Without an acceleration limit the joint moves so throughout the step: its velocity jumps
+    Without an acceleration limit the joint has this velocity throughout the step: it jumps
     between steps, no finite acceleration exists, and the second derivative is NaN. With one,
-    the velocity goes straight to the wanted one, or as far as the limit lets it, within the
-    step. The law covers the steps that were commanded so far.
+    the velocity changes linearly within the step to the demand, or as far as the limit allows.
+    The law covers the steps that were commanded so far.
 
     Parameters
     ----------

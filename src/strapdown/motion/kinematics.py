@@ -1,4 +1,4 @@
-"""The state of a moving body at many instants, and what can give it."""
+"""The state of a moving body at many instants, and the protocol of its sources."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Kinematics:
     acceleration_world: FloatArray
 
     def specific_force(self, gravity_world: FloatArray) -> FloatArray:
-        """Return what an ideal accelerometer at the body's origin reads.
+        """Return the reading of an ideal accelerometer at the body's origin.
 
         Parameters
         ----------
@@ -81,14 +81,14 @@ class Kinematics:
         start_ns : int, optional
             The stamp of ``t_s`` = 0 [ns].
         name : str, optional
-            What the trajectory is called.
+            Name of the trajectory.
         """
         states = self.q_world_from_body, self.position_world, self.velocity_world
         return trajectory(self.t_s, *states, start_ns=start_ns, name=name)
 
 
 class Spanned(Protocol):
-    """Anything that is known between two instants."""
+    """An object that is defined between two instants."""
 
     @property
     def start_s(self) -> float:
@@ -102,7 +102,7 @@ class Spanned(Protocol):
 
 
 class Motion(Spanned, Protocol):
-    """Anything that gives the truth as a pure function of time."""
+    """A source of the truth as a pure function of time."""
 
     @property
     def breaks_s(self) -> FloatArray:
@@ -203,7 +203,7 @@ def columns(rows: int, *components: FloatArray | float) -> FloatArray:
     return planar.T
 
 
-def trajectory(  # noqa: PLR0913 (three states, and what a trajectory has beside them)
+def trajectory(  # noqa: PLR0913 (three states, and the other fields of a trajectory)
     t_s: FloatArray,
     q_world_from_body: FloatArray,
     position_world: FloatArray,

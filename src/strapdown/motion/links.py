@@ -1,4 +1,4 @@
-"""From link to link: how a frame moves that a joint carries on another frame.
+"""From link to link: motion of a frame that a joint connects to another frame.
 
 Arrays are planar: vectors (3, ...) in world axes, for any number of frames and instants at once.
 Attitudes are not here, because trees keep quaternions, whose sign is continuous over whole turns,
@@ -25,7 +25,7 @@ _YZXY = np.array([1, 2, 0, 1])
 
 
 class PointStates(NamedTuple):
-    """A point of a rigid body, and how point and body move; (3, ...) each, world axes."""
+    """A point of a rigid body, and the motion of point and body; (3, ...) each, world axes."""
 
     position: FloatArray
     """[m]."""
@@ -60,9 +60,9 @@ class PointStates(NamedTuple):
         return PointStates(position, velocity, rate + spin, acceleration, spin_up)
 
     def sliding(self, glide: FloatArray, glide_up: FloatArray) -> PointStates:
-        """Return the states of a frame that slides along an axis of this one, and is here now.
+        """Return the states of a frame that slides along an axis of this one, from this point on.
 
-        ``glide`` and ``glide_up`` are the axis times the first and second derivative of the way.
+        ``glide`` and ``glide_up`` are the axis times the derivatives of the displacement.
         """
         position, velocity, rate, acceleration, spin_up = self
         acceleration = acceleration + glide_up + 2.0 * cross(rate, glide)  # Coriolis

@@ -1,4 +1,4 @@
-"""A sensor somewhere on a moving body: what it feels there."""
+"""Readings of a sensor at any place on a moving body."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 @dataclass(frozen=True, eq=False)
 class Mount:
-    """Where on the body, and which way round, a sensor sits.
+    """Position and orientation of a sensor on a body.
 
     Parameters
     ----------
@@ -86,21 +86,21 @@ class _Panels(NamedTuple):
 
 @dataclass(frozen=True)
 class Mounted:
-    """What perfect sensors feel at their place on a moving body.
+    """Readings of perfect sensors at their place on a moving body.
 
-    Kinematics at the accelerometer are those of a rigid body. With ``Wgs84`` the world turns:
-    the gyro feels the Earth's rate and the accelerometer the Coriolis acceleration.
+    Kinematics at the accelerometer are those of a rigid body. With ``Wgs84`` the world rotates:
+    the gyro measures the Earth's rate and the accelerometer the Coriolis acceleration.
 
     :meth:`integrals` uses Gauss-Legendre quadrature with four nodes on panels of at most
-    2.5 ms, which never reach over a break of the motion: within 1e-13 of the integrand's
+    2.5 ms, which never extend over a break of the motion: within 1e-13 of the integrand's
     amplitude where nothing in it is faster than 20 Hz, 2e-8 at 100 Hz.
 
     Parameters
     ----------
     motion : Motion
-        How the body moves.
+        Motion of the body.
     mount : Mount, optional
-        Where the sensor sits; by default at the body's origin, along its axes.
+        Mounting of the sensor; by default at the body's origin, along its axes.
     earth : FlatEarth or Wgs84, optional
         The world around it.
     """
@@ -123,7 +123,7 @@ class Mounted:
 
     @property
     def pointwise(self) -> bool:
-        """Whether the bits of :meth:`inputs` do not depend on which instants are asked together."""
+        """Whether the bits of :meth:`inputs` are independent of the other instants of a call."""
         return hasattr(self.motion, "law") and not self._turning
 
     @property
@@ -132,7 +132,7 @@ class Mounted:
         return getattr(self.motion, "has_acceleration", True)
 
     def inputs(self, t_s: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return what perfect sensors read at the instants ``t_s`` (N,) [s].
+        """Return the readings of perfect sensors at the instants ``t_s`` (N,) [s].
 
         Returns
         -------
@@ -160,8 +160,8 @@ class Mounted:
     def integrals(self, edges_s: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Integrate :meth:`inputs` between neighbouring instants ``edges_s`` (N + 1,) [s].
 
-        Each is integrated in the turning axes of its sensor, component by component: what an
-        integrating sensor gives.
+        Each is integrated in the turning axes of its sensor, component by component, as an
+        integrating sensor does.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class Mounted:
         """Return the exact increments between neighbouring instants ``edges_s`` (N + 1,) [s].
 
         Rotation vectors, and changes of velocity less gravity, in the sensor's axes at the
-        start of each interval as inertial space keeps them; from the states at both ends. Only
+        start of each interval, kept fixed in inertial space; from the states at both ends. Only
         the small part that gravity and the Earth's rate contribute under ``Wgs84`` depends on
         the path between, and is integrated as :meth:`integrals` does.
 
@@ -275,7 +275,7 @@ class Mounted:
 
     @cached_property
     def _place(self) -> tuple[FloatArray, ...]:
-        """Lever arms, attitudes of the triads and gravity, for a world that does not turn."""
+        """Lever arms, attitudes of the triads and gravity, for a world that does not rotate."""
         attitudes = self.mount.q_body_from_gyro, self.mount.q_body_from_accel
         gravity = self.earth.gravity_world(np.zeros(3))
         return (self._lever_arms, *map(np.ascontiguousarray, (*attitudes, gravity)))
@@ -303,13 +303,13 @@ class Mounted:
         return _turned_back(np.asarray(self.mount.q_body_from_accel), force)
 
     def _world_turns(self, duration_s: FloatArray) -> FloatArray:
-        """Return how far the world turns in durations (N,), as quaternions in its own axes."""
+        """Return the rotation of the world in durations (N,), as quaternions in its axes."""
         return quaternion.from_rotation_vector(duration_s[:, None] * self.earth.rate_world)
 
     def _impulse(self, body: Kinematics, arm: FloatArray) -> FloatArray:
         """Integrate specific force between states, in world axes at the start of each interval.
 
-        These axes do not turn with the world. With its rate w, the distance d from the start
+        These axes do not rotate with the world. With its rate w, the distance d from the start
         and the turn E since then, ``d/dt E (v + w x d) = E (a + 2 w x v + w x (w x d))``.
         """
         point = _carried(body, arm)

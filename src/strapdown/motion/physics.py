@@ -1,11 +1,11 @@
 """Rigid-body physics: MuJoCo worlds with an inertial sensor on a site.
 
 Needs the extra ``physics``. Any MJCF or URDF file does; the sensor sits on a named site and has
-its axes. A URDF has no sites: there a link's frame takes its place.
+its axes. A URDF has no sites: there a link's frame is used.
 
-What is recorded belongs to the states between the steps; :class:`SteppedSource` says what a
-sensor feels within them. State k stands at k time steps exactly, whatever MuJoCo's own running
-sum of time says. Impacts are as hard as the world's contact parameters make them: their impulse
+Recorded are the states between the steps; :class:`SteppedSource` defines the readings of a
+sensor within them. State k is at k time steps exactly, regardless of MuJoCo's running sum of
+time. Impacts are as hard as the world's contact parameters make them: their impulse
 is right at any time step, their peak is not.
 
 References
@@ -39,14 +39,14 @@ __all__ = ["PhysicsWorld"]
 
 _POSE: Final = ("mjSENS_FRAMEPOS", "mjSENS_FRAMEQUAT", "mjSENS_FRAMELINVEL")
 _REPORTED: Final = ("mjSENS_GYRO", "mjSENS_ACCELEROMETER")
-_BLOCK: Final = 4096  # steps between looks at the stability and calls of the progress
+_BLOCK: Final = 4096  # steps between checks of the stability and calls of the progress
 
 
 class PhysicsWorld:
-    """A MuJoCo world with inertial sensors, run by itself or stepped by a user's own loop.
+    """A MuJoCo world with inertial sensors, run as a whole or stepped by the user's loop.
 
     Poses and velocities come from MuJoCo's own sensors, which are added to the world: all
-    sensors share one simulation. Between calls ``data`` may be changed at will (velocities,
+    sensors share one simulation. Between calls ``data`` may be changed freely (velocities,
     controls, forces); MuJoCo's z axis points up.
 
     Parameters
@@ -54,13 +54,13 @@ class PhysicsWorld:
     world : path, or str beginning with ``<``
         An MJCF or URDF file, or its text.
     sites : str or sequence of str
-        Where the sensors sit: names of sites or, where no site has the name, of bodies.
+        Places of the sensors: names of sites or, where no site has the name, of bodies.
     keyframe : str, optional
         The world's keyframe to start from.
     qpos : (nq,), optional
         Joint positions to start from, in MuJoCo's order.
     reported : bool, optional
-        Whether to record MuJoCo's own angular velocity and specific force beside the states,
+        Whether to record MuJoCo's own angular velocity and specific force with the states,
         for ``value="reported"`` of :class:`SteppedSource`.
 
     Attributes
@@ -79,7 +79,7 @@ class PhysicsWorld:
     FileNotFoundError
         There is no such file.
     FormatError
-        MuJoCo cannot read the world; its words are in the message.
+        MuJoCo cannot read the world; its text is in the message.
     UnknownNameError
         No site or body, or no keyframe, has the name.
     ValueRangeError
@@ -123,7 +123,7 @@ class PhysicsWorld:
         return self._step * self.step_s
 
     def reset(self) -> None:
-        """Go back to the initial state and to time 0."""
+        """Reset to the initial state and to time 0."""
         mujoco, model, data = self._mujoco, self.model, self.data
         if self._keyframe is None:
             mujoco.mj_resetData(model, data)
@@ -141,18 +141,18 @@ class PhysicsWorld:
         control: Callable[[mujoco.MjModel, mujoco.MjData], object] | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> dict[str, SteppedSource]:
-        """Simulate from the present state on, and return what each sensor feels, by site.
+        """Simulate from the present state on, and return the readings of each sensor, by site.
 
         Memory: 10 numbers a step and site (80 bytes), 16 with ``reported``.
 
         Parameters
         ----------
         duration_s : float
-            How long [s]; rounded up to whole steps.
+            Duration [s]; rounded up to whole steps.
         control : callable, optional
             ``control(model, data)``, called before each step to set controls or forces. As
             always in MuJoCo, positions and velocities in ``data`` are then the present ones,
-            and what follows from them (sensors, poses in the world) is one step old.
+            and quantities derived from them (sensors, poses in the world) are one step old.
         progress : callable, optional
             ``progress(steps_done, steps)``, called every few thousand steps.
 
@@ -184,17 +184,17 @@ class PhysicsWorld:
         return self._sources(np.frombuffer(record).reshape(steps + 1, len(self.sites), -1), first)
 
     def step(self) -> tuple[float, FloatArray, FloatArray]:
-        """Advance by one step; for a loop that feeds a simulated device as it goes.
+        """Advance by one step, for a loop that feeds a simulated device.
 
-        Afterwards positions, velocities and what follows from them in ``data`` are those of the
-        new state.
+        Afterwards positions, velocities and the quantities derived from them in ``data`` are
+        those of the new state.
 
         Returns
         -------
         t_s : float
             Time of the state before the step [s].
         angular_velocity, specific_force : (S, 3)
-            What each sensor feels during the step, in the order of ``sites`` [rad/s], [m/s^2]:
+            Readings of each sensor during the step, in the order of ``sites`` [rad/s], [m/s^2]:
             the same as :meth:`SteppedSource.inputs` gives at ``t_s``.
 
         Raises
@@ -247,7 +247,7 @@ def _compiled(
         if path is None:
             spec = mujoco.MjSpec.from_string(world)
         else:
-            path.stat()  # says it when there is no such file
+            path.stat()  # raises if there is no such file
             spec = mujoco.MjSpec.from_file(str(path))
         for site in sites:
             _add_sensors(mujoco, spec, site, kinds)

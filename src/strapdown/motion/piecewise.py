@@ -1,4 +1,4 @@
-"""Motions that go from one steady state to the next: turntables and calibration poses."""
+"""Motions between steady states: turntables and calibration poses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PiecewisePolynomial", "SixPosition", "Turntable", "holds_and_blends"]
 
 _SMOOTH_STEP: Final = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
-"""From 0 to 1 on 0 ... 1, both derivatives zero at both ends."""
+"""Quintic from 0 to 1 on 0 ... 1, with two derivatives zero at both ends."""
 
 _X, _Z = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
 _TURN_AXES: Final = np.array([_X, _X, _X, _Z, _Z, _Z])  # the last rest has no turn after it
@@ -42,7 +42,7 @@ class PiecewisePolynomial:
     Parameters
     ----------
     edges_s : (P + 1,)
-        Where each piece begins, and the end of the last one, ascending [s].
+        Start of each piece, and end of the last one, ascending [s].
     coefficients : (P, K)
         Of the powers 0 ... K - 1 of the time since the piece began.
 
@@ -84,7 +84,7 @@ class PiecewisePolynomial:
 
     @property
     def breaks_s(self) -> FloatArray:
-        """Instants [s] where one polynomial gives way to the next."""
+        """Instants [s] at which the polynomials change."""
         return self.edges_s[1:-1]
 
     def derivatives(self, t_s: FloatArray) -> Derivatives:
@@ -111,7 +111,7 @@ class PiecewisePolynomial:
 
 
 def holds_and_blends(values: ArrayLike, *, hold_s: float, blend_s: float) -> PiecewisePolynomial:
-    """Hold each value for a while and go to the next by a quintic.
+    """Return a variable that holds each value for some time and moves to the next by a quintic.
 
     Value, first and second derivative are continuous.
 
@@ -120,7 +120,7 @@ def holds_and_blends(values: ArrayLike, *, hold_s: float, blend_s: float) -> Pie
     values : (K,)
         One or more.
     hold_s, blend_s : float
-        How long each value holds, and how long each change takes [s].
+        Duration of each hold and of each change [s].
 
     Raises
     ------
@@ -144,12 +144,12 @@ def holds_and_blends(values: ArrayLike, *, hold_s: float, blend_s: float) -> Pie
 
 @dataclass(frozen=True, eq=False)
 class Turntable:
-    """A body at the origin that turns about one axis of its own, from level on.
+    """A body at the origin that rotates about one of its axes, starting level.
 
     Parameters
     ----------
     angle : PiecewisePolynomial
-        How far it has turned [rad].
+        Angle of rotation [rad].
     axis : (3,)
         Of any length [body].
 
@@ -181,7 +181,7 @@ class Turntable:
         rates : (K,)
             [rad/s].
         hold_s, ramp_s : float
-            How long each rate holds, and each ramp takes [s].
+            Duration of each rate and of each ramp [s].
         axis : (3,), optional
             Of any length [body].
 
@@ -209,7 +209,7 @@ class Turntable:
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         level, axis = quaternion.IDENTITY[:, None], np.asarray(self.axis)[:, None]
         pieces = self.angle.edges_s[:-1], self.angle.coefficients
         return Law(formulas.turns, (*pieces, level, axis, len(self.angle.coefficients)))
@@ -221,15 +221,15 @@ class Turntable:
 
 @dataclass(frozen=True)
 class SixPosition:
-    """A body at the origin that rests with each of its axes up and down, one after the other.
+    """A body at the origin that rests with each of its axes up and down in turn.
 
-    Up are z, y, -z, -y, -x and x. Between two rests the body turns about one of its own axes, by
+    Up are z, y, -z, -y, -x and x. Between two rests the body rotates about one of its axes, by
     a quintic: three quarter turns about x, a quarter and a half turn about z.
 
     Parameters
     ----------
     dwell_s, turn_s : float
-        How long each rest and each turn takes [s].
+        Duration of each rest and of each turn [s].
 
     Raises
     ------
@@ -260,7 +260,7 @@ class SixPosition:
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         pieces = self._turns.edges_s[:-1], self._turns.coefficients
         return Law(formulas.turns, (*pieces, _RESTS.T, _TURN_AXES.T, 2))
 
@@ -270,7 +270,7 @@ class SixPosition:
 
     @cached_property
     def _turns(self) -> PiecewisePolynomial:
-        """How far the body has turned since the rest before."""
+        """Angle of rotation since the last rest."""
         summed = np.concatenate([[0.0], np.cumsum(_TURN_ANGLES)])
         law = holds_and_blends(summed, hold_s=self.dwell_s, blend_s=self.turn_s)
         since_rest = law.coefficients.copy()

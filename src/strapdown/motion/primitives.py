@@ -1,4 +1,4 @@
-"""Motions that a textbook writes down: rest, fall, spin and circle."""
+"""Textbook motions: rest, fall, spin and circle."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Static(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(formulas.static, (np.asarray(self.q_world_from_body),))
 
     def at(self, t_s: ArrayLike) -> Kinematics:
@@ -64,7 +64,7 @@ class Static(Endless):
 
 @dataclass(frozen=True, eq=False)
 class FreeFall(Endless):
-    """A level body that nothing carries: at the origin at time 0.
+    """A level body in free fall, at the origin at time 0.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class FreeFall(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(
             formulas.free_fall, (np.asarray(self.velocity_world), np.asarray(self.gravity_world))
         )
@@ -100,7 +100,7 @@ class FreeFall(Endless):
 
 @dataclass(frozen=True, eq=False)
 class Spin(Endless):
-    """A body at the origin that turns steadily about an axis of its own.
+    """A body at the origin that rotates steadily about an axis fixed to it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Spin(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(
             formulas.spin,
             (np.asarray(self.q_world_from_body), np.asarray(self.axis), float(self.rate)),
@@ -142,7 +142,7 @@ class Spin(Endless):
 
 @dataclass(frozen=True)
 class Circle(Endless):
-    """A body that drives a horizontal circle to the left, nose ahead; with climb, a helix.
+    """A body that moves on a horizontal circle to the left, facing forward; with climb, on a helix.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Circle(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(
             formulas.circle,
             (float(self.radius), float(self.speed), float(self.climb), self.speed / self.radius),

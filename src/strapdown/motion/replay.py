@@ -1,8 +1,8 @@
 """A recorded IMU as the ideal input of a sensor model, to which more errors are added.
 
 Between two samples the record is interpolated, which adds no bandwidth: above half the rate of
-the record, its ``nyquist_hz``, a replay holds nothing. What the recorded sensor did wrong is part
-of the input.
+the record, its ``nyquist_hz``, a replay has no content. The errors of the recorded sensor are
+part of the input.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Interpolation", "Replay"]
 
 
 class Interpolation(StrEnum):
-    """How a record continues between its samples."""
+    """Interpolation of a record between its samples."""
 
     LINEAR = "linear"
-    """Straight; never beyond the samples."""
+    """Linear; never beyond the samples."""
     QUINTIC = "quintic"
-    """A spline of degree five: smooth, and closer where the motion is slower than the record."""
+    """A spline of degree five: smooth, and more accurate for motions slower than the record."""
 
 
 _DEGREE: Final = {Interpolation.LINEAR: 1, Interpolation.QUINTIC: 5}
@@ -51,7 +51,7 @@ class Replay:
     series : ImuSeries
         At least 2 samples, 6 for ``quintic``; strictly increasing, finite, without gaps.
     kind : {"linear", "quintic"}
-        How the record continues between its samples.
+        Interpolation between the samples.
     lever_arm : (3,) or (3, 3), optional
         From the recorded accelerometer to the simulated one [m, body]; or one row for each
         axis of it.
@@ -107,7 +107,7 @@ class Replay:
                     "derivative of the recorded rates; pass allow_differentiation=True to take it"
                 )
             samples[:, 3:] += _at_lever_arm(t_s, samples[:, :3], lever_arm)
-        # The first sample is kept apart: of a steady record only zeros go through arithmetic.
+        # The first sample is stored separately, so that a steady record is interpolated as zeros.
         self._first = samples[0]
         self._rest = _spline(t_s, samples - samples[0], degree)
         self._integral = self._rest.antiderivative()
@@ -195,7 +195,7 @@ def _spline(t_s: FloatArray, samples: FloatArray, degree: int) -> BSpline:
 
 
 def _at_lever_arm(t_s: FloatArray, w: FloatArray, lever_arm: ArrayLike) -> FloatArray:
-    """Return what specific force (N, 3) gains at a lever arm: alpha x r + w x (w x r)."""
+    """Return the additional specific force (N, 3) at a lever arm: alpha x r + w x (w x r)."""
     r = as_finite(lever_arm, "lever_arm", (3,))
     if r.shape not in ((3,), (3, 3)):
         raise ShapeError(f"expected lever_arm of shape (3,) or (3, 3), got {r.shape}")

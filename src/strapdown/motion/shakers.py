@@ -1,4 +1,4 @@
-"""Shakers: motions that swing along and about the axes in known ways."""
+"""Shakers: motions that oscillate along and about the axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Chirp", "Sculling", "lissajous"]
 
 _ORIGIN: Final = (0.0, 0.0, 0.0)
-_SAMPLES: Final = 64  # of one turn, for the harmonics of sculling
+_SAMPLES: Final = 64  # samples of one turn, for the harmonics of sculling
 _ROUNDING: Final = 1e-15
 
 
@@ -57,7 +57,7 @@ def lissajous(
 
 @dataclass(frozen=True, eq=False)
 class Chirp:
-    """A body that shakes and rocks along a sine whose frequency grows steadily.
+    """A body that oscillates along and about its axes with a linearly rising frequency.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Chirp:
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         growth = 2.0 * math.pi * (self.end_hz - self.start_hz) / self.duration_s
         amplitudes = np.asarray(self.displacement), np.asarray(self.tilt)
         return Law(formulas.chirp, (*amplitudes, 2.0 * math.pi * self.start_hz, growth))
@@ -114,9 +114,9 @@ class Chirp:
 class Sculling(Endless):
     """Rolling in step with a sideways push: the classic sculling motion.
 
-    The body rolls by ``swing sin(rate t)``, and beside what carries its weight an acceleration
-    ``push sin(rate t)`` acts along its own y axis. It is not at rest on average: its mean
-    acceleration is ``push J1(swing)`` along z, which an integrator that overlooks sculling
+    The body rolls by ``swing sin(rate t)``, and besides the support of its weight an acceleration
+    ``push sin(rate t)`` acts along its y axis. It is not at rest on average: its mean
+    acceleration is ``push J1(swing)`` along z, which an integrator without sculling correction
     misses. The position is the exact Fourier series of the double integral; at time 0 height
     and climb are those of the series.
 
@@ -154,7 +154,7 @@ class Sculling(Endless):
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         about_x = np.array([1.0, 0.0, 0.0])
         numbers = float(self.swing), float(self.rate), self._mean
         return Law(formulas.sculling, (self._shake.table, about_x, *numbers))
@@ -180,7 +180,7 @@ class Sculling(Endless):
     def _shake(self) -> Sines:
         """Position less the drift: odd harmonics, sines, along y; even ones, cosines, along z.
 
-        The harmonics fall off as J_k(swing) does, so those that the samples cannot tell apart
+        The harmonics fall off as J_k(swing) does, so those that alias in the samples
         are below 1e-27.
         """
         odd = np.arange(1, _SAMPLES // 2, 2)

@@ -1,4 +1,4 @@
-"""What a sensor asks of the world around it."""
+"""Protocol of the inputs of an inertial sensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["InertialSource"]
 class InertialSource(Protocol):
     """Angular velocity and specific force at a sensor, as pure functions of time.
 
-    Gyro and accelerometer may have axes of their own. Instants are finite and within
+    Gyro and accelerometer may have different axes. Instants are finite and within
     ``start_s`` ... ``end_s``; others raise ``ValueRangeError``.
     """
 
@@ -35,11 +35,11 @@ class InertialSource(Protocol):
 
     @property
     def has_acceleration(self) -> bool:
-        """Whether specific force at an instant is known; increments are, all the same."""
+        """Whether specific force at an instant is known; increments are known in any case."""
         ...
 
     def inputs(self, t_s: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return what perfect sensors read at the instants ``t_s`` (N,) [s].
+        """Return the readings of perfect sensors at the instants ``t_s`` (N,) [s].
 
         Returns
         -------
@@ -53,8 +53,8 @@ class InertialSource(Protocol):
     def integrals(self, edges_s: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Integrate :meth:`inputs` between neighbouring instants ``edges_s`` (N + 1,) [s].
 
-        Each is integrated in the turning axes of its sensor, component by component: what an
-        integrating sensor gives.
+        Each is integrated in the turning axes of its sensor, component by component, as an
+        integrating sensor does.
 
         Returns
         -------

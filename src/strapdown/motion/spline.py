@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 __all__ = ["PoseSpline", "Smoothing", "SplineMode", "SplineWarning"]
 
 _FEWEST: Final = {"interpolate": 6, "smooth": 7, "waypoints": 2}
-_END_INTERVALS: Final = 5  # after which a spline no longer feels its ends
+_END_INTERVALS: Final = 5  # intervals after which the ends no longer affect a spline
 _WIDEST_TURN: Final = math.radians(60.0)
 
 
 class SplineMode(StrEnum):
-    """How a spline treats the poses that it is given."""
+    """Treatment of the given poses by a spline."""
 
     INTERPOLATE = "interpolate"
     """Through every pose, which must be free of noise: at 200 Hz, 1 mm becomes 200 m/s^2."""
@@ -58,7 +58,7 @@ class SplineMode(StrEnum):
 
 
 class SplineWarning(UserWarning):
-    """The poses leave a spline much freedom between two of them."""
+    """The poses hardly constrain a spline between two of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ class PoseSpline:
         Of the powers 0 to 5 of the time since the knot before, for x y z [m, world] and for the
         components x y z w of Q.
     trusted_span_s : (float, float) or None
-        Where the ends are no longer felt [s]: in the outermost intervals the rates are some 200
-        times less accurate than inside. None if the poses are too few to have an inside.
+        Span that the ends do not affect [s]: in the outermost intervals the rates are some 200
+        times less accurate than inside. None if there are too few poses.
     start_ns : int
         The stamp of t = 0 [ns].
     smoothing : Smoothing or None
@@ -238,7 +238,7 @@ class PoseSpline:
 
     @cached_property
     def law(self) -> Law:
-        """How the body moves."""
+        """The motion as a law and its parameters."""
         return Law(formulas.pose_spline, (self.breaks_s, self.coefficients))
 
     def at(self, t_s: ArrayLike) -> Kinematics:
@@ -255,7 +255,7 @@ class PoseSpline:
 
 
 def _check_options(mode: SplineMode, options: Mapping[str, float | None]) -> None:
-    """Refuse values that are not positive, and what the mode lacks or has no use for."""
+    """Reject values that are not positive, and missing or unused options of the mode."""
     given = [name for name, value in options.items() if value is not None]
     for name, value in options.items():
         if value is not None and not 0.0 < value < math.inf:
@@ -317,7 +317,7 @@ def _check_order(t_s: FloatArray) -> None:
 
 
 def _warn_of_freedom(t_s: FloatArray, poses: FloatArray, mode: SplineMode) -> None:
-    """Warn where neighbours lie so far apart that the spline between them is a guess."""
+    """Warn where the spline between distant neighbours is poorly determined."""
     turn = quaternion.angle_between(poses[:-1, 3:], poses[1:, 3:])
     wide = turn > _WIDEST_TURN
     if wide.any():

@@ -1,10 +1,10 @@
-"""Motion that is known step by step: poses and velocities at the states of a simulator.
+"""Motion in steps: poses and velocities at the states of a simulator.
 
 A simulator advances in steps of one length and knows its state only between them. Here each
 step is filled with constant acceleration in the world and constant angular velocity in the
 body, chosen so that the states at both ends are met. Increments of attitude and velocity over
-any partition of the steps then sum to those between the states, whatever the integrator of the
-simulator and wherever the sensor sits. (A cubic through positions and velocities does not do:
+any partition of the steps then sum to those between the states, regardless of the integrator of
+the simulator and of the place of the sensor. (A cubic through positions and velocities fails:
 fitted to a semi-implicit integrator, its acceleration sweeps from four times the true value to
 minus twice within each step.)
 """
@@ -31,30 +31,30 @@ __all__ = ["Between", "StepValue", "SteppedSource"]
 
 
 class StepValue(StrEnum):
-    """Which angular velocity and acceleration stand for a step in samples at an instant."""
+    """Angular velocity and acceleration that represent a step in samples at an instant."""
 
     DIFFERENCE = "difference"
-    """What leads from the state before the step to the state after it: the mean of the step."""
+    """The mean of the step, which leads from the state before it to the state after it."""
     REPORTED = "reported"
-    """What the simulator itself says at the state before the step."""
+    """The value that the simulator reports at the state before the step."""
 
 
 class Between(StrEnum):
-    """How samples at an instant within a step follow from the values of the steps."""
+    """Interpolation of samples within a step from the values of the steps."""
 
     HOLD = "hold"
     """The value of the step throughout."""
     LINEAR = "linear"
-    """A straight line between neighbouring values. A difference counts from the end of its
-    step on, where it becomes known, so that these samples come one step late; a reported value
-    counts at its own state."""
+    """A straight line between neighbouring values. A difference belongs to the end of its
+    step, where it becomes known, so that these samples are one step late; a reported value
+    belongs to its state."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SteppedSource:
-    """What a sensor feels whose pose and velocity are known at N + 1 states, N >= 1.
+    """Readings of a sensor whose pose and velocity are known at N + 1 states, N >= 1.
 
-    State k stands at ``(first_step + k) step_s``. An :class:`InertialSource`; the sensor turns
+    State k is at ``(first_step + k) step_s``. An :class:`InertialSource`; the sensor turns
     by less than half a turn in a step. The options ``value`` and ``between`` concern samples at
     an instant only, never increments; ``dataclasses.replace`` changes them.
 
@@ -65,17 +65,17 @@ class SteppedSource:
     q_world_from_sensor : (N + 1, 4)
         Attitude at the states, x y z w.
     position_world, velocity_world : (N + 1, 3)
-        Of the sensor's own point [m], [m/s].
+        Of the sensor [m], [m/s].
     gravity_world : (3,)
         Gravity, pointing down [m/s^2, world].
     first_step : int, optional
         Number of the first state.
     angular_velocity, specific_force : (N + 1, 3), optional
-        What the simulator reports at the states [rad/s], [m/s^2], axes of the sensor.
+        Values that the simulator reports at the states [rad/s], [m/s^2], axes of the sensor.
     value : StepValue or name, optional
-        Which values a sample at an instant takes.
+        Values for a sample at an instant.
     between : Between or name, optional
-        How it takes them within a step.
+        Their interpolation within a step.
 
     Raises
     ------
@@ -123,7 +123,7 @@ class SteppedSource:
 
     @property
     def steps(self) -> int:
-        """How many steps lie between the states."""
+        """Number of steps between the states."""
         return len(self.q_world_from_sensor) - 1
 
     @property
@@ -279,7 +279,7 @@ class SteppedSource:
         return quaternion.multiply(self.q_world_from_sensor[step], part)
 
     def _values(self, step: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return angular velocity [sensor] and specific force [world] that stand for steps."""
+        """Return angular velocity [sensor] and specific force [world] that represent steps."""
         if (
             self.value is StepValue.REPORTED
             and self.angular_velocity is not None

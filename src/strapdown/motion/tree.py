@@ -1,10 +1,10 @@
-"""Kinematic trees: links and joints that move as they are told, without physics.
+"""Kinematic trees: links and joints with prescribed motion, without physics.
 
-A joint between two links is a row of hinges and sliders, each of which carries those behind it:
+A joint between two links is a row of hinges and sliders, each of which carries those after it:
 two hinges make a universal joint (:func:`hinge2`), three a ball (:func:`ball`). The state of a
 link follows from that of its parent in closed form, with two derivatives
-(:mod:`strapdown.motion.links`). How each hinge or
-slider moves is any :data:`~strapdown.motion.joint_laws.JointLaw`.
+(:mod:`strapdown.motion.links`). Each hinge or slider
+moves by a :data:`~strapdown.motion.joint_laws.JointLaw`.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ def ball(
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid link and the joints by which it hangs on its parent.
+    """A rigid link and the joints that connect it to its parent.
 
     Parameters
     ----------
     name : str
-        A name of its own.
+        Unique name.
     joints : sequence of Hinge and Slider, optional
         In the order from the parent to the link; none fixes the link to the parent.
     parent : str, optional
@@ -183,14 +183,14 @@ class Link:
 
 
 class KinematicTree:
-    """Links on a base that stands still or moves.
+    """Links on a base at rest or in motion.
 
     Parameters
     ----------
     links : iterable of Link
         Parents before their children.
     base : Motion, optional
-        How the base moves; by default it rests in the world's axes.
+        Motion of the base; by default at rest in the world's axes.
 
     Raises
     ------
@@ -215,7 +215,7 @@ class KinematicTree:
         return tuple(self._chains)
 
     def motion(self, link: str) -> LinkMotion:
-        """Return how a link's origin and axes move.
+        """Return the motion of a link's origin and axes.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class LinkMotion:
     chain : tuple of Link
         From the base to the link.
     base : Motion, optional
-        How the base moves.
+        Motion of the base.
     """
 
     chain: tuple[Link, ...]
@@ -247,12 +247,12 @@ class LinkMotion:
 
     @property
     def start_s(self) -> float:
-        """First instant that the base and all joints know [s]."""
+        """First instant at which the base and all joints are defined [s]."""
         return max(getattr(part, "start_s", -math.inf) for part in self._parts())
 
     @property
     def end_s(self) -> float:
-        """Last instant that the base and all joints know [s]."""
+        """Last instant at which the base and all joints are defined [s]."""
         return min(getattr(part, "end_s", math.inf) for part in self._parts())
 
     @property

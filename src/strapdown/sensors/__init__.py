@@ -1,6 +1,6 @@
-"""Sensors: what an instrument makes of the truth, with the errors of its data sheet.
+"""Sensors: simulated measurements of the truth, with the errors of a data sheet.
 
-:class:`ImuSpec` is what is known about a part, :func:`load_profile` reads data sheets, and
+:class:`ImuSpec` holds the parameters of a part, :func:`load_profile` reads data sheets, and
 :class:`ImuSimulator` is the device.
 """
 

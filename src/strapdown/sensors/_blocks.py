@@ -1,4 +1,4 @@
-"""Sequences that are computed block by block, each block from what the one before it carries."""
+"""Sequences that are computed block by block, each from the state after the block before it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from strapdown._typing import AnyArray
 
     Columns = tuple[AnyArray, ...]
-    Carry = Any  # JSON-able; each sequence knows its own
+    Carry = Any  # JSON-able; specific to each sequence
 
 __all__ = ["BLOCK", "Blocks", "check_rows"]
 
 BLOCK = 4096
-"""Rows that a block has at least."""
+"""Smallest number of rows of a block."""
 
 _CHECKPOINT_EVERY = 16
 _KEPT = 4
@@ -40,18 +40,19 @@ def check_rows(start: int, count: int) -> None:
 class Blocks:
     """Columns of a sequence whose rows depend on the rows before them.
 
-    Blocks begin at whole multiples of their size, whoever asks, so the rows are the same for any
-    chunking. Checkpoints bound the cost of going back; going forward computes what is between.
+    Blocks begin at whole multiples of their size, regardless of the request, so the rows are the
+    same for any chunking. Checkpoints bound the cost of
+    going back; going forward computes all blocks between.
 
     Parameters
     ----------
     rows : int
         Of a block.
     advance : callable
-        ``advance(block, carry)`` returns the columns of a block and what the next one needs; a
+        ``advance(block, carry)`` returns the columns of a block and the state after it; a
         pure function.
     carry : JSON-able
-        What block 0 needs.
+        State before block 0.
     """
 
     def __init__(
@@ -75,11 +76,11 @@ class Blocks:
         return tuple(np.concatenate(columns)[inside] for columns in zip(*parts, strict=True))
 
     def state(self) -> list[list[Any]]:
-        """Return where the sequence stands, as JSON-able values."""
+        """Return the position of the sequence, as JSON-able values."""
         return [[block, carry] for block, (carry, _) in self._kept.items()]
 
     def restore(self, state: list[list[Any]]) -> None:
-        """Stand where :meth:`state` was taken."""
+        """Restore a position returned by :meth:`state`."""
         self._carries = {0: self._first} | {int(block): carry for block, carry in state}
         self._kept = {}
         self._next = 0, self._first

@@ -1,4 +1,4 @@
-"""From the parameters of a triad to the numbers that the kernels work with."""
+"""Coefficients of the kernels, from the parameters of a triad."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Output(NamedTuple):
 
 
 def fronts(triads: Sequence[TriadSpec], rate_hz: float, window: int, *, mean: bool) -> list[Front]:
-    """Return the front of every axis; none where all would pass every value as it is."""
+    """Return the front of every axis; none where all would pass every value unchanged."""
     made = [front(triad, axis, rate_hz, window, mean=mean) for triad in triads for axis in range(3)]
     plain = Front((0.0, 0.0), (), math.inf, 0.0, (), 1.0, 1, mean=False)
     linear = all(own._replace(leaks=(), mean=False) == plain for own in made)
@@ -78,7 +78,7 @@ def front(triad: TriadSpec, axis: int, rate_hz: float, window: int, *, mean: boo
     sections = sections_of(triad.bandwidth, internal_hz)
     limits = [triad.element_range, triad.measurement_range if mean and window > 1 else None]
     if not triad.enabled[axis]:
-        limits = []  # nobody sees it saturate
+        limits = []  # its saturation has no effect
     leaks: tuple[float, ...] = ()
     if triad.g_sensitivity or triad.g_squared_sensitivity:
         leaks = tuple(
@@ -115,7 +115,7 @@ def weights(
 
 
 def _drawn_matrix(triad: TriadSpec, key: NoiseKey, channel: int, cycle: int) -> FloatArray:
-    """Return what scale and misalignment have drawn at power-on (two numbers a row)."""
+    """Return the scale errors and misalignments drawn at power-on (two numbers a row)."""
     matrix = np.zeros((3, 3))
     for axis in range(3):
         scale = key, channel + axis, Process.SCALE
@@ -129,13 +129,13 @@ def _drawn_matrix(triad: TriadSpec, key: NoiseKey, channel: int, cycle: int) -> 
 
 
 def drawn_bias(triad: TriadSpec, axis: int, key: NoiseKey, channel: int, cycle: int) -> float:
-    """Return the constant bias of an axis, with what it has drawn at power-on."""
+    """Return the constant bias of an axis, including its turn-on bias."""
     stream = key, channel, Process.TURN_ON_BIAS
     return triad.bias[axis] + _drawn(triad.turn_on_bias, axis, stream, cycle)
 
 
 def turn_on_variance(turn_on: TurnOn | None, axis: int) -> float:
-    """Return the variance of what is drawn at power-on."""
+    """Return the variance of the values drawn at power-on."""
     if turn_on is None:
         return 0.0
     return turn_on.per_axis()[axis] ** 2 / (
@@ -157,7 +157,7 @@ def _drawn(
 
 
 def output(triad: TriadSpec, axis: int, rate_hz: float) -> Output:
-    """Return what an axis does with its value: noise, range and rounding."""
+    """Return the output stage of an axis: noise, range and rounding."""
     sigma = 0.0
     if triad.noise_at is NoiseAt.OUTPUT:
         sigma = triad.on_axis("noise_density", axis) * math.sqrt(rate_hz)
@@ -195,7 +195,7 @@ def element_variance(
 def output_variance(own: Output) -> float:
     """Return the variance of white noise at the output and of rounding.
 
-    Rounding to steps b has the variance b^2/12; where the rest is carried, a sample has the
+    Rounding to steps b has the variance b^2/12; where the residue is carried, a sample has the
     difference of two such errors.
     """
     steps = own.lsb**2 if own.rounding or own.carries else 0.0

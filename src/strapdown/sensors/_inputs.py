@@ -1,4 +1,4 @@
-"""What perfect sensors would give: the inputs of the error model at its internal samples."""
+"""Readings of perfect sensors: the inputs of the error model at its internal samples."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["IdealInputs", "takes_mean"]
 
 _BLOCK = 4096  # internal samples, about
-_MOST = 2**15  # internal samples that a source is asked for at once
+_MOST = 2**15  # internal samples of one request to a source
 
 
 def takes_mean(spec: ImuSpec, triad: TriadSpec) -> bool:
-    """Tell whether a sample of a triad is a mean over its interval."""
+    """Return whether a sample of a triad is a mean over its interval."""
     boxcar = triad.bandwidth is not None and triad.bandwidth.kind is BandwidthKind.BOXCAR
     return boxcar or spec.sampling.is_mean
 
 
 class IdealInputs:
-    """A source, asked in blocks that begin at whole multiples of their size.
+    """A source, evaluated in blocks that begin at whole multiples of their size.
 
-    The source answers the same questions whoever asks in whichever chunks, so its answers are
-    the same bits. One that is ``pointwise`` gives the same bits to any question, and is asked for
-    much at once in a long run. Instants before its start, which only a filter's first window and
+    The requests to the source do not depend on the chunks of a run, so its results are the same
+    bits. One that is ``pointwise`` gives the same bits for any request, and is evaluated in larger
+    blocks in a long run. Instants before its start, which only a filter's first window and
     jitter can reach, take the value at the start.
 
     Parameters
@@ -69,10 +69,10 @@ class IdealInputs:
         self._window = clock.oversampling
         self._nominal_s = 1.0 / float(clock.rate_hz * clock.oversampling)
         self.block = max(1, _BLOCK // self._window)
-        pointwise = getattr(source, "pointwise", False)  # of its inputs; states may not be
+        pointwise = getattr(source, "pointwise", False)  # of the inputs; states may be unknown
         self._pointwise = pointwise and vibration is None and not self._sampling.needs_pose
         self._at, self._start, self._inputs = -1, 0, np.empty((0, 0))
-        self._room = np.empty(0)  # for many inputs at once, the same memory again and again
+        self._room = np.empty(0)  # buffer for many inputs at once, reused
         _require_known(source, spec, magnetic=field_world is not None)
         if not source.start_s <= clock.start_s <= source.end_s:
             raise ValueRangeError(
@@ -85,12 +85,12 @@ class IdealInputs:
             self.first += 1
 
     def require(self, sample: int) -> None:
-        """Check that the motion reaches a sample.
+        """Check that the motion extends to a sample.
 
         Raises
         ------
         ValueRangeError
-            It ends before.
+            It ends earlier.
         """
         t_s = self._clock.instants(sample, 1)[0]
         if not t_s <= self._source.end_s:
@@ -149,9 +149,9 @@ class IdealInputs:
     def _rates(self, edges_s: FloatArray, t_s: FloatArray) -> list[FloatArray]:
         """Return values at instants, or means over the intervals before them, for each triad.
 
-        The mean of an averaging device is over the interval it has seen; an integrating one
+        The mean of an averaging device is over the actual interval; an integrating one
         gives the whole integral, which is divided by the nominal interval here and multiplied
-        by it in the end.
+        by it at the output.
         """
         if not any(self._means):
             return list(self._source.inputs(t_s))
@@ -176,7 +176,7 @@ class IdealInputs:
 
 
 def _require_known(source: InertialSource, spec: ImuSpec, *, magnetic: bool) -> None:
-    """Check that a source has what a sampling asks of it."""
+    """Check that a source supports a sampling."""
     if not hasattr(source, "inputs"):
         kind = type(source).__name__
         raise TypeError(f"expected an InertialSource, got {kind}; mount a motion: Mounted(motion)")

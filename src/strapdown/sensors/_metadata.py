@@ -1,4 +1,4 @@
-"""What a record of a run should say about the part that was simulated."""
+"""Metadata of a simulated part for the record of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["about_spec"]
 
 
 def about_spec(spec: ImuSpec, window: int) -> dict[str, Any]:
-    """Return how a part samples and what is not known of it, as JSON-able values.
+    """Return the sampling and the unknown parameters of a part, as JSON-able values.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def about_spec(spec: ImuSpec, window: int) -> dict[str, Any]:
 
 
 def _delay_s(spec: ImuSpec, triad: TriadSpec, window: int) -> float | None:
-    """Return the delay of filter and mean; none where a filter lets no constant through."""
+    """Return the delay of filter and mean; none where a filter blocks constants."""
     internal_hz = float(spec.rate_hz) * window
     delay_s = group_delay_s(sections_of(triad.bandwidth, internal_hz), internal_hz)
     if takes_mean(spec, triad):

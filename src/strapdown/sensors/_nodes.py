@@ -69,7 +69,7 @@ class SlowError:
         self._fast = _Feed(key, channel, fast, self._interpolated) if fast else None
 
     def reset(self, bias: float) -> None:
-        """Take another constant bias, and forget nodes that had the old one."""
+        """Change the constant bias, and discard nodes computed with the old one."""
         self._bias = bias
         for feed in self._feeds():
             feed.forget()
@@ -107,11 +107,11 @@ class SlowError:
         return np.asarray(constant + triad.on_axis("bias_random_walk", axis) ** 2 * t_s)
 
     def state(self) -> list[Any]:
-        """Return where the recursions stand, as JSON-able values."""
+        """Return the position of the recursions, as JSON-able values."""
         return [feed.state() for feed in self._feeds()]
 
     def restore(self, state: list[Any]) -> None:
-        """Stand where :meth:`state` was taken."""
+        """Restore a position returned by :meth:`state`."""
         for feed, own in zip(self._feeds(), state, strict=True):
             feed.restore(own)
 
@@ -119,7 +119,7 @@ class SlowError:
         return [self._slow] if self._fast is None else [self._slow, self._fast]
 
     def _known(self, start: int, count: int, *, compiled: bool) -> FloatArray:  # noqa: ARG002 (as _interpolated)
-        """Return what is not noise, at nodes of the grid."""
+        """Return the deterministic terms, at nodes of the grid."""
         known = np.full(count, self._bias)
         if self._bias_terms or self._ramp:
             samples = _numbers(start, count) * self._grid
@@ -149,8 +149,8 @@ class SlowError:
 class _Feed:
     """Nodes of recursions, prepared ahead; neighbouring chunks share one.
 
-    A mark is where the recursions stood before they gave certain nodes. The oldest one that is
-    kept is not after the nodes that were asked for last.
+    A mark is the position of the recursions before certain nodes. The oldest one that is kept is
+    not after the nodes that were requested last.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class _Feed:
         self._recursions.restore(state)
 
     def forget(self) -> None:
-        """Forget the nodes that were prepared."""
+        """Discard the prepared nodes."""
         self.restore(self.state())
 
 

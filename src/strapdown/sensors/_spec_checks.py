@@ -1,4 +1,4 @@
-"""What a parameter of an error model may be: rules that settle the fields of frozen classes."""
+"""Checks of the parameters of an error model: rules that convert the fields of frozen classes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PLAUSIBLE_DENSITY = {
     "gyro": (1e-7, 1e-3, "rad/s/sqrt(Hz)"),
     "accel": (5e-6, 1e-2, "m/s^2/sqrt(Hz)"),
 }
-"""Noise densities that sensors have, from ring lasers to consumer parts."""
+"""Range of noise densities, from ring lasers to consumer parts."""
 
 DEGREES_A_RADIAN = 180.0 / np.pi
 SQRT_HOUR = 60.0
@@ -69,13 +69,13 @@ class SpecWarning(UserWarning):
 
 
 def settle(target: object, rules: Mapping[str, Rule]) -> None:
-    """Replace fields of a frozen object by what their rules make of them."""
+    """Replace fields of a frozen object by their values after the rules."""
     for name, rule in rules.items():
         object.__setattr__(target, name, rule(getattr(target, name), name))
 
 
 def optional(rule: Rule) -> Rule:
-    """Let ``None`` pass."""
+    """Accept ``None`` in addition."""
     return lambda value, name: None if value is None else rule(value, name)
 
 
@@ -105,7 +105,7 @@ def per_axis(low: float = 0.0) -> Rule:
 
 
 def axes(rule: Rule) -> Rule:
-    """Expect three of the same, one an axis."""
+    """Expect three values of one rule, one an axis."""
 
     def each(value: object, name: str) -> object:
         if not isinstance(value, list | tuple) or len(value) != 3:
@@ -116,7 +116,7 @@ def axes(rule: Rule) -> Rule:
 
 
 def many(rule: Rule) -> Rule:
-    """Expect any number of the same."""
+    """Expect any number of values of one rule."""
 
     def each(value: object, name: str) -> object:
         if isinstance(value, str) or not hasattr(value, "__iter__"):
@@ -164,7 +164,7 @@ def flags(value: object, name: str) -> tuple[bool, ...]:
 
 
 def implausible(kind: str, density: float) -> str | None:
-    """Return what a noise density looks like that is a factor of units off what sensors have.
+    """Return the likely mistake of units in a noise density out of range.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def warn_if_implausible(name: str, kind: str, densities: tuple[float, ...] | Non
     for density in dict.fromkeys(densities or ()):
         if looks := implausible(kind, density):
             message = f"{name}: {kind}.noise_density {density:g} {looks}"
-            warnings.warn(message, SpecWarning, stacklevel=4)  # past both initialisers
+            warnings.warn(message, SpecWarning, stacklevel=4)  # skips both initialisers
 
 
 def _shaped(value: object, name: str, shape: tuple[int, ...]) -> FloatArray:

@@ -55,14 +55,14 @@ def like(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
 
 
 def freeze(owner: object, name: str, array: FloatArray) -> None:
-    """Give a frozen data class its own read-only copy."""
+    """Store a read-only copy in a frozen data class."""
     array = array.copy()
     array.flags.writeable = False
     object.__setattr__(owner, name, array)
 
 
 def integral(nodes: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Integrate from the first node to ``at`` what is linear between nodes, constant outside."""
+    """Integrate from the first node to ``at``: linear between nodes, constant outside."""
     steps = np.diff(nodes)
     sums = np.concatenate(([0.0], np.cumsum(steps * (values[1:] + values[:-1]) / 2.0)))
     slopes = np.concatenate(([0.0], np.diff(values) / steps, [0.0]))

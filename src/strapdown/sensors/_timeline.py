@@ -1,4 +1,4 @@
-"""All that a sample has apart from what was measured: number, stamps, temperature, flags."""
+"""Columns of a sample except for the measured values: number, stamps, temperature, flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Moments", "Timeline"]
 
-_PIECE = 4096  # samples; columns of so many stay in the cache while they are worked on
+_PIECE = 4096  # samples; their columns fit in the cache during the computation
 
 
 class Moments(NamedTuple):
@@ -37,7 +37,7 @@ class Moments(NamedTuple):
 
 
 class Timeline:
-    """Clock of the device, way to the host, and temperature.
+    """Clock of the device, transport to the host, and temperature.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ class Timeline:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return where clock and queue stand, as JSON-able values."""
+        """Return the position of clock and queue, as JSON-able values."""
         return {"clock": self.clock.state(), "host": self._host.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Stand where :meth:`state` was taken."""
+        """Restore a position returned by :meth:`state`."""
         self.clock.restore(state["clock"])
         self._host.restore(state["host"])

@@ -1,4 +1,4 @@
-"""The clock of a device: when it samples, and what its counter says."""
+"""The clock of a device: its sampling instants and its counter."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _JITTER_LIMIT = 0.49
 
 
 def exact(number: float | Fraction) -> Fraction:
-    """Return a number as the fraction that its shortest decimal form says.
+    """Return a number as the fraction of its shortest decimal form.
 
-    ``exact(39.0625e-6)`` is 5/128000, although no float is. Integers and fractions stay.
+    ``exact(39.0625e-6)`` is 5/128000, although no float is. Integers and fractions are unchanged.
     """
     return Fraction(number if isinstance(number, int | Fraction) else repr(float(number)))
 
@@ -66,9 +66,9 @@ class SampleClock:
 
     The walk w_k changes at samples, w_0 = 0, and makes period k longer by the exact difference
     T/(r_k + w_k) - T/r_k, where r_k is the rate without it. Only these small differences are
-    summed, in blocks that do not depend on who asks.
+    summed, in blocks that do not depend on the request.
 
-    Jitter moves an instant and nothing else: the next one is where it would be. It is cut off at
+    Jitter moves one instant only: the next one is unaffected. It is cut off at
     0.49 of the interval between internal samples at the start, so instants increase however large
     it is, while ageing and walk stay below 2 %. A standard deviation above an eighth of the
     interval is visibly cut.
@@ -78,7 +78,7 @@ class SampleClock:
     clock : Clock
         The parameters.
     rate_hz : float or Fraction
-        Output samples a second of the device's time. A float stands for its shortest decimal
+        Output samples a second of the device's time. A float means its shortest decimal
         form.
     key : NoiseKey
         Of jitter and walk.
@@ -170,17 +170,17 @@ class SampleClock:
         return counted if self._wrap is None else counted % self._wrap
 
     def state(self) -> list[list[Any]]:
-        """Return where the walk stands, as JSON-able values; nothing else has a state."""
+        """Return the position of the walk, as JSON-able values; nothing else has a state."""
         return [] if self._walk is None else self._walk.state()
 
     def restore(self, state: list[list[Any]]) -> None:
-        """Stand where :meth:`state` was taken; instants are the same, at less cost."""
+        """Restore a position returned by :meth:`state`; instants are the same, at less cost."""
         if self._walk is not None:
             self._walk.restore(state)
 
     def _instants(self, first: int, count: int, step: int) -> FloatArray:
         """Return the instants of internal samples first, first + step, ...; first >= -1."""
-        if count > BLOCK:  # what is worked on in the cache is faster
+        if count > BLOCK:  # computation within the cache is faster
             parts = range(0, count, BLOCK)
             return np.concatenate(
                 [self._instants(first + step * k, min(BLOCK, count - k), step) for k in parts]
@@ -207,7 +207,7 @@ class SampleClock:
         squared = self._rate**2 + (2.0 * self._ageing) * tau
         if squared[-1] <= 0.0:
             raise ValueRangeError(
-                f"expected a clock that runs, got one that ageing_ppm_per_s stops before {tau[-1]} "
+                f"expected a running clock, got one that ageing_ppm_per_s stops before {tau[-1]} "
                 "s; shorten the run, or check the unit"
             )
         rate: FloatArray = np.sqrt(squared)

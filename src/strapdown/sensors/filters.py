@@ -83,7 +83,7 @@ def sections_of(bandwidth: Bandwidth | None, rate_hz: float) -> Sections:
 def oversampling(spec: ImuSpec) -> int:
     """Return the internal samples of an output sample, M.
 
-    What the spec says; else the smallest power of two whose internal rate is at least 8 times
+    The number in the spec; else the smallest power of two whose internal rate is at least 8 times
     the frequency of every low-pass.
     """
     if spec.oversampling is not None:
@@ -99,7 +99,7 @@ def dc_gain(sections: Sections) -> float:
 
 
 def group_delay_s(sections: Sections, rate_hz: float) -> float:
-    """Return the group delay at low frequency [s]; NaN where a constant does not pass."""
+    """Return the group delay at low frequency [s]; NaN where constants are blocked."""
     if not dc_gain(sections):
         return math.nan
     return (
@@ -112,7 +112,7 @@ def group_delay_s(sections: Sections, rate_hz: float) -> float:
 
 
 def power_gain(sections: Sections, window: int = 1) -> float:
-    """Return the variance that white noise of variance 1 has after the filter.
+    """Return the variance after the filter of white noise of variance 1.
 
     The sum of the squares of the impulse response, from its spectrum (Parseval).
 
@@ -133,7 +133,7 @@ def power_gain(sections: Sections, window: int = 1) -> float:
 
 
 def noise_bandwidth_hz(sections: Sections, rate_hz: float) -> float:
-    """Return the width of the rectangle that lets as much white noise through [Hz], one-sided."""
+    """Return the equivalent noise bandwidth [Hz], one-sided."""
     return 0.5 * rate_hz * power_gain(sections) / dc_gain(sections) ** 2
 
 

@@ -1,4 +1,4 @@
-"""When the host gets the samples of a device, how it stamps them, and which ones it loses."""
+"""The host side of a device: arrival, stamps and loss of its samples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HostStamped(NamedTuple):
     t_host_ns : (N,) int64
         Stamps, since the instant 0 of the run [ns].
     kept : (N,) bool
-        Whether a sample reached the host: neither dropped on the way nor lost in the queue.
+        Whether a sample reached the host: neither dropped in transport nor lost in the queue.
     overrun : (N,) bool
         Whether the reading that the sample belongs to found samples lost in the queue.
     """
@@ -47,20 +47,20 @@ class HostStamps:
 
     A sample arrives after its true instant by the constant latency plus a random part. The
     random part is a normal distribution about zero cut off at zero, which is |sigma n|, or a
-    table of quantiles. Arrivals stay in order: one that would come before its predecessor, or
-    with it, comes one nanosecond after it.
+    table of quantiles. Arrivals stay in order: one that would arrive before or with its
+    predecessor arrives one nanosecond after it.
 
-    A queue of watermark W is read when samples gW to gW + W - 1 are there: at the arrival of the
+    A queue of watermark W is read when it contains samples gW to gW + W - 1: at the arrival of the
     last one, with its latency. All are stamped with the time of the reading (``"burst"``), with
     that less (W - 1 - i) nominal periods (``"reconstructed"``), or with the device's own time
-    (``"device"``). Only these, asked for by name, can repeat or go back.
+    (``"device"``). Only the last kind can repeat or go back.
 
     A queue of a certain depth overruns when the reading is late: sample k is lost if sample
     k + depth is taken before the reading that k belongs to. It is the oldest in the queue then.
     The samples after it keep their groups and stamps.
 
     Samples drop independently of each other, after they were stamped. A lost or dropped sample
-    leaves all the others as they are.
+    does not affect the others.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class HostStamps:
     drop_probability : float
         Of each sample; its resolution is 2**-24.
     clock : SampleClock
-        When the samples are taken.
+        Sampling instants.
     key : NoiseKey
         Of latency and drops.
     compiled : bool, optional
@@ -108,7 +108,7 @@ class HostStamps:
             self._blocks = Blocks(self._rows, self._block, _LONG_AGO_NS)
 
     def stamp(self, start: int, count: int) -> HostStamped:
-        """Return stamps and fate of the output samples ``start``, ``start + 1``, ..."""
+        """Return stamps and loss of the output samples ``start``, ``start + 1``, ..."""
         if self._blocks is None:
             t_s = self._clock.instants(start, count) + self._latency.constant_s
             t_ns, lost = _ns(t_s), np.zeros(count, np.bool_)
@@ -121,11 +121,11 @@ class HostStamps:
         return HostStamped(t_ns, ~lost, overrun)
 
     def state(self) -> list[list[Any]]:
-        """Return where the order of arrivals stands, as JSON-able values; not the clock's."""
+        """Return the position of the arrivals, as JSON-able values; without the clock."""
         return [] if self._blocks is None else self._blocks.state()
 
     def restore(self, state: list[list[Any]]) -> None:
-        """Stand where :meth:`state` was taken; stamps are the same, at less cost."""
+        """Restore a position returned by :meth:`state`; stamps are the same, at less cost."""
         if self._blocks is not None:
             self._blocks.restore(state)
 

@@ -1,7 +1,7 @@
-"""What a sensor makes of one sample, and loops of the same over blocks.
+"""The error model of one sample, and loops of it over blocks.
 
 The formulas (:func:`between`, :func:`disturbed`, :func:`code_of`, :func:`limited`,
-:func:`carried`) run on floats as they stand, on whole arrays, and compiled; :func:`condition`
+:func:`carried`) run as plain Python on floats and on whole arrays, and compiled; :func:`condition`
 runs on lists of floats and, compiled, on arrays. All give the same bits: IEEE double, nothing
 but ``+ - * /`` and comparisons, in the written order. :func:`measure` and its passes are only
 meant to be compiled: each pass is one loop over a block that stays in the cache.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 HALF_EVEN = 6755399441055744.0
 BLOCK = 2048
 
-# The memory of an axis before its filter's own: what the filter takes as its zero (NaN before
+# The state of an axis before that of its filter: the zero of the filter (NaN before
 # the first value), the first value of the open window, the sum of what the others differ from
 # it, how many values it has, and whether one was at the range of the element.
 ORIGIN, FIRST, SUM, COUNT, HIT, MEMORY = 0, 1, 2, 3, 4, 5
@@ -52,7 +52,7 @@ def disturbed(slow: Real, sigma: float, normal: Real) -> Real:
 
 @kernel
 def code_of(total: Real, error: Real, per_lsb: float, rounding: float) -> Real:
-    """Return the output in least significant bits: whole, or as it is where rounding is 0."""
+    """Return the output in least significant bits: whole, or unchanged where rounding is 0."""
     return ((total + error) * per_lsb + rounding) - rounding
 
 
@@ -65,7 +65,7 @@ def limited(code: float, low: float, high: float) -> float:
 
 @kernel
 def carried(code: float, residue: float) -> tuple[float, float]:
-    """Round a code with what the code before it left over; return it and the new rest."""
+    """Round a code with the residue of the code before it; return it and the new residue."""
     if code != code:  # noqa: PLR0124 (NaN leaves the rest as it was)
         return code, residue
     wanted = code + residue
@@ -80,7 +80,7 @@ def element(x: float, quadratic: float, cubic: float) -> float:
 
 @kernel
 def leaked(leaks: Row, x: float, y: float, z: float) -> float:
-    """Return what specific force and its squares add to a rate."""
+    """Return the contribution of specific force and its squares to a rate."""
     return ((leaks[0] * x + leaks[1] * y) + leaks[2] * z) + (
         (leaks[3] * (x * x) + leaks[4] * (y * y)) + leaks[5] * (z * z)
     )
@@ -88,7 +88,7 @@ def leaked(leaks: Row, x: float, y: float, z: float) -> float:
 
 @kernel
 def filtered(x: float, sections: Row, state: Cells) -> float:
-    """Lead a value through second-order sections b0 b1 b2 a1 a2, direct form II transposed."""
+    """Pass a value through second-order sections b0 b1 b2 a1 a2, direct form II transposed."""
     s = MEMORY
     for c in range(0, len(sections), 5):
         y = sections[c] * x + state[s]
@@ -105,7 +105,7 @@ def condition(
     sections: Row, gain: float, window: int, mean: bool,
     state: Cells, out: Cells, hits: Cells,
 ) -> int:  # fmt: skip
-    """Lead the inputs of one axis through element, filter and window.
+    """Pass the inputs of one axis through element, filter and window.
 
     The filter works on the difference from the first value, so it starts in the steady state
     of that value; a mean works on the difference from the first value of its window, so the
@@ -117,7 +117,7 @@ def condition(
         value = element(inputs[axis][i], nonlinear[0], nonlinear[1])
         if len(leaks) > 0:
             value = value + leaked(leaks, inputs[3][i], inputs[4][i], inputs[5][i])
-        if state[ORIGIN] != state[ORIGIN]:  # NaN: nothing came before
+        if state[ORIGIN] != state[ORIGIN]:  # NaN: no input before
             state[ORIGIN] = limited(value, -limit, limit)
         value = value + sigma * normals[i]
         if value >= limit or value <= -limit:
@@ -191,7 +191,7 @@ def encode(
     total: FloatArray, slow: FloatArray, sigma: float, normals: NDArray[np.float32],
     per_lsb: float, rounding: float,
 ) -> None:  # fmt: skip
-    """Turn what the axis reads into codes."""
+    """Convert the readings of an axis to codes."""
     for i in range(total.size):
         total[i] = code_of(total[i], disturbed(slow[i], sigma, normals[i]), per_lsb, rounding)
 
@@ -205,14 +205,14 @@ def carry(codes: FloatArray, residue: float) -> float:
 
 @kernel
 def decode(codes: FloatArray, low: float, high: float, lsb: float, out: FloatArray) -> None:
-    """Turn codes into values within the limits."""
+    """Convert codes to values within the limits."""
     for i in range(codes.size):
         out[i] = limited(codes[i], low, high) * lsb
 
 
 @kernel
 def flag(codes: FloatArray, low: float, high: float, bit: np.uint8, clipping: ByteArray) -> None:
-    """Set a bit where a code is at a limit or beyond; a device cannot tell the two apart."""
+    """Set a bit where a code is at a limit or beyond; a device cannot distinguish the two."""
     for i in range(codes.size):
         clipping[i] |= bit * ((codes[i] <= low) | (codes[i] >= high))
 
@@ -224,7 +224,7 @@ def fill(out: NDArray[np.floating], value: float) -> None:
 
 
 class Room(NamedTuple):
-    """Where :func:`measure` works on a block."""
+    """Buffers of :func:`measure` for a block."""
 
     codes: FloatArray
     errors: FloatArray
@@ -235,7 +235,7 @@ class Room(NamedTuple):
 
 
 def room() -> Room:
-    """Return the room for a block."""
+    """Return the buffers for a block."""
     return Room(
         np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.float32), *scratch()
     )
@@ -248,12 +248,12 @@ def measure(
     grid: IntArray, weights: FloatArray, output: FloatArray, residues: FloatArray,
     out: FloatArray, clipping: ByteArray, room: Room,
 ) -> None:  # fmt: skip
-    """Turn columns ``first`` to ``last`` of the inputs (axis, time) into outputs.
+    """Convert columns ``first`` to ``last`` of the inputs (axis, time) to outputs.
 
     The first of them is sample ``start``. ``key`` is the two halves of the seed and the sensor;
     ``scales`` and ``loudness`` are empty, or nodes like those of the slow errors; ``grid`` has a
     row an axis: first node and decimation; ``output`` too: sigma, 1 / LSB, LSB, rounding, lowest
-    and highest code, and whether rounding carries its rest.
+    and highest code, and whether rounding carries its residue.
     """
     axes = len(inputs)
     while first < last:

@@ -1,4 +1,4 @@
-"""What the triads of a sensor make of ideal inputs, sample by sample."""
+"""Error model of the triads of a sensor, from ideal inputs, sample by sample."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SensorModel", "Step"]
 
-_CHUNK = 65536  # samples whose nodes are at hand at once
+_CHUNK = 65536  # samples whose nodes are prepared at once
 _AHEAD = 2048  # internal samples whose noise a stream prepares at once: a block of normals
 
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class SensorModel:
-    """The errors of one or two triads, by sample number alone.
+    """The errors of one or two triads, as a function of the sample number.
 
     In the order of a real part: element (nonlinearity, g-sensitivity, its range), filter,
     window (the last or the mean of M internal samples), scale and misalignment, slow errors
@@ -59,7 +59,7 @@ class SensorModel:
     triads : sequence of TriadSpec
         Gyro and accelerometer, or a single triad. G-sensitivity needs both.
     key : NoiseKey
-        Whose noise.
+        Key of the noise.
     rate_hz : float
         Output samples a second.
     channel : int, optional
@@ -77,7 +77,7 @@ class SensorModel:
     Attributes
     ----------
     position : int
-        Number of the next output sample; may be set where the model has no memory.
+        Number of the next output sample; may be set where the model has no state.
     variance : (A,)
         Of one sample of each axis, by white noise and rounding [square of its unit]; at the
         reference temperature.
@@ -127,7 +127,7 @@ class SensorModel:
 
     @property
     def window_open(self) -> bool:
-        """Whether some, but not all internal samples of an output sample have come."""
+        """Whether some, but not all internal samples of an output sample were given."""
         return self._memory[0][kernels.COUNT] > 0.0
 
     def variance_at(self, start: int, count: int) -> FloatArray:
@@ -147,12 +147,12 @@ class SensorModel:
         return np.stack([slow.variance(t_s) for slow in self._slow], axis=-1)
 
     def reset(self, power_cycle: int = 0) -> None:
-        """Forget all inputs: filter, window, and what rounding left over. The noise goes on.
+        """Reset filter, window and rounding residue. The noise continues.
 
         Parameters
         ----------
         power_cycle : int, optional
-            Number of the draw of what is drawn at power-on.
+            Number of the power cycle, for the values drawn at power-on.
         """
         key, channel, fold = self._key, self._channel, not self._fronts
         self._weights = coefficients.weights(self._triads, key, channel, power_cycle, fold=fold)
@@ -172,7 +172,7 @@ class SensorModel:
         self._ahead = range(0)
 
     def state(self) -> dict[str, Any]:
-        """Return where the model stands, as JSON-able values."""
+        """Return the position of the model, as JSON-able values."""
         return {
             "position": self.position,
             "memory": [[None if math.isnan(x) else x for x in row] for row in self._memory],
@@ -181,7 +181,7 @@ class SensorModel:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Stand where :meth:`state` was taken."""
+        """Restore a position returned by :meth:`state`."""
         self.position = state["position"]
         self._memory = [[math.nan if x is None else x for x in row] for row in state["memory"]]
         self._residues = list(state["residues"])
@@ -190,7 +190,7 @@ class SensorModel:
             slow.restore(own)
 
     def run(self, inputs: FloatArray, *, compiled: bool = True) -> tuple[FloatArray, ByteArray]:
-        """Turn many inputs into outputs.
+        """Convert many inputs to outputs.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class SensorModel:
         self._residues = residues.tolist()
 
     def _run_fronts(self, inputs: FloatArray, clipping: ByteArray) -> FloatArray:
-        """Lead inputs through element, filter and window."""
+        """Pass inputs through element, filter and window."""
         count = clipping.shape[1]
         conditioned, hits = np.empty((len(inputs), count)), np.empty(count)
         for a, own in enumerate(self._fronts):
@@ -317,7 +317,7 @@ class SensorModel:
     def _step_fronts(
         self, inputs: Sequence[float], i: int, clipping: list[int]
     ) -> list[float] | None:
-        """Lead an internal sample through element, filter and window, if it closes the window."""
+        """Pass an internal sample through element, filter and window, if it closes the window."""
         column = i * self._window + int(self._memory[0][kernels.COUNT])
         rows = [[x] for x in inputs]
         conditioned, out, hits, closed = [], [0.0], [0.0], 0
@@ -331,7 +331,7 @@ class SensorModel:
         return conditioned if closed else None
 
     def _look_ahead(self) -> None:
-        """Prepare what samples need that depends on their numbers alone, a row a sample."""
+        """Prepare the terms that depend on the sample number alone, a row a sample."""
         block = max(1, _AHEAD // self._window)
         start, count = self.position, block - self.position % block
         self._ahead = range(start, start + count)
@@ -376,7 +376,7 @@ class SensorModel:
 
 
 def _padded(rows: Sequence[FloatArray]) -> FloatArray:
-    """Stack rows of different lengths; what is beyond an end is not read."""
+    """Stack rows of different lengths; values beyond the end of a row are not read."""
     table = np.empty((len(rows), max((len(row) for row in rows), default=0)))
     for own, row in zip(table, rows, strict=True):
         own[: len(row)] = row

@@ -1,4 +1,4 @@
-"""What a simulated sensor gives: one sample, or many as arrays."""
+"""Output of a simulated sensor: one sample, or many as arrays."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["Flag", "Sample", "Samples", "Stamps"]
 
 
 class Flag(IntFlag):
-    """What is special about a sample."""
+    """Special conditions of a sample."""
 
     NOT_READY = 1
-    """It needs a sample before it, and there is none; its values are NaN."""
+    """The sample needs a predecessor, and there is none; its values are NaN."""
     OVERRUN = 2
     """The queue of the device lost samples before the host read this one."""
     DROPPED = 4
-    """It did not reach the host."""
+    """The sample did not reach the host."""
 
 
 class Stamps(StrEnum):
-    """Whose time stamps."""
+    """Clock that stamps samples."""
 
     TRUE = "true"
     """The true instants."""
     SENSOR = "sensor"
     """The clock of the device, which never wraps here."""
     HOST = "host"
-    """The host's, with its latency and queue."""
+    """The clock of the host, with latency and queue."""
 
 
 class Sample(NamedTuple):
@@ -138,7 +138,7 @@ class Samples:
         Parameters
         ----------
         stamps : Stamps or name, optional
-            Whose time stamps.
+            Clock of the stamps.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Samples:
         Parameters
         ----------
         stamps : Stamps or name, optional
-            Whose time stamps.
+            Clock of the stamps.
 
         Raises
         ------
@@ -210,7 +210,7 @@ def _stamps_of(samples: Samples, stamps: Stamps | str) -> IntArray:
 
 def _covariance(variance: FloatArray) -> FloatArray | None:
     if not variance.any():
-        return None  # a covariance of zeros would say: unknown
+        return None  # a covariance of zeros would mean unknown
     if variance.strides[0] == 0:  # the same at every sample: one matrix for all
         return np.broadcast_to(variance[0, :, None] * np.eye(3), (*variance.shape, 3))
     return variance[:, :, None] * np.eye(3)

@@ -1,4 +1,4 @@
-"""An IMU on a motion, or in a user's own loop."""
+"""A simulated IMU on a motion, or in a user's loop."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _AHEAD = 1024  # samples whose moments a stream prepares at once
 class ImuSimulator:
     """A device with the errors of a specification.
 
-    Three ways to use it, with the same bits: :meth:`run` gives many samples along a motion,
+    Three modes of use, with the same bits: :meth:`run` gives many samples along a motion,
     compiled; :meth:`step` the next one, in plain Python; and :meth:`feed` takes ideal inputs
-    from a loop of the user's own. Bits depend on specification, seed, sensor number and sample
-    number only (and on the motion); not on chunks, threads, other sensors, or where one starts.
+    from a user's loop. Bits depend on specification, seed, sensor number and sample
+    number only (and on the motion); not on chunks, threads, other sensors, or the start.
 
     A low-pass starts in the steady state of its first input. Means and increments that would
     begin before the motion does start with sample 1, one interval later. Increments have the
@@ -57,11 +57,11 @@ class ImuSimulator:
     Parameters
     ----------
     spec : ImuSpec
-        The part. Terms that it does not know are off; :meth:`metadata` lists them.
+        The part. Terms of unknown parameters are off; :meth:`metadata` lists them.
     source : InertialSource, optional
-        What the sensor rides on, such as ``Mounted(motion)``. :meth:`feed` needs none.
+        Inputs of the sensor, such as ``Mounted(motion)``. :meth:`feed` needs none.
     seed : int or None, optional
-        Of the noise, 0 to 2**64 - 1; None draws one, which :meth:`metadata` tells.
+        Of the noise, 0 to 2**64 - 1; None draws one, which :meth:`metadata` contains.
     name : str, optional
         Of the sensor; its hash is the sensor number.
     sensor : int, optional
@@ -71,13 +71,13 @@ class ImuSimulator:
     start_ns : int, optional
         The stamp of instant 0 [ns].
     magnetic_field_world : (3,), optional
-        Around the sensor [T, world]; by default 50 uT that dip 60 degrees below north in ENU.
+        Around the sensor [T, world]; by default 50 uT, north with a dip of 60 degrees (ENU).
     temperature : TemperatureProfile or float, optional
         [degC]; without it the terms of temperature are off.
     vibration : Vibration, optional
         Added to the ideal inputs of a source.
     noise_start : {"stationary", "zero"}, optional
-        Where flicker and Gauss-Markov noise start.
+        Initial state of flicker and Gauss-Markov noise.
     include_bias : bool, optional
         Whether covariances contain the slow errors as well: turn-on bias, flicker and
         Gauss-Markov noise in their steady state, random walk since power-on.
@@ -85,8 +85,8 @@ class ImuSimulator:
     Raises
     ------
     ValueRangeError
-        The seed, the sensor number or a filter does not fit; the source has not what the
-        sampling asks for, or starts after ``start_s``.
+        The seed, the sensor number or a filter does not fit; the source does not
+        support the sampling, or starts after ``start_s``.
     UnknownNameError
         There is no such noise start.
     ShapeError
@@ -158,12 +158,12 @@ class ImuSimulator:
         )
 
     def _temperature_at(self, samples: FloatArray) -> FloatArray:
-        """Return the temperature by sample of the noise, which may go on over a reset."""
+        """Return the temperature by sample number of the noise, which may continue over a reset."""
         t_s = self._timeline.start_s + np.maximum(samples - self._offset, 0.0) * self._dt_s
         return cast("TemperatureProfile", self._temperature).at(t_s)
 
     def _begin(self, start_s: float, offset: int, power_cycle: int) -> None:
-        """Stand before the first sample, with no memory of inputs."""
+        """Reset to the state before the first sample, without past inputs."""
         timeline = Timeline(
             self.spec,
             self.key,
@@ -192,7 +192,7 @@ class ImuSimulator:
         return [self._imu] if self._mag is None else [self._imu, self._mag]
 
     def _place(self) -> None:
-        """Bring the models to the next sample, and forget what was prepared for others."""
+        """Set the models to the next sample, and discard data prepared for others."""
         for model in self._models():
             model.position = self._offset + self._next
         self._ahead = range(0)
@@ -208,7 +208,7 @@ class ImuSimulator:
     def variance(self) -> FloatArray:
         """Variance of the noise and rounding of a sample, gyro then accelerometer (6,).
 
-        Slow errors are not in it; where noise depends on temperature, samples tell their own.
+        Slow errors are excluded; where noise depends on temperature, see the variances of samples.
         """
         return self._imu.variance
 
@@ -218,7 +218,7 @@ class ImuSimulator:
         Parameters
         ----------
         samples : int
-            How many; :meth:`blocks` takes long runs apart.
+            Number of samples; :meth:`blocks` divides long runs.
 
         Returns
         -------
@@ -248,14 +248,14 @@ class ImuSimulator:
         return self._collected(start, measured, clipping)
 
     def blocks(self, samples: int, *, block: int = 65536) -> Iterator[Samples]:
-        """Give the next samples block by block, in bounded memory.
+        """Yield the next samples block by block, in bounded memory.
 
         Parameters
         ----------
         samples : int
-            All together.
+            Total number.
         block : int, optional
-            At most so many at once.
+            Largest number at once.
 
         Raises
         ------
@@ -298,8 +298,8 @@ class ImuSimulator:
         every M-th call returns a sample, and the others None. The M-th input is the one at the
         sample's stamp, so the first M - 1 inputs of all lie before the first sample. Means and
         increments are those of the M inputs, so with M = 1 they are the input itself. NaN passes
-        through as NaN, and no filter remembers it. Vibration is not added: it belongs to what the
-        user's loop gives.
+        through as NaN, without effect on filters. Vibration is not added: it belongs to the
+        inputs from the user's loop.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class ImuSimulator:
         inputs = [*map(float, (*angular_velocity, *specific_force, *magnetic_field))]
         sample = self._take(inputs)
         if sample is None:
-            self._ahead_inputs = []  # so that a step looks at what it would go on from
+            self._ahead_inputs = []  # so that a step checks the state from which it would continue
         return sample
 
     def _take(self, inputs: Sequence[float]) -> Sample | None:
@@ -371,7 +371,7 @@ class ImuSimulator:
     def _whole_inputs(self) -> IdealInputs:
         """Return the inputs, if there is a source, and no sample is open."""
         if self._inputs is None:
-            raise DeviceError("expected a source to ride on, got none; give one, or use feed()")
+            raise DeviceError("expected a source, got none; pass one, or use feed()")
         if self._imu.window_open:
             raise DeviceError(
                 "expected whole samples before, got inputs that wait for the end of theirs; "
@@ -380,7 +380,7 @@ class ImuSimulator:
         return self._inputs
 
     def _collected(self, start: int, measured: FloatArray, clipping: ByteArray) -> Samples:
-        """Return samples with what was measured, one row an axis."""
+        """Return samples with the measured values, one row an axis."""
         count = measured.shape[1]
         moments = self._timeline.moments(start, count)
         increments = self._increments
@@ -417,7 +417,7 @@ class ImuSimulator:
             There is no source.
         """
         if self.source is None:
-            raise DeviceError("expected a source to ride on, got none")
+            raise DeviceError("expected a source, got none")
         t_s = np.maximum(samples.t_true_s, self.source.start_s)
         return self.source.truth(t_s, start_ns=self._start_ns)
 
@@ -425,17 +425,17 @@ class ImuSimulator:
         """Return the true instants of samples ``start``, ``start + 1``, ... (count,) [s]."""
         return self._timeline.clock.instants(start, count)
 
-    # -- where it stands -----------------------------------------------------------------------
+    # -- position ------------------------------------------------------------------------------
 
     def seek(self, sample: int) -> None:
-        """Go to a sample: the next one is the one that a run from the start has there.
+        """Move to a sample: the next one equals that of a run from the start.
 
-        A filter, or a rest that rounding carries, needs all samples before; these are run.
+        A filter, or a carried rounding residue, needs all samples before; these are computed.
 
         Raises
         ------
         DeviceError
-            They are to be run, and there is no source.
+            Samples have to be computed, and there is no source.
         ValueRangeError
             The sample is before the first one, or after the end of the motion.
         """
@@ -463,22 +463,22 @@ class ImuSimulator:
         noise: Literal["continue", "restart"] = "continue",
         power_cycle: bool = False,
     ) -> None:
-        """Begin again with sample 0: filters, differences, clock and queue are as new.
+        """Restart with sample 0: filters, differences, clock and queue are reset.
 
         Parameters
         ----------
         start_s : float, optional
-            True instant of sample 0 [s]; by default that of the beginning.
+            True instant of sample 0 [s]; by default the original one.
         noise : {"continue", "restart"}, optional
-            Whether noise and time since power-on go on with the next sample number, or begin
-            again as well. The noise of clock, latency and vibration always begins again.
+            Whether noise and time since power-on continue with the next sample number, or restart
+            as well. The noise of clock, latency and vibration always restarts.
         power_cycle : bool, optional
-            Whether to draw anew what is drawn at power-on.
+            Whether to draw new values of the terms drawn at power-on.
 
         Raises
         ------
         UnknownNameError
-            There is no such way of the noise.
+            There is no such option for the noise.
         ValueRangeError
             ``start_s`` is not within the motion.
         """
@@ -488,7 +488,7 @@ class ImuSimulator:
         self._begin(start_s, offset, self._power_cycle + power_cycle)
 
     def state(self) -> dict[str, Any]:
-        """Return where the device stands, as JSON-able values."""
+        """Return the position of the device, as JSON-able values."""
         return {
             "next": self._next,
             "offset": self._offset,
@@ -499,7 +499,7 @@ class ImuSimulator:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Stand where a device of the same arguments stood when :meth:`state` was taken."""
+        """Restore a position that :meth:`state` of a device with the same arguments returned."""
         self._begin(state["start_s"], state["offset"], state["power_cycle"])
         self._next = state["next"]
         self._timeline.restore(state["timeline"])
@@ -507,11 +507,11 @@ class ImuSimulator:
             model.restore(own)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what a record of the run should say, as JSON-able values.
+        """Return the metadata for a record of the run, as JSON-able values.
 
-        Times: a mean or an increment is stamped at its end, ``interval_s`` after its begin.
-        ``group_delay_s`` is that of filter and window for low frequencies, None of a filter that
-        lets no constant through; stamps are not shifted by it.
+        Times: a mean or an increment is stamped at its end, ``interval_s`` after its start.
+        ``group_delay_s`` is that of filter and window for low frequencies, None for a filter that
+        blocks constants; stamps are not shifted by it.
         """
         off = [name for name, triad in self.spec.triads().items() if triad.temperature]
         return about_spec(self.spec, self._window) | {

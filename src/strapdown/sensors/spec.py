@@ -1,7 +1,7 @@
-"""What is known about an IMU: the parameters of its error model, in SI units.
+"""Specification of an IMU: the parameters of its error model, in SI units.
 
 A parameter that is ``None`` is unknown: the term stays off, and :meth:`ImuSpec.missing` lists it.
-A scalar stands for all three axes. Everything is frozen: ``dataclasses.replace`` makes a new
+A scalar applies to all three axes. Everything is frozen: ``dataclasses.replace`` makes a new
 object from an old one.
 
 Raises
@@ -70,7 +70,7 @@ class Clock:
     Parameters
     ----------
     rate_error_ppm : float
-        How much faster than true the clock runs [ppm].
+        Relative excess of the clock's rate over true time [ppm].
     ageing_ppm_per_s : float
         Its linear change [ppm/s].
     walk_ppm : float
@@ -143,7 +143,7 @@ class Latency:
 
 
 class FifoStamps(StrEnum):
-    """How a host stamps the samples that it reads from a FIFO at once."""
+    """Stamps of samples that a host reads from a FIFO at once."""
 
     DEVICE = "device"
     """Each with the device's own clock."""
@@ -284,7 +284,7 @@ class ImuSpec:
     def allan(self, tau_s: ArrayLike) -> dict[str, FloatArray]:
         """Return the Allan deviation of each triad at the cluster times ``tau_s`` (...) [s].
 
-        :meth:`TriadSpec.allan`, and where rounding carries its rest, the quantisation of the
+        :meth:`TriadSpec.allan`, and where rounding carries its residue, the quantisation of the
         running sum: sqrt(3) Q / tau with Q = resolution / (sqrt(12) rate).
 
         Returns
@@ -307,12 +307,12 @@ class ImuSpec:
         return np.hypot(curve, 0.5 * step / np.asarray(tau_s)[..., np.newaxis])
 
     def to_json(self) -> str:
-        """Return the spec as JSON text, from which :meth:`from_json` makes an equal one."""
+        """Return the spec as JSON text, from which :meth:`from_json` restores an equal one."""
         return json.dumps(asdict(self), default=str, allow_nan=False)  # str: of a Fraction
 
     @classmethod
     def from_json(cls, text: str) -> ImuSpec:
-        """Return the spec that :meth:`to_json` wrote; what is not in the text has its default.
+        """Return the spec that :meth:`to_json` wrote; absent parameters have their defaults.
 
         Raises
         ------
@@ -343,11 +343,11 @@ _PARTS: dict[str, type] = {
     "turn_on_scale": TurnOn,
     "turn_on_misalignment": TurnOn,
 }
-"""The fields that hold an object, and of which class."""
+"""The fields that hold an object, with its class."""
 
 
 def _build(kind: type, data: object, name: str) -> Any:  # noqa: ANN401 (of the class that is asked)
-    """Make an object of its JSON."""
+    """Return the object that its JSON describes."""
     if not isinstance(data, dict):
         raise TypeError(f"expected {name} as an object, got {data!r}")
     known = [field.name for field in fields(kind)]

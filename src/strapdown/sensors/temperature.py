@@ -36,7 +36,7 @@ class TemperatureProfile:
         Constant [degC], or a function of the instants (N,) [s] that gives (N,) or one value [degC],
         such as a :func:`temperature_table`.
     self_heating_K : float
-        What it reaches in the end [K].
+        Final temperature rise [K].
     time_constant_s : float
         tau [s].
     power_on_s : float
@@ -68,7 +68,7 @@ class TemperatureProfile:
         ShapeError
             The function of the ambient temperature gives another shape.
         ValueRangeError
-            An instant, or what the function gives, is not finite.
+            An instant, or a value of the function, is not finite.
         """
         instants = as_finite(t_s, "t_s", ())
         ambient = self.ambient(instants) if callable(self.ambient) else self.ambient

@@ -1,4 +1,4 @@
-"""What is known about three sensors of one kind: the parameters of their errors, in SI units."""
+"""Specification of three sensors of one kind: the parameters of their errors, in SI units."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PerAxis: TypeAlias = float | Vector
 
 
 class NoiseAt(StrEnum):
-    """Where white noise enters."""
+    """Point at which white noise enters."""
 
     OUTPUT = "output"
     """N / sqrt(dt) on each sample: the Allan curve is right at every cluster time."""
@@ -160,7 +160,7 @@ class TurnOn:
 
 @dataclass(frozen=True)
 class Temperature:
-    """How a triad follows its temperature.
+    """Dependence of a triad on its temperature.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Temperature:
 
 
 MAX_GAUSS_MARKOV = 16
-"""As many as there are noise streams for them."""
+"""Largest number, given by the noise streams."""
 
 _PER_AXIS: dict[str, must.Rule] = {
     "noise_density": must.per_axis(),
@@ -258,7 +258,7 @@ class TriadSpec:
     quadratic, cubic : float or 3 floats, optional
         Nonlinearity of the element, f + K2 f^2 + K3 f^3 [1/u], [1/u^2].
     temperature : Temperature, optional
-        How bias, scale and white noise follow it.
+        Dependence of bias, scale and white noise on temperature.
     measurement_range : float, optional
         Largest magnitude of an output [u].
     element_range : float, optional
@@ -268,13 +268,13 @@ class TriadSpec:
     bits : int, optional
         Width of the output code; only with a resolution.
     carry_residue : bool
-        Increments quantise the running sum, and carry the rest.
+        Increments quantise the running sum, and carry the residue.
     bandwidth : Bandwidth, optional
         Filter between element and samples.
     noise_at : NoiseAt
-        Where white noise enters.
+        Point at which white noise enters.
     enabled : 3 bools
-        Axes that give values; the others give NaN.
+        Axes with values; the others are NaN.
     """
 
     noise_density: PerAxis | None = None
@@ -334,7 +334,7 @@ class TriadSpec:
         return 0.0 if values is None else values[axis]
 
     def allan(self, tau_s: ArrayLike) -> FloatArray:
-        """Return the Allan deviation of each axis, as the model has it.
+        """Return the Allan deviation of each axis of the model.
 
         The root of the sum of squares of white noise, random walk, flicker (the sum of
         Gauss-Markov terms that is simulated, so with its roll-off outside the band), Gauss-Markov

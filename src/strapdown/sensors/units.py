@@ -1,4 +1,4 @@
-"""From what data sheets print to what the error model takes: units, and what a figure means.
+"""Conversion of printed figures to parameters of the error model: units and meaning.
 
 Noise density N is the Allan deviation of white noise at 1 s, which is the square root of the
 two-sided power spectral density; sheets print the square root of the one-sided one, or a random
@@ -116,7 +116,7 @@ UNITS: Final[dict[str, dict[str, float]]] = {
 
 
 class Limit(StrEnum):
-    """What the number behind a plus-minus sign says about a population of parts."""
+    """Meaning of a plus-minus figure for a population of parts."""
 
     ONE_SIGMA = "1sigma"
     """Standard deviation of a normal distribution."""
@@ -156,8 +156,8 @@ def noise_density_from(value: float, unit: str, *, sided: Sided) -> float:
     unit : str
         Such as ``"deg/s/sqrt(Hz)"``, ``"ug/sqrt(Hz)"``, ``"uT/sqrt(Hz)"``.
     sided : {"one", "two"}
-        What the printed density is the root of; spectrum analysers and sheets use one-sided ones.
-        There is no default: the difference is a factor of sqrt(2).
+        Spectrum whose root is printed; spectrum analysers and sheets use one-sided ones. There
+        is no default: the difference is a factor of sqrt(2).
 
     Returns
     -------
@@ -217,7 +217,7 @@ def bias_instability_from_allan_minimum(
     Parameters
     ----------
     minimum : float
-        Lowest Allan deviation, what sheets call (in-run) bias instability [u].
+        Lowest Allan deviation, called (in-run) bias instability in sheets [u].
     noise_density : float
         N [u/sqrt(Hz)].
     random_walk : float
@@ -262,7 +262,7 @@ def bias_instability_from_b(value: float, unit: str) -> float:
 
 
 def gauss_markov_from_diffusion(value: float, correlation_time_s: float) -> GaussMarkov:
-    """Return the process of a "dynamic bias" whose size is a diffusion, as Gazebo's sensors say.
+    """Return the process of a "dynamic bias" whose size is a diffusion, as in Gazebo's sensors.
 
     The steady standard deviation is value sqrt(tau / 2), many times the value itself; the Allan
     deviation that results is :attr:`GaussMarkov.allan_peak`.
@@ -291,7 +291,7 @@ def turn_on_from_limit(limit: PerAxis, meaning: Limit | str) -> TurnOn:
     limit : float or 3 floats
         The figure [u].
     meaning : {"1sigma", "3sigma", "max"}
-        What it says. There is no default: sheets differ.
+        Its meaning. There is no default: sheets differ.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Vibration of the place where a sensor sits: tones, and noise with a given spectrum."""
+"""Vibration at the mounting of a sensor: tones, and noise with a given spectrum."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Vibration:
-    """What shakes a sensor, in its own axes.
+    """Vibration of a sensor, in its axes.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class VibrationSignal:
     Parameters
     ----------
     vibration : Vibration
-        What there is.
+        The lines and spectra.
     rate_hz : float or Fraction
         Of the internal samples; the noise has this nominal rate.
     key : NoiseKey
@@ -229,7 +229,7 @@ class VibrationSignal:
         Returns
         -------
         angular_velocity, specific_force : (N, 3)
-            What to add to the ideal inputs [rad/s], [m/s^2].
+            Vibration to add to the ideal inputs [rad/s], [m/s^2].
         """
         check_rows(start, len(t_s))
         return (
@@ -318,5 +318,5 @@ def _bin_sigma(spectrum: Spectrum, rate_hz: float, size: int) -> FloatArray:
         )
     edges = (np.arange(size // 2 + 2) - 0.5) * (rate_hz / size)
     sigma = (size / 2.0) * np.sqrt(spectrum.power(np.clip(edges, 0.0, rate_hz / 2.0)))
-    sigma[[0, -1]] *= 2.0  # real, and alone: the others stand for both signs of the frequency
+    sigma[[0, -1]] *= 2.0  # real and single: the other bins represent both signs of the frequency
     return sigma

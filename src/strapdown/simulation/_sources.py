@@ -1,4 +1,4 @@
-"""Sources that a run makes of others: one that many sensors share, and one at rest."""
+"""Sources derived from others: one that many sensors share, and one at rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["at_rest", "shared"]
 
 _ANSWERS: Final = 18
-"""How many answers of each kind are kept: those to a block of :func:`record`, and to spare."""
+"""Number of answers of each kind that are kept: enough for one block of :func:`record`."""
 
 
 def shared(source: InertialSource) -> InertialSource:

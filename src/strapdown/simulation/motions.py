@@ -1,4 +1,4 @@
-"""What a sensor rides on, by name or from a file."""
+"""Motions for a simulated sensor, by name or from a file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Ride", "find_motion"]
 
 ENDLESS_S: Final = 60.0
-"""Length of a run on a motion without end, where none is asked for [s]."""
+"""Default length of a run on a motion without end [s]."""
 _WORLDS: Final = (b"<mujoco", b"<robot")
 _HEAD: Final = 2**14
 _USUAL_SITE: Final = "imu"
@@ -52,20 +52,20 @@ _USUAL_SITE: Final = "imu"
 
 @dataclass(frozen=True)
 class Ride:
-    """A sensor's place on a motion, for a while; made by :meth:`of` or :func:`find_motion`.
+    """A mounted sensor on a motion for some time; made by :meth:`of` or :func:`find_motion`.
 
     Parameters
     ----------
     source : InertialSource
-        What perfect sensors would read.
+        Readings of perfect sensors.
     name : str
-        What the motion is called.
+        Name of the motion.
     duration_s : float
         Length of the run from :attr:`start_s` [s].
     start_ns : int
-        Stamp of ``t_s`` = 0 that the motion brings along [ns].
+        Stamp of ``t_s`` = 0 that the motion specifies [ns].
     notes : tuple of str
-        What a user should know, one line each.
+        Remarks for the user, one line each.
     """
 
     source: InertialSource
@@ -134,7 +134,7 @@ def find_motion(  # noqa: PLR0913 (what one kind of motion or another needs)
     duration_s : float, optional
         Length of the run [s]; by default all of a motion that ends, and 60 s of others.
     mount : Mount, optional
-        Where the sensor sits on the body; not with worlds, which have sites, nor with replay.
+        Mounting of the sensor on the body; not with worlds, which have sites, nor with replay.
     earth : FlatEarth or Wgs84, optional
         For motions by name and trajectories; flat by default.
     site : str, optional
@@ -142,7 +142,7 @@ def find_motion(  # noqa: PLR0913 (what one kind of motion or another needs)
     topic : str, optional
         Trajectory or IMU of a recording.
     poses : {"interpolate", "smooth", "waypoints"}, optional
-        How the spline treats the poses of a trajectory, which has no safe default.
+        Treatment of the poses of a trajectory by the spline; it has no safe default.
     pose_noise : (float, float), optional
         To smooth: the noise of one axis of the positions [m] and attitudes [rad].
     knots_per_s : float, optional
@@ -222,7 +222,7 @@ def _head(path: Path) -> bytes:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Put the file in front of an error about what it holds."""
+    """Prepend the path of the file to errors about its content."""
     try:
         yield
     except (ShapeError, TimeOrderError, UnknownNameError, ValueRangeError) as error:
@@ -303,7 +303,7 @@ def _spline(
 
 def _about(spline: PoseSpline) -> tuple[str, ...]:
     if spline.smoothing is not None:
-        return ()  # the noise of the poses is larger than what the ends add
+        return ()  # the noise of the poses exceeds the error that the ends add
     if spline.trusted_span_s is None:
         return ("the poses are few: their ends are felt throughout",)
     first, last = spline.trusted_span_s

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 __all__ = ["ENDINGS", "TRUTH_ENDINGS", "SimulationReport", "record"]
 
 ENDINGS: Final = (".mcap", ".bag", ".ulg", ".csv", ".npz", ".parquet")
-"""Of files that hold samples."""
+"""Formats of files that hold samples."""
 TRUTH_ENDINGS: Final = (*ENDINGS, ".tum")
-"""Of files for the truth alone."""
+"""Formats of files for the truth alone."""
 TRUTH: Final = "truth/pose"
 """Topic of the truth."""
 _ROWS: Final = 2**16
-"""Internal samples of all sensors together that are in memory at once, where these are few."""
+"""Internal samples of all sensors together in memory at once, for a small number of sensors."""
 _FEWEST_ROWS: Final = 2**8
 
 
@@ -60,15 +60,15 @@ class SimulationReport:
     files : dict of str to int
         Messages or rows in each file, by its path.
     dropped : int
-        Samples that were lost on the way to the host, as the specification says.
+        Samples lost between sensor and host, as the specification states.
     clipped : dict of str to int
         Samples with an axis at its limit, for gyro and accel.
     missing : tuple of str
-        Parameters that the specification does not know: these terms are off.
+        Parameters that the specification lacks: these terms are off.
     notes : tuple of str
-        What a user should know about the files, one line each.
+        Remarks about the files, one line each.
     lost : tuple of str
-        What the files could not hold, one line each.
+        Data that the files could not hold, one line each.
     """
 
     seed: int
@@ -99,10 +99,10 @@ def record(  # noqa: PLR0913 (as simulate)
     progress: Callable[[float], object] | None = None,
     **conditions: Any,  # noqa: ANN401 (handed on to ImuSimulator, which checks them)
 ) -> SimulationReport:
-    """Let one sensor or many ride on a motion, and stream them to a file in bounded memory.
+    """Simulate one or more sensors on a motion, and stream them to a file in bounded memory.
 
     One sensor is topic ``imu/data`` (``imu/increments`` where it gives increments), many are
-    ``imu0/data``, ``imu1/data``, ..., each with noise of its own. The truth is ``truth/pose``, at
+    ``imu0/data``, ``imu1/data``, ..., each with independent noise. The truth is ``truth/pose``, at
     the nominal instants of the samples. A CSV file holds one table, so there each topic gets a
     file: ``run.csv``, or ``run.imu0.csv`` and so on, and ``run.truth.csv``. Files appear when
     they are whole.
@@ -114,7 +114,7 @@ def record(  # noqa: PLR0913 (as simulate)
     motion, sensor, duration_s, rate_hz, sampling, seed, start_ns, **conditions
         As :func:`simulate`.
     sensors : int
-        How many.
+        Number of sensors.
     truth : path-like, optional
         A file for the truth alone; it may also end in .tum, which has no velocity.
     force : bool
@@ -208,7 +208,7 @@ def _notes(places: Mapping[str, Path], writers: Mapping[Path, BlockWriter]) -> I
 def _write(
     writers: Mapping[Path, BlockWriter], places: Mapping[str, Path], parts: list[Series]
 ) -> None:
-    """Write the next rows of every topic, in the order of their places."""
+    """Write the next rows of every topic, in the order of the topics."""
     for at, writer in writers.items():
         own = {t: part for (t, to), part in zip(places.items(), parts, strict=True) if to == at}
         if at.suffix.lower() == ".tum":

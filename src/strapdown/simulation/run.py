@@ -34,7 +34,7 @@ __all__ = ["Run", "Simulation", "find_sensor", "rest_deviation", "simulate"]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What a sensor gave, and the truth behind it.
+    """Output of a simulated sensor, and the truth.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Simulation:
         Everything: stamps of all clocks, values, flags. ``samples.series()`` is the
         :class:`~strapdown.series.ImuSeries`, ``samples.increments()`` the increments.
     metadata : dict
-        Seed, parameters that are not known and so off, delays of filters; JSON-able, as
-        :meth:`~strapdown.sensors.ImuSimulator.metadata` says.
+        Seed, unknown parameters, whose terms are off, and delays of filters; JSON-able, as
+        :meth:`~strapdown.sensors.ImuSimulator.metadata` describes.
     """
 
     samples: Samples
@@ -54,7 +54,7 @@ class Simulation:
     def truth(self) -> Trajectory | None:
         """Pose and velocity of the sensor at the true instant of each sample.
 
-        Evaluated when it is first asked for; None where the motion has no pose.
+        Evaluated on first access; None where the motion has no pose.
         """
         return self._truth_at(self.samples.t_true_s)
 
@@ -68,21 +68,21 @@ def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
     accel_range: float | None = None,
     unstated_limits: Limit | str | None = None,
 ) -> ImuSpec:
-    """Return a specification: as it is, of a profile by name, of a TOML file, or ``"ideal"``.
+    """Return a specification: unchanged, of a profile by name, of a TOML file, or ``"ideal"``.
 
     Parameters
     ----------
     sensor : ImuSpec, str or path-like
-        What to simulate.
+        The sensor to simulate.
     rate_hz : float, optional
         Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
     sampling : SampleKind or name, optional
-        What a sample is; by default as the specification says.
+        Kind of the samples; by default that of the specification.
     gyro_range, accel_range : float, optional
         Full scale of a profile [rad/s], [m/s^2]; by default the largest. With the bits of the part
         it sets the size of a rounding step.
     unstated_limits : {"1sigma", "3sigma", "max"}, optional
-        What plus-minus figures of a sheet are taken for that does not say; off by default.
+        Meaning of plus-minus figures of a sheet that does not state it; off by default.
 
     Warns
     -----
@@ -110,7 +110,7 @@ def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
         return ImuSpec(**changes)
     sheet = load_profile(sensor)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # that of the sheet names the line
+        warnings.simplefilter("ignore", SpecWarning)  # the error of the sheet names the line
         rate = {} if rate_hz is None else {"rate_hz": rate_hz}
         spec = sheet.spec(unstated_limits=unstated_limits, **chosen, **rate)
         return replace(spec, **changes)
@@ -128,13 +128,13 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     start_ns: int | None = None,
     **conditions: Any,  # noqa: ANN401 (handed on to ImuSimulator, which checks them)
 ) -> Simulation:
-    """Let one sensor ride on a motion, in memory.
+    """Simulate one sensor on a motion, in memory.
 
     Parameters
     ----------
     motion : str, path-like, Motion, InertialSource or Ride
-        What the sensor rides on: a name of ``strapdown.motion.MOTIONS``, a file, a motion (the
-        sensor sits at its origin), or a source such as ``Mounted(motion, mount, earth)``.
+        Motion of the sensor: a name of ``strapdown.motion.MOTIONS``, a file, a motion (the
+        sensor is at its origin), or a source such as ``Mounted(motion, mount, earth)``.
         :func:`find_motion` has the options of files.
     sensor : ImuSpec, str or path-like
         A specification, the name of a profile, a TOML file, or ``"ideal"``.
@@ -143,13 +143,13 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     rate_hz : float, optional
         Output rate [Hz]; by default that of the specification, 200 Hz for profiles.
     sampling : SampleKind or name, optional
-        What a sample is; by default as the specification says.
+        Kind of the samples; by default that of the specification.
     seed : int, optional
-        Key of the noise; None draws one, which the metadata tell.
+        Key of the noise; None draws one, which the metadata contain.
     name : str
         Of the sensor; sensors of different names have different noise.
     start_ns : int, optional
-        Stamp of time 0 of the motion [ns]; by default what the motion brings along, or 0.
+        Stamp of time 0 of the motion [ns]; by default that of the motion, or 0.
     **conditions
         ``magnetic_field_world``, ``temperature``, ``vibration``, ``noise_start`` and
         ``include_bias``, as in :class:`~strapdown.sensors.ImuSimulator`.
@@ -157,7 +157,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
     Returns
     -------
     Simulation
-        Samples and truth, row by row, and what else there is to say.
+        Samples, truth by row, and metadata.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def simulate(  # noqa: PLR0913 (one option a part of the run)
 def rest_deviation(
     spec: ImuSpec, *, seed: int = 0, name: str = "imu", samples: int = 2**20
 ) -> dict[str, AllanAccumulator]:
-    """Return the Allan deviation of a simulated sensor that lies still.
+    """Return the Allan deviation of a simulated sensor at rest.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def rest_deviation(
     name : str
         Of the sensor.
     samples : int
-        How many.
+        Number of samples.
 
     Returns
     -------
@@ -211,14 +211,14 @@ def rest_deviation(
 
 
 class Run:
-    """Simulators that share a motion, at its first sample.
+    """Simulators on one shared motion, starting at its first sample.
 
     Parameters
     ----------
     ride : Ride
-        What they ride on.
+        Their motion.
     spec : ImuSpec
-        What each of them is.
+        Specification of each.
     names : tuple of str
         One simulator each.
     seed : int or None
@@ -263,7 +263,7 @@ class Run:
                 start_ns=self._start_ns,
                 **conditions,
             )
-            seed = simulator.key.seed  # where none was given, all share the one that was drawn
+            seed = simulator.key.seed  # without a seed, all share the one that was drawn
             self.simulators.append(simulator)
         self.count = min(_samples_within(ride, each) for each in self.simulators)
         if self.count < 1:
@@ -289,7 +289,7 @@ class Run:
         return source.truth(t_s, start_ns=self._start_ns).replace(name="truth")
 
 
-def as_ride(motion: Any, duration_s: float | None) -> Ride:  # noqa: ANN401 (told apart here)
+def as_ride(motion: Any, duration_s: float | None) -> Ride:  # noqa: ANN401 (distinguished here)
     """Return the ride that a motion of any kind gives."""
     if isinstance(motion, Ride):
         if duration_s is None:

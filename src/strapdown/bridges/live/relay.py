@@ -6,6 +6,8 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from strapdown.errors import StrapdownError, TransportError
@@ -57,9 +59,9 @@ class RelayReport:
 class Relay:
     """Passes the messages of a topic on to another.
 
-    ``Imu``, ``RosImu`` and ``VehicleImu`` convert into each other, by the rules of
-    :mod:`strapdown.messages.conversion`. A message of rates knows no interval: as increments
-    each takes the time since the one before it, and the first is only remembered.
+    Types convert by the table of :mod:`strapdown.messages.conversion`, directly or by way of
+    ``Imu``. A message of rates has no interval: for increments, each takes the time since the one
+    before it, and the first only sets that time.
 
     Parameters
     ----------
@@ -170,25 +172,22 @@ def steps_between(
     """
     if source is target:
         return []
-    for kind in (source, target):
-        if kind not in _TO_IMU:
-            known = ", ".join(each.__name__ for each in _TO_IMU)
-            raise TransportError(
-                f"expected two topics of one type, or of {known}, got {source.__name__} and "
-                f"{target.__name__}"
-            )
-    steps: list[tuple[type[Any], Callable[[Any], Any]]] = []
-    if source is not Imu:
-        steps.append((Imu, _TO_IMU[source]))
-    if target is RosImu:
-        steps.append((RosImu, conversion.ros_from_imu))
-    elif target is VehicleImu:
-        steps.append((VehicleImu, _Increments()))
-    return steps
+    problem = ""
+    routes: list[list[type[Any]]] = [[source, target], [source, Imu, target]]
+    for kinds in routes:
+        try:
+            rules = [conversion.rule_between(*pair) for pair in pairwise(kinds)]
+        except TypeError as error:
+            problem = problem or str(error)
+            continue
+        return [(rule.target, _step(rule)) for rule in rules]
+    raise TransportError(problem)
 
 
-def _from_vehicle_imu(message: VehicleImu) -> Imu:
-    return Imu.from_record(conversion.imu_from_vehicle_imu(message)[0])
+def _step(rule: conversion.Rule) -> Callable[[Any], Any]:
+    if (rule.source, rule.target) == (Imu, VehicleImu):
+        return _Increments()
+    return partial(conversion.convert, to=rule.target)
 
 
 class _Increments:
@@ -201,12 +200,4 @@ class _Increments:
         last_ns, self._last_ns = self._last_ns, imu.timestamp_ns
         if last_ns is None:
             return None
-        records = conversion.vehicle_imu_from_imu(imu, imu.timestamp_ns - last_ns)
-        return VehicleImu.from_record(records[0])
-
-
-_TO_IMU: Mapping[type[Any], Callable[[Any], Imu]] = {
-    Imu: lambda imu: imu,
-    RosImu: conversion.imu_from_ros,
-    VehicleImu: _from_vehicle_imu,
-}
+        return conversion.convert(imu, to=VehicleImu, dt_ns=imu.timestamp_ns - last_ns)

@@ -23,7 +23,7 @@ from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
 from strapdown.messages.cdr import Batch
-from strapdown.messages.conversion.loss import losses
+from strapdown.messages.conversion import losses
 from strapdown.messages.px4 import VehicleImu
 from strapdown.messages.ros_types import VEHICLE_IMU
 from strapdown.series import Increments, Trajectory

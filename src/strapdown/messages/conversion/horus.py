@@ -18,7 +18,7 @@ from strapdown.messages._by_column import (
     stamps_from_unsigned,
     unsigned_from_stamps,
 )
-from strapdown.messages.conversion.loss import refuse_losses
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry, Pose3D
 from strapdown.series import Trajectory
@@ -90,7 +90,7 @@ def imu_from_series(series: ImuSeries, *, strict: bool = False) -> NDArray[np.vo
         A stamp is negative.
     """
     if strict:
-        refuse_losses(series, Imu)
+        loss.refuse(loss.imu_from_series(series), Imu)
     records = imu_records(series, HORUS)
     records["timestamp_ns"] = unsigned_from_stamps(series.t_ns, "t_ns", np.uint64)
     return records
@@ -147,7 +147,7 @@ def pose_from_trajectory(trajectory: Trajectory, *, strict: bool = False) -> NDA
         A stamp is negative.
     """
     if strict:
-        refuse_losses(trajectory, Pose3D)
+        loss.refuse(loss.pose_from_trajectory(trajectory), Pose3D)
     common = trajectory.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     records = np.zeros(len(common), Pose3D.dtype)
     records["timestamp_ns"] = unsigned_from_stamps(common.t_ns, "t_ns", np.uint64)
@@ -184,7 +184,7 @@ def trajectory_from_odometry(messages: Messages, *, strict: bool = False) -> Tra
     """
     records = as_records(messages, Odometry)
     if strict:
-        refuse_losses(records, Trajectory)
+        loss.refuse(loss.trajectory_from_odometry(records), Trajectory)
     zero = np.zeros(len(records))
     angles = np.column_stack([zero, zero, records["theta"]])
     q_world_from_body = euler.to_quaternion(angles, EulerConvention.ZYX)
@@ -224,7 +224,7 @@ def odometry_from_trajectory(trajectory: Trajectory, *, strict: bool = False) ->
         A stamp is negative.
     """
     if strict:
-        refuse_losses(trajectory, Odometry)
+        loss.refuse(loss.odometry_from_trajectory(trajectory), Odometry)
     common = trajectory.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     yaw = euler.from_quaternion(common.q_world_from_body, EulerConvention.ZYX)
     yaw[:, :2] = 0.0

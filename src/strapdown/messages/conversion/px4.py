@@ -18,8 +18,8 @@ from strapdown.messages._by_column import (
     stamps_from_unsigned,
     unsigned_from_stamps,
 )
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.conversion.horus import imu_from_series, series_from_imu
-from strapdown.messages.conversion.loss import refuse_losses
 from strapdown.messages.conversion.px4_rates import white_noise_covariance
 from strapdown.messages.imu import Imu
 from strapdown.messages.px4 import SIMULATED_DEVICE_ID, VehicleImu
@@ -73,7 +73,7 @@ def increments_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> 
     """
     records = as_records(messages, VehicleImu)
     if strict:
-        refuse_losses(records, Increments)
+        loss.refuse(loss.increments_from_vehicle_imu(records), Increments)
     return Increments(
         sampled_ns(records),
         records["delta_angle"],
@@ -118,7 +118,7 @@ def vehicle_imu_from_increments(
         A time, an interval or a delta does not fit its field.
     """
     if strict:
-        refuse_losses(increments, VehicleImu)
+        loss.refuse(loss.vehicle_imu_from_increments(increments), VehicleImu)
     increments = increments.in_frames(body=BodyFrame.FRD)
     records = stamped(VehicleImu, increments.t_ns)
     for field, interval in (
@@ -156,7 +156,7 @@ def series_from_increments(  # noqa: PLR0913 (one name each for what is optional
     increments : Increments
         N rows.
     stamp : {"middle", "end"}
-        Which time of the gyroscope's interval stamps a row.
+        Time within the gyroscope's interval that stamps a row.
     fifo_delay_ns : int or (N,) int64
         How much earlier the middle of the interval was (:func:`fifo_delays_ns`) [ns].
     gyro_noise_density, accel_noise_density : float, optional
@@ -181,7 +181,7 @@ def series_from_increments(  # noqa: PLR0913 (one name each for what is optional
         A noise density is negative or not finite.
     """
     if strict:
-        refuse_losses(increments, ImuSeries)
+        loss.refuse(loss.series_from_increments(increments), ImuSeries)
     if stamp not in get_args(Stamp):
         raise UnknownNameError("stamp", stamp, get_args(Stamp))
     gyro_dt_ns, accel_dt_ns = increments.delta_angle_dt_ns, increments.delta_velocity_dt_ns
@@ -237,7 +237,7 @@ def increments_from_mean_rates(
         An interval is not positive.
     """
     if strict:
-        refuse_losses(series, Increments)
+        loss.refuse(loss.increments_from_series(series), Increments)
     if np.any(np.less_equal(dt_ns, 0)):
         raise ValueRangeError(f"expected dt_ns above 0, got {np.min(dt_ns)}")
     intervals = np.broadcast_to(np.asarray(dt_ns, np.int64), len(series))
@@ -283,7 +283,7 @@ def imu_from_vehicle_imu(messages: Messages, *, strict: bool = False) -> NDArray
     """
     records = as_records(messages, VehicleImu)
     if strict:
-        refuse_losses(records, Imu)
+        loss.refuse(loss.imu_from_vehicle_imu(records), Imu)
     return imu_from_series(series_from_increments(increments_from_vehicle_imu(records)))
 
 
@@ -326,7 +326,7 @@ def vehicle_imu_from_imu(
     """
     records = as_records(messages, Imu)
     if strict:
-        refuse_losses(records, VehicleImu)
+        loss.refuse(loss.vehicle_imu_from_imu(records), VehicleImu)
     increments = increments_from_mean_rates(
         series_from_imu(records), dt_ns, gyro_range=gyro_range, accel_range=accel_range
     )

@@ -1,4 +1,4 @@
-"""Conversion of PX4's estimates, attitude and odometry, and their use beside an IMU.
+"""Conversion of PX4's estimates, attitude and odometry, and their use with an IMU.
 
 PX4 quaternions are w x y z and rotate body FRD into NED. A local frame with z down and an
 arbitrary fixed heading (``POSE_FRAME_FRD``) becomes a world NED whose north is that heading; in
@@ -19,7 +19,7 @@ from strapdown.messages._by_column import (
     sampled_ns,
     stamped,
 )
-from strapdown.messages.conversion.loss import refuse_losses
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.px4 import VehicleAttitude, VehicleOdometry
 from strapdown.series import ImuSeries, Trajectory
 
@@ -44,11 +44,11 @@ UNIT_TOLERANCE: Final = 1e-3  # of the length of an attitude that an estimator k
 def join_attitude(
     series: ImuSeries, attitude: Trajectory, reset_counts: IntArray | None = None
 ) -> tuple[ImuSeries, BoolArray]:
-    """Put the attitude of an estimator beside IMU samples, by slerp where that is safe.
+    """Add the attitude of an estimator to IMU samples, by slerp where that is safe.
 
     A sample gets an attitude where both the one before it and the one after it are no farther
     away than two periods (the median step between attitudes), and no reset lies between them.
-    Rows that are NaN or no unit quaternion are passed over. A sample at the stamp of an attitude
+    Rows that are NaN or no unit quaternion are skipped. A sample at the stamp of an attitude
     gets that one.
 
     Parameters
@@ -105,7 +105,7 @@ def trajectory_from_vehicle_attitude(
     messages : VehicleAttitude, iterable of VehicleAttitude, or array of VehicleAttitude.dtype
         N messages.
     name : str
-        What the trajectory is called.
+        Name of the trajectory.
     strict : bool
         Raise instead of losing something.
 
@@ -126,7 +126,7 @@ def trajectory_from_vehicle_attitude(
     """
     records = as_records(messages, VehicleAttitude)
     if strict:
-        refuse_losses(records, Trajectory)
+        loss.refuse(loss.trajectory_from_vehicle_attitude(records), Trajectory)
     return _trajectory(records, quaternion.from_wxyz(records["q"]), name)
 
 
@@ -155,7 +155,7 @@ def vehicle_attitude_from_trajectory(
         A stamp does not fit its field.
     """
     if strict:
-        refuse_losses(trajectory, VehicleAttitude)
+        loss.refuse(loss.vehicle_attitude_from_trajectory(trajectory), VehicleAttitude)
     records = stamped(VehicleAttitude, trajectory.t_ns)
     records["q"] = quaternion.to_wxyz(_in_px4_frames(trajectory).q_world_from_body)
     records["delta_q_reset"] = quaternion.to_wxyz(quaternion.IDENTITY)
@@ -172,16 +172,16 @@ def trajectory_from_vehicle_odometry(
     messages : VehicleOdometry, iterable of VehicleOdometry, or array of VehicleOdometry.dtype
         N messages.
     name : str
-        What the trajectory is called.
+        Name of the trajectory.
     strict : bool
         Raise instead of losing something.
 
     Returns
     -------
     Trajectory
-        N rows, NED and FRD, stamped with ``timestamp_sample``. What PX4 does not know is NaN,
-        and so are rows in another pose frame than the first row with one. A velocity in body
-        axes is rotated.
+        N rows, NED and FRD, stamped with ``timestamp_sample``. Quantities unknown to
+        PX4 are NaN, and so are rows in another pose frame than the first row with one. A
+        velocity in body axes is rotated.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def trajectory_from_vehicle_odometry(
     """
     records = as_records(messages, VehicleOdometry)
     if strict:
-        refuse_losses(records, Trajectory)
+        loss.refuse(loss.trajectory_from_vehicle_odometry(records), Trajectory)
     frames = records["pose_frame"]
     named = np.isin(frames, (VehicleOdometry.POSE_FRAME_NED, VehicleOdometry.POSE_FRAME_FRD))
     placed = named & (frames == (frames[named][0] if named.any() else 0))
@@ -236,7 +236,7 @@ def vehicle_odometry_from_trajectory(
         A stamp or a coordinate does not fit its field.
     """
     if strict:
-        refuse_losses(trajectory, VehicleOdometry)
+        loss.refuse(loss.vehicle_odometry_from_trajectory(trajectory), VehicleOdometry)
     records = stamped(VehicleOdometry, trajectory.t_ns)
     trajectory = _in_px4_frames(trajectory)
     for field in VehicleOdometry.fields:

@@ -15,7 +15,7 @@ from strapdown.messages._by_column import (
     sampled_ns,
     stamps_from_unsigned,
 )
-from strapdown.messages.conversion.loss import refuse_losses
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorCombined,
@@ -93,7 +93,7 @@ def sensor_combined_from_vehicle_imu(
     """
     imu = as_records(messages, VehicleImu)
     if strict:
-        refuse_losses(imu, SensorCombined)
+        loss.refuse(loss.sensor_combined_from_vehicle_imu(imu), SensorCombined)
     records = np.zeros(len(imu), SensorCombined.dtype)
     copy_fields(imu, records)
     records["timestamp"] = imu["timestamp_sample"]
@@ -119,7 +119,7 @@ def vehicle_imu_from_sensor_combined(
     messages : SensorCombined, iterable of SensorCombined, or array of SensorCombined.dtype
         N messages.
     selection : (M,) array of SensorSelection.dtype, optional
-        Which sensors were in use from when on; rows before the first, and all rows without
+        Sensors in use, each from its stamp on; rows before the first, and all rows without
         it, have device ids 0.
     strict : bool
         Raise instead of losing something.
@@ -140,7 +140,7 @@ def vehicle_imu_from_sensor_combined(
     """
     combined = as_records(messages, SensorCombined)
     if strict:
-        refuse_losses(combined, VehicleImu)
+        loss.refuse(loss.vehicle_imu_from_sensor_combined(combined), VehicleImu)
     records = np.zeros(len(combined), VehicleImu.dtype)
     copy_fields(combined, records)
     records["timestamp_sample"] = combined["timestamp"]
@@ -189,7 +189,7 @@ def series_from_sensor_combined(messages: Messages, *, strict: bool = False) -> 
     """
     records = as_records(messages, SensorCombined)
     if strict:
-        refuse_losses(records, ImuSeries)
+        loss.refuse(loss.series_from_sensor_combined(records), ImuSeries)
     without = records["accelerometer_timestamp_relative"] == _NO_ACCEL
     half_ns = records["gyro_integral_dt"].astype(np.int64) * (NS_PER_US // 2)
     return ImuSeries(
@@ -203,13 +203,15 @@ def series_from_sensor_combined(messages: Messages, *, strict: bool = False) -> 
     )
 
 
-def series_from_sensor_gyro(messages: Messages) -> ImuSeries:
-    """Convert what one gyroscope reads to a series; its specific force is NaN.
+def series_from_sensor_gyro(messages: Messages, *, strict: bool = False) -> ImuSeries:
+    """Convert readings of one gyroscope to a series; its specific force is NaN.
 
     Parameters
     ----------
     messages : SensorGyro, iterable of SensorGyro, or array of SensorGyro.dtype
         N messages.
+    strict : bool
+        Raise instead of losing something.
 
     Returns
     -------
@@ -219,24 +221,31 @@ def series_from_sensor_gyro(messages: Messages) -> ImuSeries:
 
     Raises
     ------
+    ConversionLossError
+        ``strict``, and a message has a temperature, errors or a count of samples, or
+        ``timestamp`` differs from ``timestamp_sample``.
     ValueRangeError
         A stamp reaches 2^63 ns.
     TypeError, ShapeError
         The messages are of another type.
     """
     records = as_records(messages, SensorGyro)
+    if strict:
+        loss.refuse(loss.series_from_sensor(records), ImuSeries)
     device = SensorIdentity(gyro_device_id=common_id(records["device_id"]))
     series = _readings(records, ("x", "y", "z"), gyro=True)
     return series.replace(sensor=device, gyro_clipping=bits_from_axes(records["clip_counter"] > 0))
 
 
-def series_from_sensor_accel(messages: Messages) -> ImuSeries:
-    """Convert what one accelerometer reads to a series; its angular velocity is NaN.
+def series_from_sensor_accel(messages: Messages, *, strict: bool = False) -> ImuSeries:
+    """Convert readings of one accelerometer to a series; its angular velocity is NaN.
 
     Parameters
     ----------
     messages : SensorAccel, iterable of SensorAccel, or array of SensorAccel.dtype
         N messages.
+    strict : bool
+        Raise instead of losing something.
 
     Returns
     -------
@@ -245,24 +254,31 @@ def series_from_sensor_accel(messages: Messages) -> ImuSeries:
 
     Raises
     ------
+    ConversionLossError
+        ``strict``, and a message has a temperature, errors or a count of samples, or
+        ``timestamp`` differs from ``timestamp_sample``.
     ValueRangeError
         A stamp reaches 2^63 ns.
     TypeError, ShapeError
         The messages are of another type.
     """
     records = as_records(messages, SensorAccel)
+    if strict:
+        loss.refuse(loss.series_from_sensor(records), ImuSeries)
     device = SensorIdentity(accel_device_id=common_id(records["device_id"]))
     series = _readings(records, ("x", "y", "z"), gyro=False)
     return series.replace(sensor=device, accel_clipping=bits_from_axes(records["clip_counter"] > 0))
 
 
-def series_from_vehicle_angular_velocity(messages: Messages) -> ImuSeries:
+def series_from_vehicle_angular_velocity(messages: Messages, *, strict: bool = False) -> ImuSeries:
     """Convert filtered angular velocities to a series; its specific force is NaN.
 
     Parameters
     ----------
     messages : VehicleAngularVelocity, iterable of it, or array of its dtype
         N messages.
+    strict : bool
+        Raise instead of losing something.
 
     Returns
     -------
@@ -272,21 +288,29 @@ def series_from_vehicle_angular_velocity(messages: Messages) -> ImuSeries:
 
     Raises
     ------
+    ConversionLossError
+        ``strict``, and a message has a derivative, or ``timestamp`` differs from
+        ``timestamp_sample``.
     ValueRangeError
         A stamp reaches 2^63 ns.
     TypeError, ShapeError
         The messages are of another type.
     """
-    return _readings(as_records(messages, VehicleAngularVelocity), gyro=True)
+    records = as_records(messages, VehicleAngularVelocity)
+    if strict:
+        loss.refuse(loss.series_from_vehicle_angular_velocity(records), ImuSeries)
+    return _readings(records, gyro=True)
 
 
-def series_from_vehicle_acceleration(messages: Messages) -> ImuSeries:
+def series_from_vehicle_acceleration(messages: Messages, *, strict: bool = False) -> ImuSeries:
     """Convert filtered specific forces to a series; its angular velocity is NaN.
 
     Parameters
     ----------
     messages : VehicleAcceleration, iterable of it, or array of its dtype
         N messages.
+    strict : bool
+        Raise instead of losing something.
 
     Returns
     -------
@@ -295,12 +319,17 @@ def series_from_vehicle_acceleration(messages: Messages) -> ImuSeries:
 
     Raises
     ------
+    ConversionLossError
+        ``strict``, and ``timestamp`` differs from ``timestamp_sample``.
     ValueRangeError
         A stamp reaches 2^63 ns.
     TypeError, ShapeError
         The messages are of another type.
     """
-    return _readings(as_records(messages, VehicleAcceleration), gyro=False)
+    records = as_records(messages, VehicleAcceleration)
+    if strict:
+        loss.refuse(loss.published(records), ImuSeries)
+    return _readings(records, gyro=False)
 
 
 def white_noise_covariance(density: float, dt_ns: IntArray) -> FloatArray:
@@ -331,7 +360,7 @@ def white_noise_covariance(density: float, dt_ns: IntArray) -> FloatArray:
 
 
 def fifo_delays_ns(messages: Messages) -> IntArray:
-    """Return how much later than its samples a gyroscope with a FIFO is stamped.
+    """Return the delay of the stamps of a gyroscope with a FIFO after its samples.
 
     A message is the mean over a packet from the FIFO but has the stamp of its last sample, so
     that an integral of messages lags by half the time between two.

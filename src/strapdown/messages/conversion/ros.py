@@ -18,7 +18,7 @@ from strapdown.messages._by_column import (
     normalise,
 )
 from strapdown.messages.cdr import Batch, behind_headers
-from strapdown.messages.conversion.loss import refuse_losses
+from strapdown.messages.conversion import _loss as loss
 from strapdown.messages.imu import Imu
 from strapdown.messages.ros import RosImu
 from strapdown.messages.ros_types import IMU, POSE_STAMPED, QUATERNION_STAMPED
@@ -63,7 +63,7 @@ def imu_from_ros(
         The stamp is negative.
     """
     if strict:
-        refuse_losses(message, Imu)
+        loss.refuse(loss.imu_from_ros(as_batch(message)), Imu)
     imu = Imu(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, message.header_stamp_ns)
     records = imu.to_numpy().reshape(1)
     block(records)[0] = message.block
@@ -121,7 +121,7 @@ def series_from_ros(messages: RosMessages, *, strict: bool = False) -> ImuSeries
     """
     batch = as_batch(messages)
     if strict:
-        refuse_losses(batch, ImuSeries)
+        loss.refuse(loss.series_from_ros(batch), ImuSeries)
     _check_floats(batch, IMU.floats)
     records = np.empty(len(batch), Imu.dtype)
     block(records)[:] = batch.values
@@ -150,7 +150,7 @@ def ros_from_series(series: ImuSeries, *, strict: bool = False) -> Batch:
         ``strict``, and the series has magnetic field, clipping or device ids.
     """
     if strict:
-        refuse_losses(series, Batch)
+        loss.refuse(loss.ros_from_series(series), Batch)
     values = imu_payloads(series, ROS).rows().view(np.float64)
     return _batch(series, values, series.sensor.name)
 
@@ -226,7 +226,7 @@ def trajectory_from_ros(messages: Batch, *, strict: bool = False) -> Trajectory:
         A message has neither 7 nor 4 numbers.
     """
     if strict:
-        refuse_losses(messages, Trajectory)
+        loss.refuse(loss.trajectory_from_ros(messages), Trajectory)
     _check_floats(messages, POSE_STAMPED.floats, QUATERNION_STAMPED.floats)
     position = messages.values[:, :-4]
     return Trajectory(
@@ -261,7 +261,7 @@ def ros_from_trajectory(
         ``strict``, and the trajectory has velocities, marked rows or a name.
     """
     if strict:
-        refuse_losses(trajectory, Batch)
+        loss.refuse(loss.ros_from_trajectory(trajectory), Batch)
     common = trajectory.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     values = common.q_world_from_body
     if common.position_world is not None:

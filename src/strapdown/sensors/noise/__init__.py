@@ -1,4 +1,4 @@
-"""Noise of sensors: streams of normal numbers with an address, and the processes made of them."""
+"""Noise of sensors: addressed streams of normal numbers, and the processes built from them."""
 
 from strapdown.sensors.noise.flicker import (
     ALLAN_FLOOR,

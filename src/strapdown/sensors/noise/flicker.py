@@ -1,8 +1,8 @@
 """Flicker noise as a sum of Gauss-Markov processes, and Allan variances in closed form.
 
 Flicker noise of size B has the two-sided power spectral density B^2 / (2 pi f), as IEEE Std
-952-1997, annex C, writes it, and with it a flat Allan deviation, ``ALLAN_FLOOR`` B. No Markov
-process of finite order is flat for ever, but a sum of a few is, within a band of cluster times.
+952-1997, annex C, defines it, and a flat Allan deviation, ``ALLAN_FLOOR`` B. No Markov process of
+finite order has an unlimited flat floor, but a sum of a few has one within a band of cluster times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ALLAN_FLOOR = math.sqrt(2.0 * math.log(2.0) / math.pi)
 """Allan deviation of flicker noise with B = 1; 0.66428."""
 
-_PEAK = 1.89  # a Gauss-Markov process is felt most at this many correlation times
+_PEAK = 1.89  # cluster time of the Allan peak of a Gauss-Markov process, in correlation times
 _TERMS_PER_DECADE = 1.5
 _PADDING_DECADES = 0.5
 _FITTED = 200  # cluster times in the band
@@ -72,7 +72,7 @@ def flicker_terms(band_s: tuple[float, float]) -> tuple[tuple[float, ...], tuple
         )
     decades = math.log10(high / low)
     terms = round((decades + 2 * _PADDING_DECADES) * _TERMS_PER_DECADE) + 1
-    # In units of the shortest time; rounded so that every linear algebra library says the same.
+    # In units of the shortest time; rounded so that all linear algebra libraries agree.
     times = np.logspace(-_PADDING_DECADES, decades + _PADDING_DECADES, terms) / _PEAK
     clusters = np.logspace(0.0, decades, _FITTED)
     shares = gauss_markov_avar(clusters[:, np.newaxis], times)

@@ -1,10 +1,10 @@
 """Philox, normal numbers and recursions.
 
-The formulas of the generator run on whole arrays as they stand and on one lane when compiled,
+The formulas of the generator run on whole arrays as plain Python and on one lane when compiled,
 with the same bits: integers, and float32 ``+ - *`` and square roots in the written order. The
 loops over lanes are meant to be compiled: each is one pass over slices that stay in the first
-cache, short enough for the processor to overlap its rows. :func:`advance` runs on lists as it
-stands and on arrays when compiled.
+cache, short enough for the processor to overlap its rows. :func:`advance` runs on lists as
+plain Python and on arrays when compiled.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ COS_0, COS_1, COS_2 = (
 def philox_round(
     c0: Lanes, c1: Lanes, c2: Lanes, c3: Lanes, k0: Lanes, k1: Lanes
 ) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-    """Do one of the ten rounds of Philox4x32-10; all are 32-bit words in uint64."""
+    """Compute one of the ten rounds of Philox4x32-10; all are 32-bit words in uint64."""
     p0, p1 = MULTIPLIER_0 * c0, MULTIPLIER_1 * c2
     return (p1 >> SHIFT_32) ^ (c1 ^ k0), p1 & LOW_32, (p0 >> SHIFT_32) ^ (c3 ^ k1), p0 & LOW_32
 
 
 @kernel
 def split(word: Lanes) -> tuple[Lanes, Lanes]:
-    """Make a word a uniform number (1 + x) 2^e, with 1 + x between sqrt(1/2) and sqrt(2)."""
+    """Convert a word to a uniform number (1 + x) 2^e, with 1 + x between sqrt(1/2) and sqrt(2)."""
     uniform = np.float32((np.float32(np.int32(word >> U8)) + HALF) * TO_UNIT)
     bits = np.uint32(uniform.view(np.uint32) - ROOT_HALF)
     mantissa = np.uint32(np.uint32(bits & MANTISSA) + ROOT_HALF)
@@ -127,7 +127,7 @@ def direction(word: Lanes) -> tuple[Lanes, Lanes]:
 
 @kernel
 def piece_end(start: int, stop: int) -> int:
-    """Return where the first piece of a range ends that is generated at once.
+    """Return the end of the first piece of a range, which is generated at once.
 
     A piece lies in one block; one shorter than 512 lies in one slot too, and needs only as many
     lanes as it has numbers.
@@ -177,7 +177,7 @@ def normal_lanes(
 
 
 def scratch() -> tuple[Words, Float32Array]:
-    """Return the room in which :func:`fill_normals` works."""
+    """Return the buffers of :func:`fill_normals`."""
     return np.empty((4, LANES), np.uint32), np.empty((5, LANES), np.float32)
 
 
@@ -210,7 +210,7 @@ def pair_normals(
     u: Words, v: Words, planes: Float32Array, first: int,
     out: Float32Array, start: int, done: int, end: int,
 ) -> None:  # fmt: skip
-    """Fill what lies between ``done`` and ``end`` of two slots, the first from ``first`` on."""
+    """Fill the range from ``done`` to ``end`` of two slots, the first from ``first`` on."""
     n = u.size
     if first >= end or first + LANES + n <= done:
         return
@@ -258,7 +258,7 @@ def advance_streams(
     node: int, terms: FloatArray, states: FloatArray, out: FloatArray,
     normals: Float32Array, room: tuple[Words, Float32Array],
 ) -> None:  # fmt: skip
-    """Do as :func:`advance`, with the normals of the streams ``words``, a row each."""
+    """Run :func:`advance` with the normals of the streams ``words``, a row each."""
     for i in range(len(words)):
         fill_normals(k0, k1, sensor, words[i], node, normals[i], room[0], room[1])
     advance(node, terms, states, normals, out)

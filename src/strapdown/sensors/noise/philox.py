@@ -52,7 +52,7 @@ def philox4x32(counter: ArrayLike, key: ArrayLike) -> Words:
 def philox_words(
     c0: ArrayLike, c1: ArrayLike, c2: ArrayLike, c3: ArrayLike, *, key: tuple[int, int]
 ) -> tuple[Words, ...]:
-    """Encrypt counters whose four words come apart, and broadcast together."""
+    """Encrypt counters given as four separate words, which broadcast together."""
     words = tuple(np.asarray(word, np.uint64) for word in (c0, c1, c2, c3))
     k0, k1 = np.uint64(key[0]), np.uint64(key[1])
     for _ in range(10):

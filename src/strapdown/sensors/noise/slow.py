@@ -1,6 +1,6 @@
-"""Processes that remember: random walks, Gauss-Markov processes and flicker noise.
+"""Processes with state: random walks, Gauss-Markov processes and flicker noise.
 
-Each is a recursion over nodes, and runs from node 0 in order, so a chunk never starts one anew.
+Each is a recursion over nodes, and runs from node 0 in order, so a chunk never restarts one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Recursion:
 
 
 class RecursionsState(TypedDict):
-    """Where recursions stand: the next node, and the values at the one before it."""
+    """Position of recursions: the next node, and the values at the one before it."""
 
     node: int
     values: list[float]
@@ -80,9 +80,9 @@ class RecursionsState(TypedDict):
 class Recursions:
     """The recursions of one channel on one grid of nodes, summed in a fixed order.
 
-    It stands between two nodes and goes on from there; going elsewhere replays from the nearest
-    checkpoint, up to 65,536 nodes. So keep the last node of a chunk where the next one needs it,
-    and ask for some nodes at once.
+    Its position is between two nodes, where it continues; a request for other nodes replays from
+    the nearest checkpoint, up to 65,536 nodes. So keep the last node of a chunk where the next one
+    needs it, and request several nodes at once.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ class Recursions:
         Parameters
         ----------
         start, count : int
-            The first node, and how many.
+            The first node, and the number of nodes.
         base : (count,)
-            What the values of the recursions are added to; stays as it is.
+            Added to the values of the recursions; not changed.
         compiled : bool
             Whether to run machine code; the bits are the same.
 
@@ -136,11 +136,11 @@ class Recursions:
         return out
 
     def state(self) -> RecursionsState:
-        """Return where it stands, fit for JSON."""
+        """Return the position, as JSON-able values."""
         return {"node": self._node, "values": list(self._values)}
 
     def restore(self, state: RecursionsState) -> None:
-        """Go where :meth:`state` was taken.
+        """Restore a position returned by :meth:`state`.
 
         Raises
         ------
@@ -228,7 +228,7 @@ def bias_recursions(
     A slow recursion has a node at every D-th sample, and is linear between nodes. With at least
     five nodes in a correlation time, and thirty in a second, the Allan deviation of flicker noise
     is off by less than 0.04 % at the lower end of its band. Recursions that are too fast for the
-    grid run at every sample. D is the power of two that leaves the least work.
+    grid run at every sample. D is the power of two with the least computation.
 
     Parameters
     ----------

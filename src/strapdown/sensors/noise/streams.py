@@ -2,10 +2,10 @@
 
 A stream belongs to a seed, a sensor, a channel of it, and a process on that channel; these four
 fill the Philox key and half of its counter, so no two streams share a number. The other half
-of the counter comes from the index in the stream, so every number can be had alone, and the
-same bits come in one block or in many, on one thread or on many.
+of the counter comes from the index in the stream, so every number can be computed
+alone, with the same bits in one block or in many, on one thread or on many.
 
-The numbers are a promise: layout and process numbers never change.
+The numbers are stable: layout and process numbers never change.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ Numbers = TypeVar("Numbers", int, "IntArray")
 GYRO, ACCEL, MAG = 0, 3, 6
 """First channel of each triad; the axes follow."""
 PRESSURE, TEMPERATURE, DEVICE = 9, 10, 15
-"""Channels of their own."""
+"""Separate channels."""
 
 
 class Process(IntEnum):
-    """What a stream is used for."""
+    """Purpose of a stream."""
 
     WHITE = 0
     """Index: sample."""
@@ -75,7 +75,7 @@ class Process(IntEnum):
 
 
 class NoiseKey(NamedTuple):
-    """Whose noise it is.
+    """Key of the noise of one sensor.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def normals(  # noqa: PLR0913 (five positional arguments, and one option)
         0 to 2**16 - 1; see :class:`Process`. Arrays of channels and processes broadcast
         together, and are much faster than one call for each.
     start, count : int
-        The first index, and how many. Only these are computed.
+        The first index, and the number of values. Only these are computed.
     compiled : bool
         Whether to run machine code: 50 times as fast, and loads Numba.
 

@@ -1,6 +1,6 @@
-"""Data sheets: what makers print about their parts, number by number, with sources.
+"""Data sheets: the figures that makers print for their parts, with sources.
 
-The built-in sheets are the TOML files beside this module. A sheet of one's own has the same form::
+The built-in sheets are the TOML files in this package. A user's sheet has the same form::
 
     name = "My IMU"
 
@@ -19,8 +19,8 @@ The built-in sheets are the TOML files beside this module. A sheet of one's own 
     [accel]
     noise_density = { value = 160, unit = "ug/sqrt(Hz)", sided = "one", source = "sheet" }
 
-What a sheet does not say is not in its file. Sheets print densities without a word on sidedness;
-in the built-in files they are all taken as one-sided, as spectrum analysers show them.
+A figure that a sheet does not state is not in its file. Sheets print densities without their
+sidedness; in the built-in files all are taken as one-sided, as spectrum analysers show them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules that make an error model of the numbers of a sheet."""
+"""Rules that derive an error model from the figures of a sheet."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "bits": ("bits",),
     "bandwidth": ("bandwidth",),
 }
-"""The parameters of a triad that may be unknown, and the numbers of a sheet that tell them."""
+"""The parameters of a triad that may be unknown, and the figures of a sheet that determine them."""
 
 UNUSED = {
     "g_sensitivity": "printed as a magnitude, without the nine signs and sizes",
     "temperature": "printed as a magnitude, without sign",
     "bandwidth": "printed without the order of the filter",
 }
-"""Parameters that a sheet mentions, but does not tell."""
+"""Parameters that a sheet mentions without a usable figure."""
 
 
 def model(

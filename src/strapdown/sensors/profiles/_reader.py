@@ -1,4 +1,4 @@
-"""The TOML form of data sheets: strict, with the line of what is wrong."""
+"""Strict reader of data sheets in TOML; errors name the line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z
 
 
 def read(data: bytes, *, path: str) -> tuple[Datasheet, list[str]]:
-    """Read a sheet, and say which densities look like mistakes of units.
+    """Read a sheet, and return the densities that look like mistakes of units.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def read(data: bytes, *, path: str) -> tuple[Datasheet, list[str]]:
 
 
 class _Reader:
-    """One file: knows its path and the lines of its keys."""
+    """One file, with its path and the lines of its keys."""
 
     def __init__(self, text: str, path: str) -> None:
         self._path = path
@@ -122,7 +122,7 @@ class _Reader:
         for key in reasons:
             self._text(reasons, key, where, default=None)
             if key in given:
-                raise self._error((*where, key), f"expected no {key} in [{part}] beside it")
+                raise self._error((*where, key), f"expected no {key} in [{part}] next to it")
         numbers: dict[str, Any] = {
             key: self._quantity(given[key], (part, key), kinds[key])
             for key in given

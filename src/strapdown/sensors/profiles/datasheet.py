@@ -1,4 +1,4 @@
-"""A data sheet as frozen numbers, and the error model that follows from it by written rules."""
+"""A data sheet as frozen figures, and the error model derived from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NOT_GIVEN", "Datasheet"]
 
 NOT_GIVEN = "not given"
-"""Why a parameter is unknown of which the sheet has nothing."""
+"""Reason for an unknown parameter that the sheet does not mention."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Datasheet:
     name, maker : str
     gyro, accel : TriadSheet
     mag : TriadSheet, optional
-        None is a part without magnetometer, or one of whose magnetometer nothing is known.
+        None for a part without magnetometer, or without figures for it.
     device : DeviceSheet
     notes : tuple of str
-        What a reader should know.
+        Remarks for the reader.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Datasheet:
                     yield f"{part}.{number.name}", quantity
 
     def unsourced(self) -> tuple[str, ...]:
-        """Return the dotted names of the numbers that stand without a source."""
+        """Return the dotted names of the numbers without a source."""
         return tuple(name for name, quantity in self.quantities() if quantity.source is None)
 
     def spec(
@@ -65,15 +65,16 @@ class Datasheet:
         accel_range: float | None = None,
         unstated_limits: Limit | str | None = None,
     ) -> ImuSpec:
-        """Return the error model that the numbers give, and nothing that they do not give.
+        """Return the error model that follows from the figures, without assumptions beyond them.
 
         White noise comes from the angle or velocity random walk where there is one, else from the
         density by its sidedness (divided by sqrt(2) where one-sided). Flicker noise comes from
-        the lowest point of the Allan curve, less what white noise and random walk have there.
+        the lowest point of the Allan curve, less the contribution of white noise and random walk.
         A plus-minus figure becomes a turn-on value by its stated meaning. The resolution is that
         of the range, or the range and the width of the code. Sensitivities to temperature and to
         specific force are printed as magnitudes, and bandwidths without the order of the filter:
-        they are not used. What stays off is in ``spec.missing()``, and why in :meth:`unknown`.
+        they are not used. Terms that stay off are in ``spec.missing()``, the reasons in
+        :meth:`unknown`.
 
         Parameters
         ----------
@@ -82,7 +83,7 @@ class Datasheet:
         gyro_range, accel_range : float, optional
             The full scale [rad/s], [m/s^2]; the largest by default.
         unstated_limits : {"1sigma", "3sigma", "max"}, optional
-            What plus-minus figures without a stated meaning are taken for; left off by default.
+            Meaning of plus-minus figures that do not state it; their terms are off by default.
 
         Returns
         -------
@@ -120,7 +121,7 @@ class Datasheet:
         )
 
     def unknown(self, *, unstated_limits: Limit | str | None = None) -> dict[str, str]:
-        """Return why each parameter that ``spec().missing()`` lists is unknown.
+        """Return the reason why each parameter in ``spec().missing()`` is unknown.
 
         Parameters
         ----------

@@ -24,19 +24,19 @@ class Quantity:
     unit : str
         Such as ``"deg/s/sqrt(Hz)"``.
     kind : str
-        What it is a number of, a key of :data:`strapdown.sensors.units.UNITS`.
+        Kind of quantity, a key of :data:`strapdown.sensors.units.UNITS`.
     sided : {"one", "two"}, optional
         Of a density.
     meaning : Limit, optional
-        Of a plus-minus figure; None where the source does not say.
+        Of a plus-minus figure; None where the source does not state it.
     condition : {"typ", "max"}, optional
         The column of the sheet.
     largest : float, optional
-        The figure of the column ``max`` beside a typical one, in ``unit``.
+        The figure of the column ``max`` next to a typical one, in ``unit``.
     at : str, optional
         Conditions in words, such as ``"10 Hz"``.
     source, page : str, optional
-        Where it stands.
+        Place of the figure.
     grade : {"P", "S"}, optional
         P the maker's own document, S anything else.
     """
@@ -74,7 +74,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class TriadSheet:
-    """What a sheet says of three gyros, accelerometers or magnetometers.
+    """Figures of a sheet for three gyros, accelerometers or magnetometers.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class TriadSheet:
     bias_instability : Quantity, optional
         The lowest point of the Allan curve.
     flicker_coefficient : Quantity, optional
-        B of IEEE Std 952, where that is what the sheet gives.
+        B of IEEE Std 952, where the sheet gives it directly.
     bias_random_walk : Quantity, optional
         K, from the rising end of the Allan curve.
     zero_offset : Quantity, optional
@@ -115,7 +115,7 @@ class TriadSheet:
     quadratic : Quantity, optional
         Coefficient of f^2 of accelerometers.
     unknown : tuple of (str, str)
-        Names of numbers that are not here, with the reason why.
+        Names of figures that are missing, with the reason.
     """
 
     range: Quantity | None = None
@@ -143,13 +143,13 @@ class TriadSheet:
 
     @property
     def white_noise(self) -> Quantity | None:
-        """What the model's white noise is made of: the random walk, else the density."""
+        """Figure for the white noise of the model: the random walk, else the density."""
         return self.angle_random_walk or self.velocity_random_walk or self.noise_density
 
 
 @dataclass(frozen=True)
 class DeviceSheet:
-    """What a sheet says of the part as a whole.
+    """Figures of a sheet for the part as a whole.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class DeviceSheet:
     tick_bits : Quantity, optional
         Width of the counter.
     unknown : tuple of (str, str)
-        Names of numbers that are not here, with the reason why.
+        Names of figures that are missing, with the reason.
     """
 
     tick: Quantity | None = None
