@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from strapdown._version import __version__
 from strapdown.cli._outcome import run
+from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,9 @@ class VerbGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command, list[str]]:
-        """Import the verb that is about to run."""
+        """Import the verb that is about to run, or fail with the nearest names."""
+        if args[0] not in self._verbs and not ctx.resilient_parsing:
+            ctx.fail(str(UnknownNameError("command", args[0], self._verbs)))
         name, _stand_in, rest = super().resolve_command(ctx, args)
         return name, self._load(name) if name else None, rest
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from strapdown import webots
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import StrapdownError
-from strapdown.motion import SplineMode
+from strapdown.motion import MOTIONS, SplineMode
+from strapdown.sensors import profile_names
 from strapdown.webots.file.sample_worlds import sample_worlds
 from strapdown.webots.world.staging import Dynamics
 
@@ -39,7 +41,9 @@ __all__ = [
 WorldName: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--world", help=f"A .wbt file, or one that comes along: {', '.join(sample_worlds())}."
+        "--world",
+        help=f"A .wbt file, or a sample world: {', '.join(sample_worlds())}.",
+        autocompletion=completed(sample_worlds()),
     ),
 ]
 Seed: TypeAlias = Annotated[
@@ -50,7 +54,10 @@ Duration: TypeAlias = Annotated[
 ]
 MotionName: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="What moves the robot: a name (see: strapdown sim), or a file."),
+    typer.Option(
+        help="The motion of the robot: a name (see: strapdown sim), or a file.",
+        autocompletion=completed(MOTIONS),
+    ),
 ]
 Poses: TypeAlias = Annotated[
     SplineMode | None, typer.Option(help="How the motion goes through recorded poses.")
@@ -70,6 +77,7 @@ Part: TypeAlias = Annotated[
         "--sensor",
         help="A real part behind every gyro and accelerometer: a profile (see: strapdown sensors) "
         "or a TOML file, instead of lookup tables.",
+        autocompletion=completed(profile_names()),
     ),
 ]
 Realtime: TypeAlias = Annotated[

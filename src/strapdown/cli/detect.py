@@ -12,6 +12,7 @@ from rich.table import Table
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
@@ -32,7 +33,9 @@ def detect(
     kind: Annotated[
         str,
         typer.Option(
-            "--kind", help=f"Comma between: {', '.join(KINDS)}; by default all but still."
+            "--kind",
+            help=f"Separated by commas: {', '.join(KINDS)}; by default all but still.",
+            autocompletion=completed(KINDS),
         ),
     ] = ",".join(DETECTORS),
     topic: Topic = None,

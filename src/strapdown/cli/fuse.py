@@ -25,6 +25,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._compare import compare
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
@@ -43,7 +44,12 @@ def fuse(
     ] = None,
     *,
     filter_name: Annotated[
-        str, typer.Option("--filter", help=f"One of: {', '.join(FILTERS)}.")
+        str,
+        typer.Option(
+            "--filter",
+            help=f"One of: {', '.join(FILTERS)}.",
+            autocompletion=completed(FILTERS),
+        ),
     ] = "eskf",
     smooth: Annotated[
         bool,

@@ -9,7 +9,9 @@ import typer
 
 import strapdown.formats as files
 from strapdown import plots
+from strapdown._checks import as_member
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import UnknownNameError
 
@@ -40,7 +42,12 @@ def plot(
     *,
     output: Output,
     preset: Annotated[
-        Preset, typer.Option("--preset", help="What to show; signals over time by default.")
+        str,
+        typer.Option(
+            "--preset",
+            help=f"One of: {', '.join(Preset)}; signals over time by default.",
+            autocompletion=completed(Preset),
+        ),
     ] = Preset.IMU,
     topic: Topic = None,
     force: Force = False,
@@ -59,12 +66,13 @@ def plot(
 
     strapdown plot flight.ulg --preset psd --topic sensor_gyro_fifo.0 --output spectrum.png
     """
+    chosen = as_member(Preset, preset, "preset")
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     with working("drawing"):
-        figure = _drawn(recording, preset, topic)
+        figure = _drawn(recording, chosen, topic)
         plots.save(figure, output, force=force)
-    data = {"input": str(source), "output": str(output), "preset": str(preset)}
+    data = {"input": str(source), "output": str(output), "preset": str(chosen)}
     return Outcome(data, [f"wrote {output}"], read_losses(recording.report))
 
 

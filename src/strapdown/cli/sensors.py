@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from strapdown._words import printable
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.sensors.profiles import NOT_GIVEN, load_profile, profile_names
 from strapdown.sensors.spec import SpecWarning
@@ -36,7 +37,11 @@ UNIT_OF_ALLAN = {
 
 def sensors(
     sensor: Annotated[
-        str | None, typer.Argument(help="A profile, or a TOML file of one's own; all if left out.")
+        str | None,
+        typer.Argument(
+            help="A profile, or a TOML file of your own; all if left out.",
+            autocompletion=completed(profile_names()),
+        ),
     ] = None,
 ) -> Outcome:
     """List the sensor profiles, or show every number of one, its source, and what is unknown.

@@ -11,13 +11,14 @@ import typer
 
 from strapdown import messages, plots, simulation
 from strapdown.cli._common import Force, progress_bar, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, refuse
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
 from strapdown.samples import SampleKind
-from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec
+from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec, profile_names
 from strapdown.sensors.units import Limit
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
@@ -36,9 +37,13 @@ MOTION_HELP = (
 
 def sim(
     *,
-    motion: Annotated[str, typer.Option(help=MOTION_HELP)],
+    motion: Annotated[str, typer.Option(help=MOTION_HELP, autocompletion=completed(MOTIONS))],
     sensor: Annotated[
-        str, typer.Option(help="A profile (see: strapdown sensors), a TOML file, or ideal.")
+        str,
+        typer.Option(
+            help="A profile (see: strapdown sensors), a TOML file, or ideal.",
+            autocompletion=completed((*profile_names(), "ideal")),
+        ),
     ] = "ideal",
     output: Annotated[
         Path,

@@ -11,6 +11,7 @@ import typer
 
 from strapdown import simulation, webots
 from strapdown.cli._common import Force, progress_bar
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
     Duration,
@@ -56,7 +57,11 @@ def run(
         typer.Option(help="The robot that CONTROLLER drives, or the only one that is driven."),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")
+        str,
+        typer.Option(
+            help=f"The release whose behaviour to follow: {', '.join(PROFILES)}.",
+            autocompletion=completed(PROFILES),
+        ),
     ] = "R2025a",
     axes: Annotated[
         str, typer.Option(help="Of InertialUnits in the profile documented: FUR, or FLU as in ROS.")

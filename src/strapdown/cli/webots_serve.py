@@ -10,6 +10,7 @@ import typer
 from strapdown import simulation, webots
 from strapdown.bridges.webots.server import Server
 from strapdown.cli._common import Force
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
     Duration,
@@ -48,7 +49,11 @@ def serve(
         ),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help=f"Whose behaviour; {' and '.join(SERVED)} can be served.")
+        str,
+        typer.Option(
+            help=f"The release whose behaviour to follow; {' and '.join(SERVED)} can be served.",
+            autocompletion=completed(SERVED),
+        ),
     ] = "R2025a",
     seed: Seed = None,
     duration: Duration = None,
