@@ -15,7 +15,7 @@ from strapdown._html import html_table
 from strapdown.errors import BackendMissingError, ShapeError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, OrientationResult
 from strapdown.estimation.navigation import NavigationResult
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import ImuSeries, Increments, Trajectory, timebase
 from strapdown.series.tabular import UNITS
 
 NOON_NS = 1_700_000_000_000_000_001
@@ -166,3 +166,8 @@ def test_html_is_escaped():
     assert html_table("<b>", (), [("&", 1)]) == (
         "<table><caption>&lt;b&gt;</caption><tr><td>&amp;</td><td>1</td></tr></table>"
     )
+
+
+def test_reports_are_tables_of_their_fields():
+    html = timebase.report(SERIES.t_ns)._repr_html_()
+    assert "<caption>TimeReport</caption><tr><td>samples</td><td>2</td></tr>" in html

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import record_like, values_of
 from strapdown.detection.events import Event, Events
@@ -92,7 +93,7 @@ Params = TypeVar("Params", bound=DetectorParams)
 
 
 @dataclass(frozen=True)
-class DetectorReport:
+class DetectorReport(FieldsAsHtml):
     """An account of the samples that a detector was given.
 
     Parameters

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import strapdown.formats as files
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
@@ -31,7 +32,7 @@ RECOVERED: Final = "strapdown/recovered"
 
 
 @dataclass(frozen=True)
-class RecoveryReport:
+class RecoveryReport(FieldsAsHtml):
     """An account of a recovery.
 
     Parameters

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import StrapdownError, TransportError
 from strapdown.messages import Imu, RosImu, VehicleImu, conversion
 
@@ -26,7 +27,7 @@ TELL_S = 1.0
 
 
 @dataclass(frozen=True)
-class RelayReport:
+class RelayReport(FieldsAsHtml):
     """An account of what passed.
 
     Parameters
