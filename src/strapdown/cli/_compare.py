@@ -13,7 +13,7 @@ from strapdown.cli._common import working
 from strapdown.errors import FormatError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
-from strapdown.geometry import WorldFrame
+from strapdown.geometry import WorldFrame, quaternion
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["Contest", "Row", "compare"]
+__all__ = ["Contest", "Row", "aligned", "compare"]
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,15 @@ def compare(
         if each != against
     )
     return Contest(rows, reference, against)
+
+
+def aligned(reference: Trajectory, errors: OrientationEvaluation) -> Trajectory:
+    """Return a reference turned as its comparison with an estimate turned it, in ENU."""
+    inside = reference.in_frames(world=WorldFrame.ENU)
+    turned = quaternion.multiply(errors.removed_rotation, inside.q_world_from_body)
+    return inside.replace(
+        q_world_from_body=quaternion.multiply(turned, errors.removed_body_rotation)
+    )
 
 
 def _estimators() -> Iterator[tuple[str, Any]]:

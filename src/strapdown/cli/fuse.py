@@ -24,7 +24,7 @@ from strapdown.cli._common import (
     read_losses,
     working,
 )
-from strapdown.cli._compare import compare
+from strapdown.cli._compare import aligned, compare
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli.evaluate import error_line
@@ -143,10 +143,16 @@ def fuse(
         product = Recording(trajectories={"attitude": attitude})
         lost += files.write(output, product, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
+    added, line, reference = _against_reference(recording, result, align)
     if picture is not None:
-        plots.save(plots.plot_track(attitude, title=f"{source}: {name}"), picture, force=force)
+        figure = plots.plot_track(
+            attitude,
+            reference=reference,
+            heading_is_relative=not result.uses_magnetic_field,
+            title=f"{source}: {name}",
+        )
+        plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    added, line = _against_reference(recording, result, align)
     return Outcome(data | added | {"report": result.report.to_dict()}, [*view, *line], lost)
 
 
@@ -167,18 +173,20 @@ def _estimated(series: ImuSeries, name: str, *, smooth: bool, no_mag: bool) -> O
 
 def _against_reference(
     recording: Recording, result: OrientationResult, align: Alignment | None
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what a recording's own reference says about an estimate."""
+) -> tuple[dict[str, Any], list[str], Trajectory | None]:
+    """Return the errors against the reference of a recording, and the reference as aligned."""
     name = recording.reference_topic()
     if name is None:
-        return {}, []
+        return {}, [], None
     align = align or (Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING)
+    reference = recording.trajectory(name)
     try:
-        found = evaluate_orientation(result.trajectory(), recording.trajectory(name), align=align)
+        found = evaluate_orientation(result.trajectory(), reference, align=align)
     except ValueRangeError as error:
-        return {}, [f"not compared with {name}: {error}"]
+        return {}, [f"not compared with {name}: {error}"], None
     data = {"reference": name, "orientation_error": found.to_dict()}
-    return data, [f"against {name}: {error_line(found)}"]
+    drawn = aligned(reference, found).in_frames(world=result.world, body=result.body)
+    return data, [f"against {name}: {error_line(found)}"], drawn
 
 
 def _compared(

@@ -101,7 +101,8 @@ def odometry(
         view.append(f"wrote {output}: {len(track)} poses")
     if picture is not None:
         with working("drawing"):
-            plots.save(plots.plot_odometry(track, title=source.name), picture, force=force)
+            figure = plots.plot_odometry(track, heading_is_relative=True, title=source.name)
+            plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
     return Outcome(data, view, lost)
 

@@ -9,7 +9,20 @@ import numpy as np
 from strapdown.errors import ShapeError
 from strapdown.evaluation import orientation_error
 from strapdown.geometry import quaternion
-from strapdown.plots._axes import BLUE, GREEN, GREY, ORANGE, PURPLE, label, panels, thinned
+from strapdown.plots._axes import (
+    AMBER,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    label,
+    panels,
+    thinned,
+)
 from strapdown.series import timebase
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
@@ -23,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#000000", GREY, "#F0E442")
+_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK, GREY, YELLOW)
 _PARTS: Final = ("total", "heading", "inclination")
 _LEAST_DEG: Final = 0.01
 """Where the axes begin; their scale is logarithmic, and an error may be 0."""
