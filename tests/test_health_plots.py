@@ -87,7 +87,7 @@ def test_sampling_shows_every_step_and_the_median():
     assert t_s[steps.argmax()] == pytest.approx(1.5)
     assert "3500 samples, 1 gap" in over_time.get_title(loc="right")
     assert "1 gaps" not in over_time.get_title(loc="right")
-    assert spread.get_xlabel() == "step beside the median [µs]"
+    assert spread.get_xlabel() == "step minus the median [µs]"
 
 
 def test_bars_of_the_distribution_of_steps_begin_below_one():

@@ -24,7 +24,7 @@ KINDS: Mapping[str, Callable[[], Detector[Any]]] = {
     "still": lambda: StillnessDetector("lowpass"),
 }
 SHOWN = 2
-"""Figures of an event in the table; all are in the JSON."""
+"""Number of values of an event in the table; the JSON holds all."""
 
 
 def detect(
@@ -40,7 +40,7 @@ def detect(
     ] = ",".join(DETECTORS),
     topic: Topic = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The events, as JSON.")
+        Path | None, typer.Option("--output", "-o", help="Write the events as JSON.")
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
@@ -49,10 +49,10 @@ def detect(
 ) -> Outcome:
     """Find free falls, falls of people, impacts, stillness and faults of sensors.
 
-    Falls are judged with the preset for the waist: see the guide on detection for where the
-    sensor must sit. No detector is a medical device.
+    Fall detection uses the preset for a sensor at the waist: see the guide on detection for
+    other positions. No detector is a medical device.
 
-    Exit code 3: done, and something was found.
+    Exit code 3: events were found.
 
     Examples
     --------
@@ -102,14 +102,14 @@ def detect(
 
 
 def _health_line(health: dict[str, object]) -> str:
-    """Return the health of a sensor for a person."""
+    """Return the health of a sensor as a line."""
     reasons = health["reasons"]
     why = f": {', '.join(reasons)}" if isinstance(reasons, list) and reasons else ""
     return f"{health['sensor']} {health['status']}{why}"
 
 
 def _table(events: Events, start_ns: int) -> Table:
-    """Return the events for a person."""
+    """Return the events as a table."""
     table = Table(
         "event", r"start \[s]", r"duration \[s]", r"decided \[s]", "figures", "flags",
         box=None, pad_edge=False,

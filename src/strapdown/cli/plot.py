@@ -1,4 +1,4 @@
-"""``strapdown plot``: a picture of a recording."""
+"""``strapdown plot``: figures of a recording."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class Preset(StrEnum):
-    """What a picture shows."""
+    """Contents of a figure."""
 
     IMU = "imu"
     """Angular velocity, specific force, magnetic field and attitude over time."""
     VIBRATION = "vibration"
     """PX4's vibration metric, over the limits of log reviewers."""
     CLIPPING = "clipping"
-    """When which axes were saturated."""
+    """Saturated axes over time."""
     PSD = "psd"
-    """Amplitude spectral density, of raw FIFO samples where a log has them."""
+    """Amplitude spectral density, of raw FIFO samples if a log has them."""
     TIMING = "timing"
-    """Steps between samples, and how they spread."""
+    """Steps between samples, and their distribution."""
 
 
 def plot(
@@ -89,7 +89,7 @@ def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
 
 
 def _vibration(recording: Recording, topic: str | None) -> Figure:
-    """Draw the metric of one IMU or of all, from their first sample on."""
+    """Draw the metric of one IMU or of all, over time since the first sample."""
     from strapdown.formats.px4.health import vibration_of  # noqa: PLC0415 (only this preset)
 
     metrics, names = vibration_of(recording), [*recording.imu, *recording.increments]
@@ -108,7 +108,7 @@ def _vibration(recording: Recording, topic: str | None) -> Figure:
 
 
 def _topics(metric: Metric) -> tuple[str, ...]:
-    """Return the topics that a metric is of."""
+    """Return the topics of a metric."""
     kind, _, instance = metric.name.partition(" ")
     if kind != "IMU":
         return (metric.name,)

@@ -1,4 +1,4 @@
-"""``strapdown webots serve``: a world for controllers that were built for Webots itself."""
+"""``strapdown webots serve``: a world for controllers that were built for Webots."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help=f"Listen for TCP, too; without HOST only on {LOOPBACK}. Port 0 is any free one.",
+            help=f"Also listen for TCP; without HOST only on {LOOPBACK}. Port 0 is any free port.",
         ),
     ] = None,
     profile: Annotated[
@@ -70,12 +70,12 @@ def serve(
 
     Controllers in C, C++, Java, MATLAB or Python connect unchanged: start
     them with the WEBOTS_CONTROLLER_URL that is printed. The robots are those
-    whose controller is <extern>, or all where none is; time goes on when all
-    of them wait for it.
+    whose controller is <extern>, or all if none is; time advances when all
+    controllers have called step.
 
     The simulation ends with its motion, at --duration, or with Ctrl-C or
-    SIGTERM; then every controller's step returns -1, and what was recorded is
-    kept. A controller that leaves lets the others go on, and may come back.
+    SIGTERM; then every controller's step returns -1, and the recording is
+    kept. If a controller disconnects the others continue, and it may return.
 
     Exit codes: 0 the simulation ended; 1 it failed; 130 Ctrl-C; 143 SIGTERM;
     3 the recording was repaired.
@@ -137,7 +137,7 @@ def serve(
 
 
 def _served(world: webots.World) -> list[str]:
-    """Return the robots that controllers may have."""
+    """Return the robots that controllers may drive."""
     extern = [
         name for name, robot in world.robots.items() if robot.node.get("controller") == EXTERN
     ]
@@ -145,7 +145,7 @@ def _served(world: webots.World) -> list[str]:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """Read a host and a port."""
+    """Parse a host and a port."""
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueRangeError(f"expected --tcp [HOST:]PORT with a port of 0 to 65535, got {text!r}")

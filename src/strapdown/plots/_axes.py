@@ -1,4 +1,4 @@
-"""Primitives of every picture: panels, lines with their peaks, labels, and saving."""
+"""Primitives of all figures: panels, lines with their peaks, labels, and saving."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
     Parameters
     ----------
     figure : Figure
-        As the functions of this module return it.
+        As returned by the functions of this package.
     path : path-like
         Ends in .png, .svg or .pdf.
     force : bool
@@ -80,7 +80,7 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
 
 
 def panels(count: int, title: str, *, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes over one time, one below the other or in columns."""
+    """Return a figure and its axes over a common time, one below the other or in columns."""
     from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
 
     rows = count // columns
@@ -124,7 +124,7 @@ def draw(  # noqa: PLR0913 (a drawing primitive)
 
 
 def label(axis: Axes, quantity: str, frame: str, *, columns: int = 4) -> None:
-    """Name quantity with unit, and frame, and draw the legend in so many columns."""
+    """Label an axis with quantity and unit, and frame, and draw the legend in columns."""
     axis.set_ylabel(quantity)
     axis.set_title(frame, loc="right", fontsize="small", color="#555555")
     axis.grid(alpha=0.3)

@@ -1,4 +1,4 @@
-"""Pictures of how well an IMU is mounted, sampled and ranged: vibration, clipping, clock."""
+"""Figures of the health of an IMU: vibration, clipping, spectrum, sampling."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def plot_vibration(
     metrics : list of Metric
         One or more IMUs, their metrics in m/s^2 and rad/s.
     start_ns : int, optional
-        Stamp of the first sample, where the time axis begins; by default that of the metrics.
+        Origin of the time axis [ns]; by default the first stamp of the metrics.
     title : str, optional
-        What stands above.
+        Title of the figure.
 
     Returns
     -------
     Figure
-        The accelerometers over the bands of log reviewers, the gyroscopes below.
+        The accelerometers with the limits used in log reviews, the gyroscopes below.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def plot_vibration(
             axis.plot(t_s, values, color=colour, linestyle=dashes, linewidth=1.0, label=name)
     for limit, colour, text in _LIMITS:
         accel.axhline(limit, color=colour, linewidth=0.8, label=f"{text} from {limit} m/s$^2$")
-    accel.set_yscale("log")  # good values are far below the limits
+    accel.set_yscale("log")  # usual values are far below the limits
     columns = len(_LINES) + len(_LIMITS)
     label(accel, "vibration [m/s$^2$]", "accelerometer", columns=columns)
     label(gyro, "vibration [rad/s]", "gyroscope", columns=columns)
@@ -108,7 +108,7 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
     figure, axes = panels(len(found), f"{recording.path.name}: spectrum")
     for axis, (source, quantity, unit, regular) in zip(axes, found, strict=True):
         hz, power = _welch(regular)
-        power[power <= 0.0] = np.nan  # a signal that is constant has no place on this scale
+        power[power <= 0.0] = np.nan  # a constant signal cannot be drawn on this scale
         for column, (colour, dashes) in enumerate(STYLES):
             axis.loglog(
                 hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
@@ -120,7 +120,7 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
 
 
 def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw how regularly an IMU was sampled: its steps over time, and their distribution.
+    """Draw the steps between samples of an IMU over time, and their distribution.
 
     Parameters
     ----------
@@ -160,19 +160,19 @@ def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
     near = off_us[np.abs(off_us) <= np.percentile(np.abs(off_us), 99.0)]
     spread.hist(near, bins=_BINS, color=BLUE, label="nearest 99 % of the steps")
     spread.set_yscale("log")
-    spread.set_ylim(bottom=0.8)  # a single step is seen, and bars compare by their heights
-    spread.set_xlabel("step beside the median [µs]")
+    spread.set_ylim(bottom=0.8)  # so that a bar of one step is visible
+    spread.set_xlabel("step minus the median [µs]")
     label(spread, "count", f"{clock.rate_hz:.6g} Hz")
     return figure
 
 
 def plot_clipping(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw when which axes of an IMU were saturated.
+    """Draw the saturated axes of an IMU over time.
 
     Parameters
     ----------
     recording : Recording
-        With an IMU that says which axes clipped.
+        With an IMU that has clipping bits.
     topic : str, optional
         By default the IMU with the most samples.
 
@@ -203,7 +203,7 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
     for row, (colour, _) in enumerate(STYLES):
         marked = t_ns[(bits >> row & 1).astype(np.bool_)] / NS_PER_S
         axis.plot(marked, np.full(len(marked), row), "|", color=colour, label="xyz"[row])
-    if len(t_ns):  # the whole time, so that a clean stretch is seen
+    if len(t_ns):  # the whole time, so that clean stretches are visible
         axis.set_xlim(0.0, max(float(t_ns.max()) / NS_PER_S, 1e-9))
     axis.set_ylim(-0.5, 2.5)
     axis.set_yticks([0, 1, 2], ["x", "y", "z"])
@@ -215,7 +215,7 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
 
 
 def _named(recording: Recording, topic: str | None) -> tuple[str, ImuSeries]:
-    """Return the IMU that is asked for, or that a recording offers, behind its topic."""
+    """Return the topic and the series of an IMU: as requested, or the default."""
     series = recording.imu_series(topic)
     names = [topic] if topic else [*recording.imu, *recording.increments]
     return next(name for name in names if recording.imu_series(name) == series), series

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw what a recording holds: the signals of one IMU, and its longest attitude.
+    """Draw the signals of one IMU of a recording, and its longest attitude.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
     Parameters
     ----------
     series : ImuSeries
-        What the sensor gave.
+        Samples of the sensor.
     estimate, truth : Trajectory
         In the same frames; the truth drawn in grey below the estimate.
 
@@ -127,7 +127,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
     Figure
         Angular velocity, specific force, attitude, and orientation error on a log scale.
     """
-    figure, axes = panels(4, "what the IMU measured, and the attitude estimated from it")
+    figure, axes = panels(4, "measurements of the IMU, and the attitude estimated from them")
     start_ns = int(truth.t_ns[0])
     rest = draw_imu(axes, series.replace(magnetic_field=None), start_ns)
     draw_attitude(rest[0], truth, start_ns, below="truth")
@@ -144,7 +144,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
 
 
 def draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence[Axes]:
-    """Draw the signals of an IMU from the top, and return the axes that stay free."""
+    """Draw the signals of an IMU from the top, and return the remaining axes."""
     measured = signals(series)
     for axis, (quantity, t_ns, values) in zip(axes, measured, strict=False):
         draw(axis, t_ns, values, start_ns)
@@ -153,15 +153,15 @@ def draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence
 
 
 def signals(series: ImuSeries) -> list[tuple[str, IntArray, FloatArray]]:
-    """Return what an IMU measured: quantity, stamps (N,) and values (N, 3).
+    """Return the signals of an IMU: quantity, stamps (N,) and values (N, 3).
 
-    A quantity that no sample has, as of a device that measures one alone, is left out.
+    A quantity without any value is left out.
     """
     found = [
         ("angular velocity [rad/s]", series.t_ns, series.angular_velocity),
         ("specific force [m/s$^2$]", series.t_ns, series.specific_force),
     ]
-    if series.magnetic_field is not None:  # rows without it are no gaps: it may be slower
+    if series.magnetic_field is not None:  # rows without it are no gaps: its rate may be lower
         there = np.isfinite(series.magnetic_field).any(axis=1)
         field = series.magnetic_field[there] / MICROTESLA
         found.append(("magnetic field [µT]", series.t_ns[there], field))
