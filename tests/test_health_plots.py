@@ -49,13 +49,28 @@ def test_a_spectrum_takes_the_fastest_source_of_each_quantity():
     assert titles == ["fifo: 4000 samples, 1000 Hz", "slow: 400 samples, 100 Hz"]
 
 
-def test_a_spectrum_uses_the_longest_stretch_without_a_gap():
+def test_a_spectrum_uses_every_stretch_without_a_gap():
     series = imu()
     holey = series[np.delete(np.arange(4000), slice(1000, 1500))]
     axes = plots.plot_spectrum(Recording(imu={"imu": holey})).axes
-    assert axes[0].get_title(loc="right") == (
-        "imu, longest stretch without a gap: 2500 of 3500 samples, 1000 Hz"
-    )
+    assert axes[0].get_title(loc="right") == "imu: 2500 of 3500 samples, 1000 Hz"
+    holey = series[np.delete(np.arange(4000), slice(1500, 2000))]
+    axes = plots.plot_spectrum(Recording(imu={"imu": holey})).axes
+    assert axes[0].get_title(loc="right") == "imu: 3500 samples, 1000 Hz"
+    hz, density = line(axes[0], "y")
+    assert hz[density.argmax()] == pytest.approx(120.0, abs=1.0)
+
+
+def test_repeated_stamps_and_single_lost_samples_are_no_gaps():
+    rows = np.arange(4000)
+    rows[10::40] = rows[11::40]  # a sample is lost, and the next one comes twice
+    series = imu()[rows]
+    axes = plots.plot_spectrum(Recording(imu={"imu": series})).axes
+    assert axes[0].get_title(loc="right") == "imu: 3900 of 4000 samples, 100 interpolated, 1000 Hz"
+    hz, density = line(axes[0], "y")
+    near = np.abs(hz - 120.0) < 10.0
+    power = np.sum(density[near] ** 2) * (hz[1] - hz[0])
+    assert power == pytest.approx(0.5**2 / 2.0, rel=0.02)
 
 
 def test_too_few_samples_have_no_spectrum():
@@ -72,7 +87,7 @@ def test_sampling_shows_every_step_and_the_median():
     assert t_s[steps.argmax()] == pytest.approx(1.5)
     assert "3500 samples, 1 gap" in over_time.get_title(loc="right")
     assert "1 gaps" not in over_time.get_title(loc="right")
-    assert spread.get_xlabel() == "step beside the median [µs]"
+    assert spread.get_xlabel() == "step minus the median [µs]"
 
 
 def test_bars_of_the_distribution_of_steps_begin_below_one():

@@ -5,6 +5,7 @@ import pytest
 
 from strapdown import plots
 from strapdown.calibration import AllanAccumulator
+from strapdown.detection import DETECTORS, Event, Events
 from strapdown.errors import FormatError, UnknownNameError, UnsupportedError
 from strapdown.formats import Recording
 from strapdown.sensors import ImuSpec, TriadSpec
@@ -175,3 +176,73 @@ def test_a_quantity_that_no_sample_has_gets_no_panel():
     series = imu().replace(angular_velocity=np.full((400, 3), np.nan))
     axes = plots.plot_recording(Recording(imu={"imu": series})).axes
     assert [axis.get_ylabel() for axis in axes] == ["specific force [m/s$^2$]"]
+
+
+def spinning(count=400):
+    half = np.arange(count) * 0.05
+    zero = np.zeros(count)
+    return Trajectory(
+        np.arange(count) * STEP_NS, np.stack([zero, zero, np.sin(half), np.cos(half)], axis=1)
+    )
+
+
+@pytest.mark.parametrize("count", [400, 20_000])
+def test_no_line_is_drawn_where_an_angle_wraps(count):
+    _, y = drawn(plots.plot_track(spinning(count)).axes[0], "yaw")
+    turns = int((count - 1) * 0.1 / (2.0 * np.pi) + 0.5)
+    assert np.isnan(y).sum() == turns
+    assert np.nanmax(np.abs(np.diff(y))) < 180.0
+
+
+def test_a_dense_signal_is_a_pale_envelope_and_a_line_of_means():
+    rng = np.random.default_rng(1)
+    rates = 0.1 * rng.standard_normal((50_000, 3)) + [1.0, 2.0, 3.0]
+    series = imu(50_000).replace(angular_velocity=rates)
+    axis = plots.plot_recording(Recording(imu={"imu": series})).axes[0]
+    envelopes, means = axis.get_lines()[0::2], axis.get_lines()[1::2]
+    assert [line.get_label() for line in envelopes] == ["x", "y", "z"]
+    for column, (envelope, mean) in enumerate(zip(envelopes, means, strict=True)):
+        assert envelope.get_alpha() < 1.0
+        assert envelope.get_zorder() < mean.get_zorder()
+        assert np.ptp(mean.get_ydata()) < 0.3 < np.ptp(envelope.get_ydata())
+        assert mean.get_ydata() == pytest.approx(rates[:, column].reshape(-1, 50).mean(axis=1))
+    handles = axis.get_legend().get_lines()
+    assert {line.get_alpha() for line in handles} == {1.0}
+
+
+def test_a_reference_is_drawn_below_and_a_relative_heading_is_named_so():
+    axis = plots.plot_track(track(), reference=spinning(), heading_is_relative=True).axes[0]
+    labels = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert labels == ["reference", "roll", "pitch", "yaw, relative to the start"]
+    assert axis.get_lines()[2].get_color() == axis.get_lines()[0].get_color()  # grey, unlike yaw
+
+
+def test_a_plan_names_east_and_north_only_where_heading_is_known():
+    pose = track(position_world=np.ones((400, 3)))
+    plan = plots.plot_odometry(pose).axes[0]
+    assert (plan.get_xlabel(), plan.get_ylabel()) == ("east [m]", "north [m]")
+    plan = plots.plot_odometry(pose, heading_is_relative=True).axes[0]
+    assert (plan.get_xlabel(), plan.get_ylabel()) == ("x [m]", "y [m]")
+    assert "heading relative to the start" in plan.get_title(loc="right")
+
+
+def test_each_kind_of_event_has_its_colour_marker_row_and_name():
+    kinds = [*DETECTORS, "still", "long_lie", "degraded", "failed"]
+    events = Events.of(
+        [Event(kind, k * 10**8, k * 10**8 + 10**7, k * 10**8) for k, kind in enumerate(kinds)]
+    )
+    force, rate, rows = plots.plot_events(imu(), events).axes
+    names = [kind.replace("_", " ") for kind in kinds]
+    for axis in (force, rate):
+        marks = {line.get_label(): line for line in axis.get_lines()}
+        looks = {(marks[name].get_color(), marks[name].get_marker()) for name in names}
+        assert len(looks) == len(kinds)
+        legend = [text.get_text() for text in axis.get_legend().get_texts()]
+        assert legend == ["signal", *names]
+    assert [text.get_text() for text in rows.get_yticklabels()] == names
+    starts = [line.get_xdata()[0] for line in rows.get_lines()]
+    assert starts == pytest.approx(0.1 * np.arange(len(kinds)))
+
+
+def test_a_recording_without_events_is_drawn_as_well(tmp_path):
+    plots.save(plots.plot_events(imu(), Events.of([])), tmp_path / "a.png")

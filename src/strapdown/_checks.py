@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
 
     Named = TypeVar("Named", bound=StrEnum)
+    Params = TypeVar("Params")
 
-__all__ = ["as_finite", "as_floats", "as_member", "as_three"]
+__all__ = ["as_finite", "as_floats", "as_member", "as_params", "as_three", "require_type"]
 
 
 def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
@@ -87,6 +88,36 @@ def as_member(enumeration: type[Named], value: object, kind: str) -> Named:
         return enumeration(str(value))
     except ValueError:
         raise UnknownNameError(kind, str(value), [member.value for member in enumeration]) from None
+
+
+def require_type(value: object, kinds: tuple[type, ...], name: str, remedy: str) -> None:
+    """Raise unless a value is of one of some classes; the message ends with what to do instead.
+
+    Raises
+    ------
+    TypeError
+        It is of another.
+    """
+    if not isinstance(value, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        shown = f" {value!r:.60}" if isinstance(value, str) else ""
+        raise TypeError(
+            f"expected {name} as {expected}, got {type(value).__name__}{shown}; {remedy}"
+        )
+
+
+def as_params(params: object, kind: type[Params]) -> Params:
+    """Return parameters of a class, or its defaults for None.
+
+    Raises
+    ------
+    TypeError
+        The parameters are of another class.
+    """
+    if params is None:
+        return kind()
+    require_type(params, (kind,), "params", f"pass {kind.__name__}(name=value, ...)")
+    return cast("Params", params)
 
 
 def _shape(tail: tuple[int, ...]) -> str:

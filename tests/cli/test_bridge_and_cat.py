@@ -233,7 +233,7 @@ def test_a_bridge_waits_for_its_source_and_ends_with_a_signal(name, need_peer, n
             pose = Pose3D(1.0, 2.0, 3.0, timestamp_ns=4)
             with Topic(Pose3D, name=name, backend="ipc") as source:
                 source.send(pose)
-                line = f"passing on ipc:{name} (Pose3D) to ipc:{name}_out (Pose3D)\n"
+                line = f"forwarding ipc:{name} (Pose3D) to ipc:{name}_out (Pose3D)\n"
                 assert process.stderr.readline() == line
                 with Topic(Pose3D, name=f"{name}_out", backend="ipc") as out:
                     assert out.recv(timeout=30.0) == pose
@@ -487,7 +487,7 @@ def test_what_is_lost_on_the_way_is_said(name, monkeypatch):
         monkeypatch.setattr("strapdown.cli.cat.message_fields", fields)
         done = run("cat", f"local:{name}")
     assert done.exit_code == 3
-    assert "6 messages gave way" in done.stderr
+    assert "6 messages overwritten" in done.stderr
 
 
 def test_following_a_topic_of_another_process_ends_with_a_signal(name, need_peer):

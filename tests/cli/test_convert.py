@@ -279,7 +279,7 @@ def test_an_epoch_that_was_asked_for_and_that_nobody_knows_is_an_error(flight_lo
     done = convert(flight_log, tmp_path / "a.mcap", "--clock", "epoch")
     assert done.exit_code == 1
     (line,) = done.stderr.splitlines()
-    assert "flight.ulg: expected a log that says when its clock began" in line
+    assert "flight.ulg: expected a log that states when its clock began" in line
     assert list(tmp_path.iterdir()) == []
     notes = convert_json(flight_log, tmp_path / "a.mcap")["notes"]
     assert any("stamps count from the start of the autopilot" in note for note in notes)

@@ -65,6 +65,21 @@ def test_every_smoother_writes_attitude_and_a_picture(recorded, tmp_path, name):
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
 
 
+@pytest.mark.parametrize("options", [(), ("--align", "world")])
+def test_the_picture_shows_the_reference_as_it_was_compared(
+    recorded, tmp_path, monkeypatch, options
+):
+    kept = []
+    monkeypatch.setattr("strapdown.plots.save", lambda figure, *_, **__: kept.append(figure))
+    data, _ = run_json(recorded, "--picture", tmp_path / "a.png", *options)
+    (axis,) = kept[0].axes
+    lines = {line.get_label(): line.get_ydata() for line in axis.get_lines()}
+    assert next(iter(lines)) == "reference"
+    assert "yaw, relative to the start" in lines  # the sensor has no magnetometer
+    error = np.asarray(lines["roll"]) - lines["reference"]
+    assert np.sqrt(np.mean(error**2)) < 2.0 * data["orientation_error"]["total_deg"]
+
+
 def test_the_comparison_has_every_estimator_and_draws_them(recorded, tmp_path):
     picture = tmp_path / "filters.png"
     data, done = run_json(recorded, "--compare", "--picture", picture)

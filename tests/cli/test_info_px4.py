@@ -113,5 +113,5 @@ def test_a_log_without_imus_has_no_such_table(data_dir):
 def test_what_counts_as_a_gap_stands_below_the_table(old_log):
     lines = run(old_log).stdout.splitlines()
     (line,) = (line for line in lines if line.startswith("a gap is"))
-    assert "5 times the usual one and above 20 ms" in line
+    assert "longer than 5 median steps and 20 ms" in line
     assert any("vehicle_attitude: 1 step above 1.5 times" in line for line in lines)

@@ -248,7 +248,7 @@ def test_of_a_real_log_the_lost_time_is_that_which_info_reports(data_dir, tmp_pa
         ("a.ulg", ("--topic", "vehicle_imu.7"), "no IMU topic 'vehicle_imu.7'"),
         ("a.foo", (), "an ending of .ulg, .mcap, .csv, .bag, .npz, .parquet, got '.foo'"),
         ("a.tum", (), "an ending of .ulg, .mcap, .csv, .bag, .npz, .parquet, got '.tum'"),
-        ("a.ulg", ("--clock", "epoch"), "says when its clock began, for --clock epoch"),
+        ("a.ulg", ("--clock", "epoch"), "states when its clock began, for --clock epoch"),
         ("there.ulg", (), "there.ulg: exists already; pass --force"),
         ("no/a.ulg", (), "No such file or directory"),
     ],
@@ -282,8 +282,8 @@ def test_a_target_or_a_purpose_is_needed_and_the_target_is_not_the_source(flight
         (("a.ulg", "b.ulg", "--rate", "49.9"), "50 to 1000 windows a second, got 49.9"),
         (("a.ulg", "b.ulg", "--rate", "1001"), "50 to 1000 windows a second, got 1001"),
         (("a.ulg", "b.ulg", "--rate", "nan"), "50 to 1000 windows a second, got nan"),
-        (("a.ulg", "b.ulg", "--samples", "4"), "it is for --self-test alone"),
-        (("a.ulg", "--self-test"), "it takes no files, got a.ulg"),
+        (("a.ulg", "b.ulg", "--samples", "4"), "it needs --self-test"),
+        (("a.ulg", "--self-test"), "it takes no file, got a.ulg"),
     ],
 )
 def test_options_that_would_do_nothing_or_something_else_are_usage_errors(arguments, text):

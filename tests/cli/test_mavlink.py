@@ -142,7 +142,7 @@ def test_raw_imu_is_sent_in_the_scale_that_is_given(receiver, series_file):
 def test_sending_to_nobody_is_a_loss(series_file, free_port):
     report, done = run_json("send", series_file, "--to", free_port, "--speed", "inf")
     assert (done.exit_code, report["refused"]) == (3, 40)
-    assert "found nobody" in report["lost"][0]
+    assert "refused: nobody listens" in report["lost"][0]
 
 
 def test_record_writes_what_comes(talk, free_port, tmp_path):
@@ -160,7 +160,7 @@ def test_hearing_nothing_is_an_error_and_leaves_no_file(free_port, tmp_path):
     out = tmp_path / "flight.mcap"
     report, done = run_json("record", out, "--listen", free_port, "--duration", "0.05")
     assert done.exit_code == 1
-    assert "expected MAVLink messages about an IMU" in report["error"]
+    assert "expected MAVLink messages of an IMU" in report["error"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -215,7 +215,7 @@ def test_a_duration_ends_a_recording_of_which_nothing_came(tmp_path, name, monke
          "--json"],
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["notes"] == [f"nothing came on {name}"]
+    assert json.loads(done.stdout)["notes"] == [f"no message on {name}"]
     assert f"waiting for ipc:{name}" in done.stderr
     assert not files.open(path).imu
 

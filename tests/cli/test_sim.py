@@ -81,7 +81,9 @@ def test_a_run_leaves_samples_truth_and_a_picture(monkeypatch):
     lines = done.stdout.splitlines()
     assert lines[0] == "MPU-6050 on circle: 300 samples at 100 Hz over 3 s, seed 1"
     assert lines[1] == "warning: gyro: at this range rounding adds 12% to its noise"
-    assert lines[2].startswith("gyro, not known and so off: bias_random_walk, bias_instability,")
+    assert lines[2].startswith(
+        "gyro, unknown and therefore off: bias_random_walk, bias_instability,"
+    )
     assert "temperature" in lines[3]
     assert lines[-2:] == [
         "wrote run.mcap: 900 messages",
@@ -185,8 +187,8 @@ def test_a_part_that_is_better_or_worse_than_one_would_think_is_warned_about():
     arguments = ("--motion", "static", "--duration", 1, "--output", "run.npz", "--force")
     report, _ = run_json(*arguments, "--sensor", "BMI088")
     assert report["warnings"] == [
-        "gyro: nothing is known of its errors, so it is ideal",
-        "accel: nothing is known of its errors, so it is ideal",
+        "gyro: no errors are known, so it is ideal",
+        "accel: no errors are known, so it is ideal",
     ]
     coarse = ("--sensor", "MPU-6050", "--rate", 100)
     sigma, bit = 0.005 / np.sqrt(2.0) * 10.0, 2000.0 / 32768  # deg/s

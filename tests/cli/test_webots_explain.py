@@ -28,7 +28,7 @@ def test_a_person_sees_axes_devices_and_angles_of_every_profile():
         assert f"{profile}: NUE, up +y, north +x, gravity 9.81 m/s^2" in done.stdout
     (manual,) = [line for line in done.stdout.splitlines() if line.startswith("documented   ")][:1]
     assert manual.split()[1:4] == ["0.000", "0.000", "-0.600"]  # to the west of north
-    assert "LED             led      inert: accepts calls, does nothing" in done.stdout
+    assert "LED             led      inert: accepts calls without effect" in done.stdout
 
 
 def test_a_script_gets_the_same_as_json():

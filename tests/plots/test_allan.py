@@ -64,7 +64,7 @@ def test_a_sensor_whose_output_sticks_is_said_to():
     measured.add(np.zeros((1000, 3)))
     spec = ImuSpec(gyro=TriadSpec(noise_density=1e-6, bias_instability=1e-6))
     gyro, _ = plots.plot_allan(spec, {"gyro": measured}).axes
-    assert words(gyro) == "simulated: constant, rounding hides the noise"
+    assert words(gyro) == "simulated: constant, the noise is below the resolution"
 
 
 def test_a_motion_is_drawn_with_what_a_perfect_sensor_reads():

@@ -1,4 +1,4 @@
-"""The command group: names from a table, verbs on demand, one place for exit codes."""
+"""Command group: verbs listed in a table and imported when they run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from strapdown._version import __version__
 from strapdown.cli._outcome import run
+from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# The library keeps these classes in another private place in every version.
+# Every version of the library keeps these classes in another private module.
 Context: TypeAlias = Any
 Command: TypeAlias = Any
 
@@ -32,50 +33,50 @@ VERBS = {
     "demo": "Run the whole chain on simulated motion: sensor, topic, filter, file, picture.",
     "sim": "Simulate a sensor, or many, on a motion: a name, a trajectory, a world.",
     "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
-    "info": "Say what a recording holds: topics, rates, gaps, frames.",
+    "info": "Print the contents of a recording: topics, rates, gaps, frames.",
     "convert": "Convert a recording to the format that the output's ending names.",
-    "integrate": "Integrate samples into vehicle_imu, or say what an integrator leaves.",
+    "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
     "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
     "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
-    "warm": "Compile for this machine beforehand what long recordings would wait for.",
+    "warm": "Compile machine code beforehand, so that long recordings need not wait for it.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
-    "run": "Run a pipeline: device, log or topic, sensor, filter, topics, recorder, as one.",
+    "run": "Run a pipeline: from device, log or topic through filters to topics and files.",
     "cat": "Print messages, of a file or live.",
     "record": "Record live topics to a file that survives a crash.",
     "play": "Play a recording onto live topics, in its own time or faster.",
-    "recover": "Save what a damaged recording still holds.",
-    "bridge": "Pass messages on from one live topic to another, in another dialect.",
-    "ros1": "Put simulated devices on a ROS 1 master.",
+    "recover": "Save the intact messages of a damaged recording.",
+    "bridge": "Forward messages from one live topic to another, and convert them.",
+    "ros1": "Register simulated devices at a ROS 1 master.",
     "mavlink": "Exchange IMU messages with autopilots and ground stations, by UDP.",
 }
 GROUPS = {
     "webots": {
-        "run": "Run a controller in a world, and record what its sensors measure.",
-        "serve": "Serve a world to controllers that were built for Webots itself.",
-        "explain": "Say what axes, angles and signs mean in a world, profile by profile.",
+        "run": "Run a controller in a world, and record the measurements of its sensors.",
+        "serve": "Serve a world to controllers that were built for Webots.",
+        "explain": "Explain axes, angles and signs in a world, for each profile.",
     },
     "ros1": {
-        "serve": "Serve the devices of a simulated robot: topics and services of Webots' ROS node.",
+        "serve": "Serve a simulated robot with the topics and services of Webots' ROS node.",
     },
     "mavlink": {
-        "send": "Send an IMU of a recording in its own time.",
-        "record": "Record the IMU messages that come, or those of a telemetry log.",
+        "send": "Send an IMU of a recording at its recorded pace.",
+        "record": "Record received IMU messages, or those of a telemetry log.",
     },
 }
-"""Verbs that have verbs of their own, each in ``cli/GROUP_VERB.py``."""
+"""Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 
 EPILOG = (
-    "Exit codes: 0 done; 1 failed (one line says why); 2 usage; "
+    "Exit codes: 0 done; 1 failed (one line states the reason); 2 usage; "
     "3 done, but data was lost, dropped or repaired; 130 interrupted."
 )
 
 SWITCHES = {
-    "json": "Print one JSON object, with the exit code and what was lost.",
-    "quiet": "Print nothing but errors and losses.",
-    "strict": "Exit with code 1, not 3, where data was lost; the output is written all the same.",
+    "json": "Print one JSON object, with the exit code and the losses.",
+    "quiet": "Print errors and losses only.",
+    "strict": "Exit with code 1 instead of 3 if data was lost; the output is still written.",
     "debug": "Show the traceback of an error.",
 }
 
@@ -88,7 +89,7 @@ class VerbGroup(TyperGroup):
         return list(self._verbs)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command:  # noqa: ARG002 (as above)
-        """Return a stand-in that knows its one-line help: enough to list the verb."""
+        """Return a placeholder with the one-line help, which is enough to list the verb."""
         return (
             TyperCommand(cmd_name, help=self._verbs[cmd_name]) if cmd_name in self._verbs else None
         )
@@ -96,7 +97,9 @@ class VerbGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command, list[str]]:
-        """Import the verb that is about to run."""
+        """Import the verb that is about to run, or fail with the nearest names."""
+        if args[0] not in self._verbs and not ctx.resilient_parsing:
+            ctx.fail(str(UnknownNameError("command", args[0], self._verbs)))
         name, _stand_in, rest = super().resolve_command(ctx, args)
         return name, self._load(name) if name else None, rest
 
@@ -119,11 +122,11 @@ class VerbGroup(TyperGroup):
 
 
 def _nothing() -> None:
-    """Stand for a group that has no options of its own."""
+    """Do nothing: the callback of a group without options."""
 
 
 def _as_command(verb: Callable[..., Outcome]) -> Callable[..., None]:
-    """Give a verb the switches that every verb has, and its outcome an exit code."""
+    """Return a verb as a command, with the common switches and an exit code."""
 
     def command(**arguments: object) -> None:
         switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
@@ -152,7 +155,7 @@ _LOOKS: dict[str, Any] = {
 app = typer.Typer(
     cls=VerbGroup,
     name="strapdown",
-    help="One IMU, every dialect: simulate, convert, fuse, judge and draw inertial data.",
+    help="Simulate, convert, fuse, evaluate and draw inertial data of many formats.",
     **{**_LOOKS, "add_completion": True},
 )
 
@@ -167,15 +170,15 @@ def _options(
 
 
 def _terminate(number: int, _frame: object) -> None:
-    """Leave through every ``with`` block, so that no partial file stays."""
+    """Exit through every ``with`` block, so that no partial file remains."""
     raise SystemExit(128 + number)
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     signal.signal(signal.SIGTERM, _terminate)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed; a file that is opened must not take its place
+        if getattr(sys, name) is None:  # closed; a file opened later must not get its descriptor
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (for good)
             setattr(sys, name, nowhere)
     if isinstance(sys.stdout, TextIOWrapper):

@@ -41,17 +41,17 @@ __all__ = [
 ]
 
 OF_RATES = (".mcap", ".bag", ".csv", "")
-"""Endings of formats whose users expect rates, and the time of the world; "" is a ROS 2 bag."""
+"""Endings of formats that hold rates with stamps since 1970; "" is a ROS 2 bag."""
 
 
 MAYBE_G = 0.2
-"""A median specific force so near to 1 m/s^2 is rather 1 g."""
+"""A median specific force within this of 1 m/s^2 is probably 1 g."""
 FASTEST = 70.0
-"""Beyond the range of every MEMS gyro, 4000 deg/s [rad/s]."""
+"""Largest range of a MEMS gyro, 4000 deg/s [rad/s]."""
 
 
 class Since(StrEnum):
-    """From when stamps count."""
+    """Origin of time stamps."""
 
     BOOT = "boot"
     EPOCH = "epoch"
@@ -60,14 +60,14 @@ class Since(StrEnum):
 Input: TypeAlias = Annotated[Path, typer.Argument(help="A recording, recognised by content.")]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 Topic: TypeAlias = Annotated[
-    str | None, typer.Option("--topic", help="The topic to use where the input holds several.")
+    str | None, typer.Option("--topic", help="The topic to use if the input holds several.")
 ]
 Clock: TypeAlias = Annotated[
     Since | None,
     typer.Option(
         "--clock",
-        help="Stamps count from the start of the autopilot or from 1970; by default the latter in "
-        ".mcap, .bag and .csv.",
+        help="Origin of time stamps: start of the autopilot or 1970; by default 1970 in .mcap, "
+        ".bag and .csv.",
     ),
 ]
 Output: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
@@ -79,10 +79,10 @@ def counts_from_1970(clock: Since | None, target: Path) -> bool:
 
 
 def require_clock(clock: Since | None, source: Path, *, known: bool) -> None:
-    """Raise where stamps are told to count from 1970, and the source does not know how."""
+    """Raise if stamps are to count from 1970 and the source has no offset to that origin."""
     if clock is Since.EPOCH and not known:
         raise FormatError(
-            "expected a log that says when its clock began, for --clock epoch; by default stamps "
+            "expected a log that states when its clock began, for --clock epoch; by default stamps "
             "count from the start of the autopilot",
             path=source,
         )
@@ -91,7 +91,7 @@ def require_clock(clock: Since | None, source: Path, *, known: bool) -> None:
 def check_targets(
     output: Path | None, picture: Path | None, *, force: bool, recording: bool = True
 ) -> None:
-    """Raise before a long run what writing would raise after it."""
+    """Check output paths before a long run: endings, existing files, folders."""
     from strapdown.plots._axes import PICTURES  # noqa: PLC0415 (only verbs that draw need it)
 
     if output is not None and recording:
@@ -102,11 +102,13 @@ def check_targets(
         if path is not None:
             refuse(path, force=force)
             if not path.parent.is_dir():
-                raise FormatError("expected a folder that exists, make it first", path=path.parent)
+                raise FormatError(
+                    "expected a folder that exists; create it first", path=path.parent
+                )
 
 
 def measured(recording: Recording, topic: str | None, *names: str, to: str) -> ImuSeries:
-    """Return the IMU of a recording; raise where a sensor that is needed says nothing."""
+    """Return the IMU of a recording; raise if a required sensor has no values."""
     series = recording.imu_series(topic)
     if not len(series):
         raise FormatError(f"expected samples to {to}, the IMU has none", path=recording.path)
@@ -118,7 +120,7 @@ def measured(recording: Recording, topic: str | None, *names: str, to: str) -> I
 
 
 def doubts(series: ImuSeries) -> list[str]:
-    """Return a line for each sensor whose figures look like those of another unit."""
+    """Return a warning for each sensor whose values look like another unit."""
     lines = []
     force, rate = (
         np.linalg.norm(column[np.isfinite(column).all(axis=1)], axis=1)
@@ -137,18 +139,18 @@ def doubts(series: ImuSeries) -> list[str]:
 
 
 def read_losses(report: ReadReport) -> list[str]:
-    """Return one line for each kind of loss that a reader counted."""
+    """Return one line for each kind of loss in a reader's report."""
     return report.losses()
 
 
 def frames_of(result: ImuSeries | Trajectory) -> str:
-    """Return the line that says how an attitude is meant."""
+    """Return the line that states the convention of an attitude."""
     return f"attitude: q_world_from_body, xyzw, {result.world} from {result.body}"
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], object] | None]:
-    """Hand out a function that takes the fraction done; None where no terminal watches."""
+    """Yield a function that shows the fraction done on a terminal; None if there is none."""
     if not is_watched():
         yield None
         return
@@ -163,7 +165,7 @@ def progress_bar(what: str) -> Iterator[Callable[[float], object] | None]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something is going on, and what."""
+    """Show a spinner with a text on a terminal."""
     if not is_watched():
         yield
         return

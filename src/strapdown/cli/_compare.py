@@ -1,4 +1,4 @@
-"""Every estimator on one recording: a table, and a picture."""
+"""Comparison of all estimators on one recording: a table and a figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strapdown.cli._common import working
 from strapdown.errors import FormatError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
-from strapdown.geometry import WorldFrame
+from strapdown.geometry import WorldFrame, quaternion
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["Contest", "Row", "compare"]
+__all__ = ["Contest", "Row", "aligned", "compare"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One estimator: what it found, how far off that is, and how long it took."""
+    """One estimator: result, errors and run time."""
 
     name: str
     result: OrientationResult
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def samples_per_s(self) -> float:
-        """Samples a second, of a run after one that compiled."""
+        """Samples per second of a run without compilation."""
         return len(self.result) / self.seconds if self.seconds > 0.0 else float("inf")
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,14 +56,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Contest:
-    """All estimators against a reference, or against the best of them where there is none."""
+    """All estimators compared with a reference, or with the best smoother if there is none."""
 
     rows: tuple[Row, ...]
     reference: Trajectory
     against: str
 
     def table(self) -> Table:
-        """Return the table for a person, best first."""
+        """Return the table, best estimator first."""
         table = Table(
             "estimator", "total", "heading", "inclination", "largest", "M samples/s",
             box=None, pad_edge=False,
@@ -80,7 +80,7 @@ class Contest:
         return table
 
     def figure(self, title: str) -> Figure:
-        """Return the picture of the errors over time."""
+        """Return a figure of the errors over time."""
         reference = self.reference.in_frames(world=WorldFrame.ENU)
         tracks = {
             row.name: row.result.trajectory().in_frames(world=WorldFrame.ENU, body=reference.body)
@@ -100,7 +100,7 @@ class Contest:
 def compare(
     series: ImuSeries, recording: Recording, *, with_field: bool, align: Alignment | None
 ) -> Contest:
-    """Run every filter and smoother, and judge each against the reference of the recording."""
+    """Run every filter and smoother, and evaluate each against the reference of the recording."""
     results: dict[str, tuple[OrientationResult, float]] = {}
     for name, estimator in _estimators():
         with working(f"compiling {name}"):
@@ -132,8 +132,17 @@ def compare(
     return Contest(rows, reference, against)
 
 
+def aligned(reference: Trajectory, errors: OrientationEvaluation) -> Trajectory:
+    """Return a reference turned as its comparison with an estimate turned it, in ENU."""
+    inside = reference.in_frames(world=WorldFrame.ENU)
+    turned = quaternion.multiply(errors.removed_rotation, inside.q_world_from_body)
+    return inside.replace(
+        q_world_from_body=quaternion.multiply(turned, errors.removed_body_rotation)
+    )
+
+
 def _estimators() -> Iterator[tuple[str, Any]]:
-    """Yield every filter and smoother under the name that a table has."""
+    """Yield every filter and smoother with its name in the table."""
     yield from FILTERS.items()
     for name, smoother in SMOOTHERS.items():
         yield f"{name} smoothed", smoother

@@ -1,4 +1,4 @@
-"""What the verbs about live topics share: quantities, signals, a line of progress."""
+"""Helpers of the verbs for live topics: quantities, signals, a line of progress."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def parse_bytes(text: str, option: str) -> int:
 
 
 def parse_split(texts: Sequence[str], option: str) -> tuple[int | None, float | None]:
-    """Return the greatest size [bytes] and time [s] of one file, from 1GB and 60s."""
+    """Return the largest size [bytes] and age [s] of one file, parsed from 1GB and 60s."""
     size, time_s = None, None
     for text in texts:
         value, unit = _quantity(text, option)
@@ -71,7 +71,7 @@ def _quantity(text: str, option: str) -> tuple[float, str]:
 
 
 def positive(value: float | None, option: str) -> float:
-    """Return seconds or a rate, infinite where none is given; raise unless above 0."""
+    """Return seconds or a rate, infinite if none is given; raise unless it is above 0."""
     if value is None:
         return math.inf
     if not value > 0.0:
@@ -88,22 +88,22 @@ def seconds(value: float, option: str) -> float:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[tuple[Event, list[int]]]:
-    """Hand out what the first Ctrl-C or SIGTERM sets, and the signals that came."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets, and the list of received signals."""
     stop = Event()
     with ended_by_signals(stop.set) as signals:
         yield stop, signals
 
 
 def exit_code(signals: Sequence[int]) -> int:
-    """Return what a live verb ends with: Ctrl-C is 130, SIGTERM an orderly end."""
+    """Return the exit code of a live verb: 130 after Ctrl-C, 0 after SIGTERM."""
     return EXIT_INTERRUPTED if signal.SIGINT in signals else EXIT_OK
 
 
 def losses(lost: int, malformed: int) -> list[str]:
-    """Return a line for what did not come on a topic, and one for what came as no message."""
+    """Return a line for lost messages, and one for malformed ones."""
     lines = []
     if lost:
-        lines.append(f"{counted(lost, 'message')} gave way, or did not arrive")
+        lines.append(f"{counted(lost, 'message')} overwritten or not received")
     if malformed:
         lines.append(f"{counted(malformed, 'message')} could not be read")
     return lines
@@ -111,7 +111,7 @@ def losses(lost: int, malformed: int) -> list[str]:
 
 @contextmanager
 def showing() -> Iterator[Callable[[str], object]]:
-    """Hand out a function that shows a line on a terminal, in the place of the line before."""
+    """Yield a function that shows a line on a terminal, replacing the previous one."""
     if not is_watched():
         yield lambda _line: None
         return

@@ -1,4 +1,4 @@
-"""What the numbers of messages and series mean: types, units and frames in one line."""
+"""Types, units and frames of messages and series in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MESSAGES: Mapping[str, str] = {
     "Pose3D": "m in ENU; orientation xyzw, ENU from FLU",
     "Quaternion": "xyzw",
     "Twist": "m/s and rad/s, body FLU",
-    "Vector3": "the unit and the frame are those of its user",
+    "Vector3": "unit and frame defined by the publisher",
     "SensorAccel": f"m/s^2, board FRD; temperature in degrees C; {_US}",
     "SensorAccelFifo": f"m/s^2 once multiplied by scale, board FRD; {_US}",
     "SensorCombined": f"rad/s and m/s^2, body FRD; {_US}",
@@ -40,7 +40,9 @@ _MESSAGES: Mapping[str, str] = {
 def meaning(source: type | ImuSeries | Increments | Trajectory) -> str:
     """Return type, units and frames of a type of messages, or of a series of a recording."""
     if isinstance(source, type):
-        return f"{source.__name__}, {_MESSAGES.get(source.__name__, 'units of its user')}"
+        return (
+            f"{source.__name__}, {_MESSAGES.get(source.__name__, 'units defined by the publisher')}"
+        )
     parts = []
     if isinstance(source, ImuSeries):
         parts.append(f"rad/s and m/s^2, body {source.body}")

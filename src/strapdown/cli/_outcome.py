@@ -1,4 +1,4 @@
-"""What a verb hands back, and how it reaches a person, a script and the exit code."""
+"""Outcome of a verb, as text, JSON and exit code."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Outcome:
     Parameters
     ----------
     data : mapping
-        What ``--json`` prints, beside ``exit`` and ``lost``.
+        Printed by ``--json``, together with ``exit`` and ``lost``.
     view : sequence of renderables
-        What a person reads; plain strings are shown as they are.
+        The text output; plain strings are printed without markup.
     lost : sequence of str
-        One line for everything that was lost, dropped or repaired.
+        One line for each kind of data that was lost, dropped or repaired.
     code : int
-        Exit code of a program that the verb ran; it goes before all others.
+        Exit code of a program that the verb ran; it takes precedence.
     aside : bool
-        Show the view on standard error, because standard output is that program's.
+        Print the view on standard error, because that program uses standard output.
     """
 
     data: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass
 class _Manner:
-    """How the verb that runs was told to speak; its threads look here, too."""
+    """Output switches of the running verb; shared with its threads."""
 
     quiet: bool = False
     json: bool = False
@@ -70,9 +70,9 @@ _manner = _Manner()
 
 
 def say(line: str) -> None:
-    """Tell on standard error what happens, unless the verb was told to be quiet."""
+    """Print a line on standard error, unless the verb is quiet."""
     if not _manner.quiet:
-        with suppress(OSError):  # nobody reads any more
+        with suppress(OSError):  # standard error is closed
             _tell(line)
 
 
@@ -82,18 +82,18 @@ def _say_compiling(name: str) -> None:
 
 
 def expect_compiling() -> None:
-    """Leave out, while this verb runs, what does the compiling beforehand."""
+    """Omit the hint at ``strapdown warm`` while this verb runs."""
     _manner.hints = False
 
 
 def is_watched() -> bool:
-    """Whether a terminal is there to show progress on, and it is wanted."""
+    """Whether progress is to be shown: on a terminal, and neither quiet nor JSON."""
     return not (_manner.quiet or _manner.json) and sys.stderr.isatty()
 
 
 @contextmanager
 def until_unread() -> Iterator[None]:
-    """Print until whoever reads standard output has seen enough, which is no error."""
+    """Allow the reader of standard output to close it, which is no error."""
     try:
         yield
     except BrokenPipeError:
@@ -128,7 +128,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
 
 def _fail(line: str, code: int, *, as_json: bool) -> int:
     line = " ".join(line.split())
-    with suppress(OSError):  # where standard output itself is what failed
+    with suppress(OSError):  # standard output itself may have failed
         if as_json:
             _print_json({"exit": code, "error": printable(line)})
     _tell(f"strapdown: {line}")
@@ -140,7 +140,7 @@ def _tell(line: str) -> None:
 
 
 class _Console(Console):
-    """A console that leaves it to others to decide what a closed pipe means."""
+    """A console that passes the error of a closed pipe to its caller."""
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704 (called where the error is handled)

@@ -1,4 +1,4 @@
-"""Messages as rows of text: a table, JSON line by line, or CSV."""
+"""Messages as rows of text: a table, JSON lines, or CSV."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows", "recorded_series"]
 
 MOST = 4
-"""Of how many numbers a field may be to be in a table; a covariance has more."""
+"""Largest number of components of a field in a table; covariances have more."""
 AXES = {3: "xyz", 4: "xyzw"}
 PX4_QUATERNIONS = ("q", "delta_q_reset")
-"""Fields that begin with w."""
+"""Fields in the order w x y z."""
 SHORT = {
     "angular_velocity": "gyro",
     "linear_acceleration": "accel",
@@ -39,14 +39,14 @@ SHORT = {
     "specific_force": "accel",
     "velocity_world": "vel",
 }
-"""What columns of a table are called."""
+"""Short column names in a table."""
 NUMBER, TEXT = 13, 20
-"""Width of columns of a table, unless what they are called is longer."""
+"""Widths of columns in a table, unless their names are longer."""
 ROS_PARTS = ("orientation", "angular_velocity", "linear_acceleration")
 
 
 class Layout(StrEnum):
-    """How rows are printed."""
+    """Format of printed rows."""
 
     TABLE = "table"
     NDJSON = "ndjson"
@@ -66,7 +66,7 @@ def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message o
 
 
 def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the topic and the fields of every row, in the order of their stamps."""
+    """Yield topic and fields of every row, ordered by stamp."""
     series = [_rows(*item) for item in recorded_series(recording)]
     for _, topic, row in merge(*series, key=lambda each: each[0]):
         yield topic, row
@@ -75,7 +75,7 @@ def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
 def recorded_series(
     recording: Recording,
 ) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
-    """Yield the topic and each series."""
+    """Yield topic and series."""
     yield from recording.imu.items()
     yield from recording.increments.items()
     yield from recording.trajectories.items()
@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 (numbers, a list of them, or byte
 
 
 class RowWriter:
-    """Prints rows as they come.
+    """Writer of rows.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class RowWriter:
         self._out.write(" ".join(map(_cell, cells, self._widths)) + "\n")
 
     def flush(self) -> None:
-        """Let whoever reads see what was printed."""
+        """Flush the output."""
         self._out.flush()
 
     def _head(self, names: list[str]) -> None:
@@ -144,13 +144,13 @@ class RowWriter:
             self._csv.writerow(names)
         elif names != self._heading:
             raise typer.BadParameter(
-                "csv has one heading, and topics here have several: choose one",
+                "csv has one heading, and these topics have different fields: choose one",
                 param_hint="'--topic'",
             )
 
 
 def _flat(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of a row with a name each."""
+    """Yield each number of a row with its name."""
     for name, value in row.items():
         if isinstance(value, list):
             usual: Sequence[Any] = AXES.get(len(value), range(len(value)))
@@ -173,7 +173,7 @@ def _width(name: str, value: Any) -> int:  # noqa: ANN401 (as _plain)
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (as _plain, or a row)
-    """Replace NaN and infinity, which JSON does not know, by null."""
+    """Replace NaN and infinity, which JSON lacks, by null."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, list):

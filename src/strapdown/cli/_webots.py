@@ -1,4 +1,4 @@
-"""Options that the verbs of ``strapdown webots`` share, and how they record."""
+"""Options and recording shared by the verbs of ``strapdown webots``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from strapdown import webots
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import StrapdownError
-from strapdown.motion import SplineMode
+from strapdown.motion import MOTIONS, SplineMode
+from strapdown.sensors import profile_names
 from strapdown.webots.file.sample_worlds import sample_worlds
 from strapdown.webots.world.staging import Dynamics
 
@@ -39,41 +41,52 @@ __all__ = [
 WorldName: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--world", help=f"A .wbt file, or one that comes along: {', '.join(sample_worlds())}."
+        "--world",
+        help=f"A .wbt file, or a sample world: {', '.join(sample_worlds())}.",
+        autocompletion=completed(sample_worlds()),
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int | None, typer.Option(min=0, help="Of all noise; by default randomSeed of the world.")
+    int | None, typer.Option(min=0, help="Seed of all noise; by default randomSeed of the world.")
 ]
 Duration: TypeAlias = Annotated[
     float | None, typer.Option(help="Simulated seconds; by default as long as the motion.")
 ]
 MotionName: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="What moves the robot: a name (see: strapdown sim), or a file."),
+    typer.Option(
+        help="The motion of the robot: a name (see: strapdown sim), or a file.",
+        autocompletion=completed(MOTIONS),
+    ),
 ]
 Poses: TypeAlias = Annotated[
-    SplineMode | None, typer.Option(help="How the motion goes through recorded poses.")
+    SplineMode | None,
+    typer.Option(help="Spline of the motion through recorded poses."),
 ]
 Moved: TypeAlias = Annotated[
-    Dynamics, typer.Option(help="Physics needs the extra physics; auto: where bodies have it.")
+    Dynamics,
+    typer.Option(
+        help="Physics needs the extra physics; auto: if bodies would move without a motion."
+    ),
 ]
 ProtoDirs: TypeAlias = Annotated[
     list[Path] | None, typer.Option(help="A folder with PROTO files; repeatable.")
 ]
 Record: TypeAlias = Annotated[
-    Path | None, typer.Option("--record", metavar="FILE", help="Write what the sensors measured.")
+    Path | None,
+    typer.Option("--record", metavar="FILE", help="Record the measurements of the sensors."),
 ]
 Part: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--sensor",
-        help="A real part behind every gyro and accelerometer: a profile (see: strapdown sensors) "
-        "or a TOML file, instead of lookup tables.",
+        help="Error model of gyros and accelerometers, instead of lookup tables: a profile (see: "
+        "strapdown sensors) or a TOML file.",
+        autocompletion=completed(profile_names()),
     ),
 ]
 Realtime: TypeAlias = Annotated[
-    bool, typer.Option("--realtime", help="Not faster than the wall clock.")
+    bool, typer.Option("--realtime", help="Run no faster than the wall clock.")
 ]
 
 
@@ -81,7 +94,7 @@ Realtime: TypeAlias = Annotated[
 def recording(
     world: World, output: Path | None, *, force: bool
 ) -> Iterator[RecordingReport | None]:
-    """Record a world, if there is an output; where the world breaks, the file is whole as well."""
+    """Record a world if there is an output; the file is complete even if the simulation fails."""
     failure: StrapdownError | None = None
     with nullcontext() if output is None else webots.record(world, output, force=force) as written:
         try:
@@ -100,7 +113,7 @@ def outcome(
     code: int,
     aside: bool = False,
 ) -> Outcome:
-    """Return the outcome of a simulation, and of its recording if there is one."""
+    """Return the outcome of a simulation and of its recording."""
     if written is None:
         return Outcome({**data, "record": None, "notes": []}, view, code=code, aside=aside)
     samples = written.samples

@@ -1,4 +1,4 @@
-"""``strapdown bridge``: messages of one live topic passed on to another."""
+"""``strapdown bridge``: forwarding of messages from one live topic to another."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
 
 
 def bridge(
-    source: Annotated[str, typer.Argument(help="The live topic to receive, as ros1:/imu/data.")],
-    target: Annotated[str, typer.Argument(help="The live topic to send to, such as ipc:imu.")],
+    source: Annotated[
+        str, typer.Argument(help="The live topic to receive, such as ros1:/imu/data.")
+    ],
+    target: Annotated[str, typer.Argument(help="Live topic to send to, such as ipc:imu.")],
     *,
     duration: Annotated[
-        float | None, typer.Option(help="Seconds, of waiting too; by default until Ctrl-C.")
+        float | None, typer.Option(help="Seconds, including waiting; by default until Ctrl-C.")
     ] = None,
     frame_id: Annotated[
-        str, typer.Option("--frame-id", help="What the headers of ROS messages say.")
+        str, typer.Option("--frame-id", help="frame_id in the headers of ROS messages.")
     ] = "",
 ) -> Outcome:
-    """Pass messages on from one live topic to another, in another dialect.
+    """Forward messages from one live topic to another, and convert them.
 
-    Imu, RosImu and VehicleImu convert into each other; other types pass between
-    topics of one type. Options stand behind the name: ipc:pose?type=Pose3D. From
-    ROS to ROS headers are kept. A bridge back needs other topics, or messages
-    would go round for ever. Ctrl-C and SIGTERM end it.
+    Imu, RosImu and VehicleImu are converted into each other; other types need
+    a target of the same type. Options follow the name: ipc:pose?type=Pose3D.
+    From ROS to ROS headers are kept. A bridge in the opposite direction needs
+    other topics, so that messages do not circulate. Ctrl-C and SIGTERM end it.
 
     Exit codes: 3 messages were lost or refused; 130 Ctrl-C; 0 SIGTERM.
 
@@ -73,7 +75,7 @@ def bridge(
             receiver = stack.enter_context(open_topic(ends[0], kinds[0], history=history))
             sender = stack.enter_context(open_topic(ends[1], kinds[1]))
             relay = Relay(receiver, sender, frame_id=frame_id)
-            say(f"passing on {ends[0]} ({names[0]}) to {ends[1]} ({names[1]})")
+            say(f"forwarding {ends[0]} ({names[0]}) to {ends[1]} ({names[1]})")
             report, seconds = _run(relay, stop, until_s)
     data = {
         "source": source,
@@ -94,7 +96,7 @@ def bridge(
 
 
 def _run(relay: Relay, stop: Event, until_s: float) -> tuple[RelayReport, float]:
-    """Pass messages on; return the account, and how long it took [s]."""
+    """Forward messages; return the report and the duration [s]."""
     began = time.monotonic()
     with showing() as show:
         report = relay.run(
@@ -108,7 +110,7 @@ def _run(relay: Relay, stop: Event, until_s: float) -> tuple[RelayReport, float]
 
 
 def _named(target: Address, frame_id: str) -> Address:
-    """Return a target whose backend names this frame, where there is one to name."""
+    """Return the target with this frame_id, if its backend supports one."""
     if frame_id and isinstance(target.backend, Ros1 | Ros2):
         return replace(target, backend=replace(target.backend, frame_id=frame_id))
     if frame_id and target.msg_type is not RosImu:
@@ -120,7 +122,7 @@ def _named(target: Address, frame_id: str) -> Address:
 
 
 def _place(end: Address) -> tuple[Backend, str]:
-    """Return what tells one topic from another: not what headers say, nor how it is sent."""
+    """Return the identity of a topic: backend and name, without frame_id and quality of service."""
     backend = end.backend
     if isinstance(backend, Ros2):
         backend = Ros2(backend.rmw, domain_of(backend), connect=backend.connect)
@@ -130,10 +132,10 @@ def _place(end: Address) -> tuple[Backend, str]:
 
 
 def _types(kind: type, source: Address, target: Address) -> tuple[type, type]:
-    """Return what is received and what is sent."""
+    """Return the received and the sent type."""
     both_ros = all(isinstance(end.backend, Ros1 | Ros2) for end in (source, target))
     if both_ros and source.msg_type is None and kind is Imu:
-        kind = RosImu  # which holds the header, too
+        kind = RosImu  # includes the header
     return kind, target.msg_type or kind
 
 

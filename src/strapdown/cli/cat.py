@@ -1,4 +1,4 @@
-"""``strapdown cat``: messages of a file or of a live topic as text."""
+"""``strapdown cat``: messages of a file or a live topic as text."""
 
 from __future__ import annotations
 
@@ -35,38 +35,39 @@ if TYPE_CHECKING:
     from strapdown.transport.topic import Topic
 
 LOOK_S = 0.2
-"""How long a signal waits for an answer at most [s]."""
+"""Longest wait between checks for signals [s]."""
 GLANCE_S = 1.0
-"""How long to listen where nothing says how long [s]."""
+"""Time to listen without ``--follow`` and ``--count`` [s]."""
 
 
 def cat(
     source: Annotated[str, typer.Argument(help="A recording, or a live topic such as ipc:imu.")],
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with a live topic until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Follow a live topic until Ctrl-C.")
     ] = False,
     layout: Annotated[
-        Layout, typer.Option("--format", help="csv holds one topic; table leaves covariances out.")
+        Layout, typer.Option("--format", help="csv holds one topic; table omits covariances.")
     ] = Layout.TABLE,
     count: Annotated[
-        int | None, typer.Option(min=1, help="End after so many messages; live, wait for them.")
+        int | None,
+        typer.Option(min=1, help="End after this many messages; wait for live ones."),
     ] = None,
     topic: Annotated[
-        str | None, typer.Option("--topic", help="Of a recording, the topic to print.")
+        str | None, typer.Option("--topic", help="Topic of a recording to print.")
     ] = None,
 ) -> Outcome:
-    """Print messages, of a file or live.
+    """Print messages of a recording or a live topic.
 
-    Of a file: samples, increments and poses of all topics in the order of their
-    stamps, in the frames of the file. Of a live topic: what comes within a
-    second, or with -f until Ctrl-C, field by field; what nobody publishes yet is
-    waited for then. Messages go to standard output, everything else to standard error,
-    where a line for each topic says its type, units and frames. Standard input is not read.
+    Of a recording: samples, increments and poses of all topics, ordered by stamp, in the frames
+    of the file. Of a live topic: the messages of one second, or with -f all messages until
+    Ctrl-C, after waiting for a publisher. Messages are printed on standard output, everything
+    else on standard error, with one line for each topic that gives type, units and frames.
+    Standard input is not read.
 
     Exit codes: 3 messages were lost, or the file is damaged; 130 Ctrl-C.
 
-    The fields of --json, printed behind the messages: source, messages.
+    The fields of --json, printed after the messages: source, messages.
 
     Examples
     --------
@@ -100,9 +101,9 @@ def cat(
 
 
 def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> list[str]:
-    """Print a recording and return what is damaged."""
+    """Print a recording and return its losses."""
     missing: UnknownNameError | None = None
-    told: set[str] = set()
+    shown: set[str] = set()
     with files.open_blocks(path, on_error="salvage") as blocks:
         for block in blocks:
             try:
@@ -112,8 +113,8 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
                 continue
             for name, series in recorded_series(chosen):
                 line = f"{name}: {meaning(series)}"
-                if len(series) and line not in told:
-                    told.add(line)
+                if len(series) and line not in shown:
+                    shown.add(line)
                     say(line)
             for row in recorded_rows(chosen):
                 out.write(*row)
@@ -129,7 +130,7 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
 def _live(
     address: Address, out: RowWriter, count: int | None, *, follow: bool
 ) -> tuple[list[str], int]:
-    """Print what comes; return what was lost, and the exit code."""
+    """Print received messages; return losses and exit code."""
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
         kind, waited = address.msg_type, False
@@ -151,7 +152,7 @@ def _live(
             if out.rows == count:
                 break
         out.flush()
-        if out.rows == count:  # what was not asked for is no loss
+        if out.rows == count:  # messages beyond the count are no losses
             return [], exit_code(signals)
         stats = handle.stats()
         lost = stats.lost_overwritten + stats.lost_transport
@@ -159,7 +160,7 @@ def _live(
 
 
 def _incoming(handle: Topic[Any], stop: Event, limit_s: float | None) -> Iterator[Any]:
-    """Yield messages until told to stop, or the time is over."""
+    """Yield messages until stopped, or until the time limit."""
     until = None if limit_s is None else time.monotonic() + limit_s
     while not stop.is_set():
         left = LOOK_S if until is None else min(LOOK_S, until - time.monotonic())

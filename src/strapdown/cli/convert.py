@@ -1,4 +1,4 @@
-"""``strapdown convert``: one format into another."""
+"""``strapdown convert``: conversion between formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class At(StrEnum):
-    """Which time of its interval stamps a mean rate."""
+    """Time within an interval that stamps its mean rate."""
 
     MIDDLE = "middle"
     END = "end"
@@ -52,20 +52,22 @@ def convert(
     *,
     topic: Topic = None,
     increments: Annotated[
-        bool, typer.Option("--increments", help="Leave increments as they are.")
+        bool,
+        typer.Option("--increments", help="Do not convert increments to rates."),
     ] = False,
     stamp: Annotated[
-        At, typer.Option("--stamp", help="Time of an interval that stamps its mean rate.")
+        At,
+        typer.Option("--stamp", help="Time within an interval at which its mean rate is stamped."),
     ] = At.MIDDLE,
     fifo_delay: Annotated[
         bool,
-        typer.Option("--fifo-delay", help="Take off the half packet by which a FIFO is late."),
+        typer.Option("--fifo-delay", help="Subtract the delay of half a FIFO packet."),
     ] = False,
     attitude: Annotated[
         str | None,
         typer.Option(
             "--attitude",
-            help="Topic whose attitude is put beside an IMU, or 'auto'; for .mcap, .bag and .csv.",
+            help="Topic whose attitude is joined to the IMU, or 'auto'; for .mcap, .bag and .csv.",
         ),
     ] = None,
     noise: Annotated[
@@ -73,18 +75,18 @@ def convert(
         typer.Option(
             "--noise",
             metavar="GYRO ACCEL",
-            help="White noise, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
+            help="Noise densities, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
-    """Convert a recording; the ending of TARGET names the format.
+    """Convert a recording to the format given by the ending of TARGET.
 
-    Frames are converted where a format fixes them (ROS messages: ENU from FLU). For .mcap, .bag
-    and .csv, increments become mean rates at the middle of their intervals. From ULog to ULog go
-    parameters, infos and vehicle_imu_status, too. Samples that the target cannot hold are named,
-    with exit code 3; covariances and names of sensors that find no place are noted.
+    Frames are converted if a format prescribes them (ROS messages: ENU from FLU). For .mcap, .bag
+    and .csv, increments become mean rates at the middle of their intervals. From ULog to ULog
+    parameters, infos and vehicle_imu_status are copied as well. Samples that the target cannot
+    hold are reported, with exit code 3; omitted covariances and sensor names are noted.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def convert(
             writer.write(block)
         if not writer.messages:
             raise FormatError(
-                f"expected an IMU or an attitude that {target.suffix} holds, got none; there is "
+                f"expected an IMU or an attitude that {target.suffix} can hold, got none; there is "
                 "nothing to write",
                 path=source,
             )
@@ -146,7 +148,7 @@ def convert(
 def _converted(
     blocks: Iterable[Recording], stream: RateStream, topic: str | None
 ) -> Iterator[Recording]:
-    """Yield what is to be written; raise where no block has the topic."""
+    """Yield the blocks to write; raise if no block has the topic."""
     missing: UnknownNameError | None = None
     found = False
     for block in _through(blocks, stream):
@@ -163,6 +165,6 @@ def _converted(
 
 
 def _through(blocks: Iterable[Recording], stream: RateStream) -> Iterator[Recording]:
-    """Yield the blocks as rates, then the rows that waited for an attitude."""
+    """Yield the blocks as rates, then the remaining rows that waited for an attitude."""
     yield from map(stream.convert, blocks)
     yield stream.finish()

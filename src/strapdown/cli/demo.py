@@ -1,4 +1,4 @@
-"""``strapdown demo``: the main job, end to end, with nothing but the installed package."""
+"""``strapdown demo``: the whole chain on simulated motion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DURATION_S = 60.0
 SAMPLES_PER_INCREMENT = 2
 
-# A consumer part, 0.007 deg/s/sqrt(Hz) and 120 ug/sqrt(Hz), with a bias that was not calibrated.
+# A consumer sensor, 0.007 deg/s/sqrt(Hz) and 120 ug/sqrt(Hz), with an uncalibrated bias.
 CONSUMER_IMU = ImuSpec(
     name="consumer IMU",
     gyro=TriadSpec(noise_density=1.2e-4, bias=(0.004, -0.003, 0.002)),
@@ -47,14 +47,14 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for demo.mcap and demo.png.")
     ] = Path(),
-    seed: Annotated[int, typer.Option(help="Key of the sensor noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sensor noise.")] = 0,
     force: Force = False,
 ) -> Outcome:
     """Simulate a minute of motion and run the whole chain on it.
 
-    An IMU with noise and bias rides on an analytic motion; its messages go through a topic
-    into a filter; its samples become PX4 increments and come back; everything is recorded,
-    compared with the truth, and drawn.
+    An IMU with noise and bias is simulated on an analytic motion. Its messages pass through a
+    topic to a filter; its samples are converted to PX4 increments and back. Everything is
+    recorded, compared with the truth, and drawn.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def demo(
 
 
 def _through_topic(series: ImuSeries) -> Trajectory:
-    """Publish every sample as an ``Imu`` message, and fuse what arrives at the other end."""
+    """Publish every sample as an ``Imu`` message, and fuse the received messages."""
     orientation = ErrorStateFilter()
     stamps, attitudes = [], []
     with Topic(Imu, name="demo/imu") as publisher, Topic(Imu, name="demo/imu") as subscriber:
@@ -133,7 +133,7 @@ def _through_topic(series: ImuSeries) -> Trajectory:
 
 
 def _through_vehicle_imu(series: ImuSeries) -> tuple[Increments, ImuSeries]:
-    """Integrate to increments, write them as PX4 does, read them back, return mean rates."""
+    """Integrate to increments, convert to PX4 messages and back, and return mean rates."""
     frd = series.in_frames(body="FRD")
     increments, _ = increments_from_rates(frd, samples_per_increment=SAMPLES_PER_INCREMENT)
     wire = conversion.vehicle_imu_from_increments(increments).tobytes()

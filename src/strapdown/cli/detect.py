@@ -12,6 +12,7 @@ from rich.table import Table
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
@@ -23,7 +24,7 @@ KINDS: Mapping[str, Callable[[], Detector[Any]]] = {
     "still": lambda: StillnessDetector("lowpass"),
 }
 SHOWN = 2
-"""Figures of an event in the table; all are in the JSON."""
+"""Number of values of an event in the table; the JSON holds all."""
 
 
 def detect(
@@ -32,12 +33,14 @@ def detect(
     kind: Annotated[
         str,
         typer.Option(
-            "--kind", help=f"Comma between: {', '.join(KINDS)}; by default all but still."
+            "--kind",
+            help=f"Separated by commas: {', '.join(KINDS)}; by default all but still.",
+            autocompletion=completed(KINDS),
         ),
     ] = ",".join(DETECTORS),
     topic: Topic = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The events, as JSON.")
+        Path | None, typer.Option("--output", "-o", help="Write the events as JSON.")
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
@@ -46,10 +49,10 @@ def detect(
 ) -> Outcome:
     """Find free falls, falls of people, impacts, stillness and faults of sensors.
 
-    Falls are judged with the preset for the waist: see the guide on detection for where the
-    sensor must sit. No detector is a medical device.
+    Fall detection uses the preset for a sensor at the waist: see the guide on detection for
+    other positions. No detector is a medical device.
 
-    Exit code 3: done, and something was found.
+    Exit code 3: events were found.
 
     Examples
     --------
@@ -99,14 +102,14 @@ def detect(
 
 
 def _health_line(health: dict[str, object]) -> str:
-    """Return the health of a sensor for a person."""
+    """Return the health of a sensor as a line."""
     reasons = health["reasons"]
     why = f": {', '.join(reasons)}" if isinstance(reasons, list) and reasons else ""
     return f"{health['sensor']} {health['status']}{why}"
 
 
 def _table(events: Events, start_ns: int) -> Table:
-    """Return the events for a person."""
+    """Return the events as a table."""
     table = Table(
         "event", r"start \[s]", r"duration \[s]", r"decided \[s]", "figures", "flags",
         box=None, pad_edge=False,

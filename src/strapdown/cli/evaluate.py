@@ -1,4 +1,4 @@
-"""``strapdown evaluate``: an estimate against a reference."""
+"""``strapdown evaluate``: errors of an estimate against a reference."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    estimate: Annotated[Path, typer.Argument(help="A recording that holds the estimate.")],
-    reference: Annotated[Path, typer.Argument(help="A recording that holds the truth.")],
+    estimate: Annotated[Path, typer.Argument(help="A recording with the estimate.")],
+    reference: Annotated[Path, typer.Argument(help="A recording with the reference.")],
     *,
     align: Annotated[
-        Alignment, typer.Option(help="What is removed before errors of attitude are taken.")
+        Alignment, typer.Option(help="Rotation removed before attitudes are compared.")
     ] = Alignment.NONE,
     align_position: Annotated[
-        PositionAlignment, typer.Option(help="What is removed before errors of position are taken.")
+        PositionAlignment,
+        typer.Option(help="Transformation removed before positions are compared."),
     ] = PositionAlignment.NONE,
     rpe_s: Annotated[
-        float, typer.Option(help="Length of the pieces of relative errors [s].")
+        float, typer.Option(help="Time over which relative errors are taken \\[s].")
     ] = 1.0,
     rpe_m: Annotated[
-        float | None, typer.Option(help="Length along the reference instead [m].")
+        float | None, typer.Option(help="Distance along the reference instead \\[m].")
     ] = None,
-    estimate_topic: Annotated[str | None, typer.Option(help="Track of the estimate.")] = None,
-    reference_topic: Annotated[str | None, typer.Option(help="Track of the reference.")] = None,
+    estimate_topic: Annotated[str | None, typer.Option(help="Topic of the estimate.")] = None,
+    reference_topic: Annotated[str | None, typer.Option(help="Topic of the reference.")] = None,
 ) -> Outcome:
-    """Print the errors of ESTIMATE against REFERENCE: attitude, and position where both know it.
+    """Print the errors of ESTIMATE against REFERENCE: attitude, and position if both hold it.
 
     Attitude: total, heading (about the vertical) and inclination in degrees RMS, as the BROAD
     benchmark defines them. Position: absolute trajectory error, drift over the distance, and
@@ -90,7 +91,7 @@ def evaluate(
 
 
 def error_line(evaluation: OrientationEvaluation) -> str:
-    """Return the errors of attitude as one line for a person."""
+    """Return the errors of attitude as one line."""
     return (
         f"total {evaluation.total_deg:.3f} deg, heading {evaluation.heading_deg:.3f} deg, "
         f"inclination {evaluation.inclination_deg:.3f} deg RMS over {_rows(evaluation)}"
@@ -98,7 +99,7 @@ def error_line(evaluation: OrientationEvaluation) -> str:
 
 
 def position_line(evaluation: PositionEvaluation) -> str:
-    """Return the errors of position as one line for a person."""
+    """Return the errors of position as one line."""
     return (
         f"position {evaluation.ate:.3f} m, horizontal {evaluation.ate_2d:.3f} m, "
         f"vertical {evaluation.ate_vertical:.3f} m RMS, closing error "
@@ -108,7 +109,7 @@ def position_line(evaluation: PositionEvaluation) -> str:
 
 
 def relative_line(error: RelativePoseError) -> str:
-    """Return the relative errors as one line for a person."""
+    """Return the relative errors as one line."""
     length = f"{error.over_s:g} s" if error.over_m is None else f"{error.over_m:g} m"
     return (
         f"over {length}: {error.translation:.3f} m ({error.drift_percent:.2f} % of the way), "

@@ -24,7 +24,8 @@ from strapdown.cli._common import (
     read_losses,
     working,
 )
-from strapdown.cli._compare import compare
+from strapdown.cli._compare import aligned, compare
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
@@ -43,7 +44,12 @@ def fuse(
     ] = None,
     *,
     filter_name: Annotated[
-        str, typer.Option("--filter", help=f"One of: {', '.join(FILTERS)}.")
+        str,
+        typer.Option(
+            "--filter",
+            help=f"One of: {', '.join(FILTERS)}.",
+            autocompletion=completed(FILTERS),
+        ),
     ] = "eskf",
     smooth: Annotated[
         bool,
@@ -52,24 +58,31 @@ def fuse(
         ),
     ] = False,
     compare_all: Annotated[
-        bool, typer.Option("--compare", help="Run every filter and smoother, and print a table.")
+        bool,
+        typer.Option(
+            "--compare", help="Run every filter and smoother, and print a table of errors."
+        ),
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The attitude: .csv, .tum, .mcap, ...")
+        Path | None,
+        typer.Option("--output", "-o", help="File of the attitude: .csv, .tum, ..."),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
     ] = None,
     no_mag: Annotated[
-        bool, typer.Option("--no-mag", help="Leave the magnetometer out: heading is relative.")
+        bool,
+        typer.Option(
+            "--no-mag", help="Do not use the magnetometer: heading is relative to the start."
+        ),
     ] = False,
     align: Annotated[
-        Alignment | None, typer.Option(help="What is removed before a reference is compared.")
+        Alignment | None, typer.Option(help="Rotation removed before a reference is compared.")
     ] = None,
     topic: Topic = None,
     live: Annotated[
         str | None,
-        typer.Option(metavar="[HOST:]PORT", help="Take MAVLink IMU messages from here, by UDP."),
+        typer.Option(metavar="[HOST:]PORT", help="Receive MAVLink IMU messages here, by UDP."),
     ] = None,
     to: Annotated[
         str | None,
@@ -82,12 +95,12 @@ def fuse(
 ) -> Outcome:
     """Estimate attitude from a recording or live, and write it.
 
-    Where the recording also holds a reference (a truth, an autopilot's own attitude), the
-    difference is printed. Without a magnetometer the reference is first turned to the
-    heading of the estimate over the first second. --compare runs every estimator; without a
-    reference it shows how far each is from the best smoother.
+    If the recording also holds a reference (a truth, an autopilot's attitude), the errors are
+    printed. Without a magnetometer the reference is first turned to the heading of the
+    estimate over the first second. --compare runs every estimator; without a reference it
+    shows the difference of each from the best smoother.
 
-    With --live the samples come from HIGHRES_IMU or HIL_SENSOR of the first sender heard.
+    With --live the samples are those in HIGHRES_IMU or HIL_SENSOR of the first sender heard.
 
     Examples
     --------
@@ -137,15 +150,21 @@ def fuse(
         product = Recording(trajectories={"attitude": attitude})
         lost += files.write(output, product, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
+    added, line, reference = _against_reference(recording, result, align)
     if picture is not None:
-        plots.save(plots.plot_track(attitude, title=f"{source}: {name}"), picture, force=force)
+        figure = plots.plot_track(
+            attitude,
+            reference=reference,
+            heading_is_relative=not result.uses_magnetic_field,
+            title=f"{source}: {name}",
+        )
+        plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    added, line = _against_reference(recording, result, align)
     return Outcome(data | added | {"report": result.report.to_dict()}, [*view, *line], lost)
 
 
 def _alone(option: str, **others: object) -> None:
-    """Raise where an option comes with others that it would leave aside."""
+    """Raise if an option is given with others that it would ignore."""
     if names := [f"--{name}" for name, value in others.items() if value not in (None, False)]:
         raise typer.BadParameter(f"does not go with {', '.join(names)}", param_hint=f"'{option}'")
 
@@ -161,18 +180,20 @@ def _estimated(series: ImuSeries, name: str, *, smooth: bool, no_mag: bool) -> O
 
 def _against_reference(
     recording: Recording, result: OrientationResult, align: Alignment | None
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what a recording's own reference says about an estimate."""
+) -> tuple[dict[str, Any], list[str], Trajectory | None]:
+    """Return the errors against the reference of a recording, and the reference as aligned."""
     name = recording.reference_topic()
     if name is None:
-        return {}, []
+        return {}, [], None
     align = align or (Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING)
+    reference = recording.trajectory(name)
     try:
-        found = evaluate_orientation(result.trajectory(), recording.trajectory(name), align=align)
+        found = evaluate_orientation(result.trajectory(), reference, align=align)
     except ValueRangeError as error:
-        return {}, [f"not compared with {name}: {error}"]
+        return {}, [f"not compared with {name}: {error}"], None
     data = {"reference": name, "orientation_error": found.to_dict()}
-    return data, [f"against {name}: {error_line(found)}"]
+    drawn = aligned(reference, found).in_frames(world=result.world, body=result.body)
+    return data, [f"against {name}: {error_line(found)}"], drawn
 
 
 def _compared(
@@ -184,7 +205,7 @@ def _compared(
     no_mag: bool,
     force: bool,
 ) -> Outcome:
-    """Run every estimator."""
+    """Run every estimator and compare them."""
     found = compare(series, recording, with_field=not no_mag, align=align)
     view: list[Any] = [*recording.report.notes, *doubts(series), found.table()]
     if picture is not None:
@@ -210,7 +231,7 @@ def _live(
     no_mag: bool,
     force: bool,
 ) -> Outcome:
-    """Follow a sender until the time is over or a signal comes."""
+    """Fuse the messages of a sender until the time limit or a signal."""
     from strapdown.bridges.mavlink import MavlinkLink, fuse_link  # noqa: PLC0415 (an extra)
     from strapdown.webots.run.runner import ended_by_signals  # noqa: PLC0415 (only live)
 
@@ -235,8 +256,8 @@ def _live(
         lost = [*inward.decoder.losses(), *orientation.report.losses()]
     if not len(attitude):
         raise PeerLostError(
-            f"expected HIGHRES_IMU or HIL_SENSOR at {host}:{port}, heard none; check where the "
-            "sender sends"
+            f"expected HIGHRES_IMU or HIL_SENSOR at {host}:{port}, received none; check the target "
+            "address of the sender"
         )
     view = [frames_of(attitude), str(orientation.report)]
     if output is not None:

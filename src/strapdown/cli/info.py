@@ -1,4 +1,4 @@
-"""``strapdown info``: what a recording holds."""
+"""``strapdown info``: contents of a recording."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from strapdown.series import ImuSeries, Increments, Trajectory
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
-GAP = "a gap is a step above 5 times the usual one and above 20 ms; notes tell of shorter losses"
+GAP = "a gap is a step longer than 5 median steps and 20 ms; notes report shorter losses"
 _UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
 def info(file: Input) -> Outcome:
-    """Say what a recording holds: topics, counts, rates, gaps, frames and damage.
+    """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
-    Of a PX4 log also how each IMU clipped, vibrated and was calibrated. A gap is a step above 5
-    times the usual one and above 20 ms. A damaged file gives what it holds, with exit code 3.
+    For a PX4 log also clipping, vibration and calibration of each IMU. A gap is a step longer than
+    5 median steps and 20 ms. Of a damaged file the intact messages are listed, with exit code 3.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _level(imu: ImuHealth) -> str:
 
 
 def _health_table(imus: list[ImuHealth]) -> Table:
-    """Two rows an IMU: its gyroscope and its accelerometer."""
+    """Return two rows for each IMU: its gyroscope and its accelerometer."""
     table = Table(*IMU_COLUMNS, box=None, header_style="bold", pad_edge=False)
     for imu in imus:
         for name, device, clipping, clipped, counts, vibration, unit, level in (

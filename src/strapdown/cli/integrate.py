@@ -1,4 +1,4 @@
-"""``strapdown integrate``: samples into ``vehicle_imu``, and what that costs in drift."""
+"""``strapdown integrate``: integration of samples to ``vehicle_imu``, and its drift."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from strapdown.samples import SampleKind
 
 COLUMNS = ("motion", "samples", "window", "unit", "uncorrected", "px4", "this mode", "px4 / this")
 ENDINGS = (".ulg", ".mcap", ".csv", ".bag", ".npz", ".parquet")
-"""Of formats that hold increments."""
+"""Endings of formats that hold increments."""
 _RATE_HZ = 200.0
 _SAMPLES = 4
 
@@ -54,22 +54,25 @@ def integrate(
     ] = None,
     *,
     mode: Annotated[
-        Mode, typer.Option("--mode", help="The better integrator, or PX4's bit for bit.")
+        Mode,
+        typer.Option(
+            "--mode", help="Integrator: Savage's in double precision, or PX4's bit for bit."
+        ),
     ] = Mode.SAVAGE,
     rate: Annotated[
         float | None,
         typer.Option(
             "--rate",
-            help="Wanted windows a second, 50 to 1000; by default IMU_INTEG_RATE, or 200 [Hz].",
+            help="Windows per second, 50 to 1000; by default IMU_INTEG_RATE, or 200 [Hz].",
         ),
     ] = None,
     topic: Topic = None,
     kind: Annotated[
         Literal["point", "mean", "integral"] | None,
-        typer.Option("--kind", help="What a sample is, where the source does not say it."),
+        typer.Option("--kind", help="Kind of the samples, if the source does not state it."),
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Take what has gaps or a coarse resolution, too.")
+        bool, typer.Option("--anyway", help="Accept data with gaps or a coarse resolution.")
     ] = False,
     clock: Clock = None,
     verify: Annotated[
@@ -79,16 +82,16 @@ def integrate(
         bool, typer.Option("--self-test", help="Print the drift under coning and sculling.")
     ] = False,
     samples: Annotated[
-        int | None, typer.Option("--samples", help="For the self-test: samples of a window.")
+        int | None, typer.Option("--samples", help="Samples per window of the self-test.")
     ] = None,
     force: Force = False,
 ) -> Outcome:
     """Integrate the samples of a recording into vehicle_imu: delta angle and delta velocity.
 
-    Raw FIFO packets of a PX4 log come first, then its sensor messages, both with the calibration
-    of its parameters; series of other files are samples at instants, but for topics that are
-    known to hold means. Without a file, --self-test prints what an integrator leaves of coning
-    and sculling, beside theory.
+    Of a PX4 log raw FIFO packets are preferred to sensor messages; both are calibrated by the
+    logged parameters. Samples of other files are taken as instantaneous, except for topics that
+    are known to hold means. Without a file, --self-test prints the drift of an integrator under
+    coning and sculling, compared with theory.
 
     Examples
     --------
@@ -101,11 +104,11 @@ def integrate(
     strapdown integrate --self-test --mode px4 --json
     """
     if test and source is not None:
-        raise typer.BadParameter(f"it takes no files, got {source}", param_hint="'--self-test'")
+        raise typer.BadParameter(f"it takes no file, got {source}", param_hint="'--self-test'")
     if test:
         return _self_test(mode, rate, samples)
     if samples is not None:
-        raise typer.BadParameter("it is for --self-test alone", param_hint="'--samples'")
+        raise typer.BadParameter("it needs --self-test", param_hint="'--samples'")
     if rate is not None and not SLOWEST_HZ <= rate <= FASTEST_HZ:
         raise typer.BadParameter(
             f"expected {SLOWEST_HZ:g} to {FASTEST_HZ:g} windows a second, got {rate:g}",
@@ -113,7 +116,7 @@ def integrate(
         )
     if source is None or (target is None and not verify):
         raise typer.BadParameter(
-            "name a recording and a file to write, or pass --verify or --self-test"
+            "expected a recording and a file to write, or --verify, or --self-test"
         )
     if target is not None and target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
@@ -168,9 +171,9 @@ def _summary(imu: MadeImu) -> str:
 
 
 def _verified(source: Path, recording: Recording) -> Outcome:
-    """Make the windows of a log again, and compare them with what it holds."""
+    """Recompute the windows of a log, and compare them with the logged ones."""
     if recording.log is None:
-        raise FormatError("expected a PX4 log to compare with itself", path=source)
+        raise FormatError("expected a PX4 log to verify", path=source)
     found = verify_log(recording.log)
     verdict = f"the samples {'give' if found.accepted else 'do NOT give'} the logged windows"
     table = Table("sensor", "other lengths", "largest deviation", "the same bits", box=None)
@@ -201,7 +204,7 @@ def _verified(source: Path, recording: Recording) -> Outcome:
 
 
 def _self_test(mode: Mode, rate: float | None, samples: int | None) -> Outcome:
-    """Measure drift; a rate of windows becomes one of samples."""
+    """Measure the drift of an integrator."""
     sample_rate = None
     if rate is not None:
         samples = _SAMPLES if samples is None else samples

@@ -1,4 +1,4 @@
-"""``strapdown mavlink record``: received or logged messages to a file."""
+"""``strapdown mavlink record``: recording of received or logged messages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
 
 LOOK_S = 0.2
-"""How long a signal waits for an answer at most [s]."""
+"""Longest wait between checks for signals [s]."""
 
 
 def record(
     target: Annotated[Path, typer.Argument(help="The file to write, such as .mcap.")],
     *,
     listen: Annotated[
-        str, typer.Option(metavar="[HOST:]PORT", help="Where to listen, by UDP; port 0: any.")
+        str,
+        typer.Option(
+            metavar="[HOST:]PORT", help="UDP address to listen at; port 0: any free port."
+        ),
     ] = "127.0.0.1:14550",
     duration: Annotated[
         float | None, typer.Option(help="Seconds to listen; by default until Ctrl-C.")
@@ -40,7 +43,7 @@ def record(
         tuple[float, float, float] | None,
         typer.Option(
             metavar="ACCEL GYRO MAG",
-            help="What one count of RAW_IMU is \\[m/s^2, rad/s, T]; without it, it is left out.",
+            help="Scale of RAW_IMU per count \\[m/s^2, rad/s, T]; without it RAW_IMU is left out.",
         ),
     ] = None,
     force: Force = False,
@@ -48,11 +51,11 @@ def record(
     """Record HIL_SENSOR, HIGHRES_IMU, SCALED_IMU, RAW_IMU and ATTITUDE_QUATERNION.
 
     Topics are named sys1/comp1/highres_imu, by sender. Without a host,
-    --listen hears this machine only. The first Ctrl-C or SIGTERM ends the
-    recording and keeps it.
+    --listen receives from this machine only. The first Ctrl-C or SIGTERM ends
+    the recording and keeps it.
 
-    Exit codes: 3 messages are missing by their sequence numbers, or bytes are
-    no message; 130 Ctrl-C; 143 SIGTERM.
+    Exit codes: 3 messages are missing according to their sequence numbers, or
+    bytes belong to no message; 130 Ctrl-C; 143 SIGTERM.
 
     The fields of --json: output, samples (by topic), skipped (messages of
     other kinds), notes.
@@ -71,7 +74,7 @@ def record(
         )
     scale = None if raw_scale is None else RawScale(*raw_scale)
     code = EXIT_OK
-    with files.block_writer(target, force=force) as written:  # what it refuses is not heard first
+    with files.block_writer(target, force=force) as written:  # fails before listening
         if tlog is not None:
             recording = read_tlog(tlog, on_error="salvage", scale=scale)
         else:
@@ -89,7 +92,7 @@ def record(
 
 
 def _listen(address: str, duration: float | None, scale: RawScale | None) -> tuple[Recording, int]:
-    """Return what is heard until the time is over or a signal comes, and the exit code."""
+    """Return the messages until the time limit or a signal, and the exit code."""
     collection, stop = Collection(scale=scale), Event()
     with MavlinkLink(listen=address) as link, ended_by_signals(stop.set) as signals:
         host, port = link.address
@@ -102,7 +105,7 @@ def _listen(address: str, duration: float | None, scale: RawScale | None) -> tup
     recording = collection.recording(link.decoder, name="mavlink")
     if not collection.messages:
         raise PeerLostError(
-            f"expected MAVLink messages about an IMU at {host}:{port}, heard "
-            f"{sum(recording.report.skipped.values())} others; check where the sender sends"
+            f"expected MAVLink messages of an IMU at {host}:{port}, received "
+            f"{sum(recording.report.skipped.values())} others; check the target of the sender"
         )
     return recording, 128 + signals[0] if signals else EXIT_OK

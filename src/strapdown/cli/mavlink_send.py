@@ -1,4 +1,4 @@
-"""``strapdown mavlink send``: a recorded IMU to a simulator link or a ground station."""
+"""``strapdown mavlink send``: sending of a recorded IMU by MAVLink."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ def send(
     source: Input,
     *,
     to: Annotated[
-        str, typer.Option(metavar="[HOST:]PORT", help="Where to send, by UDP.")
+        str, typer.Option(metavar="[HOST:]PORT", help="UDP address to send to.")
     ] = "127.0.0.1:14560",
-    message: Annotated[Kind, typer.Option(help="Which message.")] = Kind.HIL_SENSOR,
+    message: Annotated[Kind, typer.Option(help="The message to send.")] = Kind.HIL_SENSOR,
     topic: Topic = None,
     speed: Annotated[
-        float, typer.Option(help="Recorded seconds in one second; inf: as fast as it goes.")
+        float, typer.Option(help="Recorded seconds per second; inf: as fast as possible.")
     ] = 1.0,
     raw_scale: Annotated[
         tuple[float, float, float] | None,
         typer.Option(
-            metavar="ACCEL GYRO MAG", help="What one count of raw_imu is \\[m/s^2, rad/s, T]."
+            metavar="ACCEL GYRO MAG", help="Scale of raw_imu per count \\[m/s^2, rad/s, T]."
         ),
     ] = None,
 ) -> Outcome:
-    """Send an IMU, or the attitude, of a recording as MAVLink 2, in its own time.
+    """Send an IMU, or the attitude, of a recording as MAVLink 2 at its recorded pace.
 
-    Axes are converted to FRD, units to those of the message. Increments go
-    out as mean rates: highres_imu and scaled_imu stamped as PX4 does, at the
-    end of each window, hil_sensor at the middle. What was not measured is
-    marked as such (hil_sensor, highres_imu). Only UDP: PX4's own simulator
-    link is TCP.
+    Axes are converted to FRD, units to those of the message. Increments are
+    sent as mean rates: highres_imu and scaled_imu stamped as by PX4, at the
+    end of each window, hil_sensor at the middle. Missing quantities are
+    marked as such (hil_sensor, highres_imu). UDP only: PX4's simulator link
+    is TCP.
 
-    Exit code 3: nobody was at the address, or numbers were saturated.
+    Exit code 3: nobody listened at the address, or numbers were saturated.
 
     The fields of --json: input, to, message, messages, refused, saturated,
     wall_s.
@@ -67,7 +67,7 @@ def send(
     """
     if message is Kind.RAW_IMU and raw_scale is None:
         raise typer.BadParameter(
-            "raw_imu needs it: only its receiver knows what one count is",
+            "raw_imu needs it: the message does not state its scale",
             param_hint="'--raw-scale'",
         )
     recording = files.open(source, on_error="salvage")
@@ -86,7 +86,7 @@ def send(
     }
     lost = read_losses(recording.report)
     if sent.refused:
-        lost.append(f"{sent.refused} messages found nobody at {to}")
+        lost.append(f"{sent.refused} messages refused: nobody listens at {to}")
     if sent.saturated:
         lost.append(f"{sent.saturated} messages hold numbers that do not fit 16 bits: saturated")
     return Outcome(
@@ -97,7 +97,7 @@ def send(
 def _records(
     kind: Kind, recording: Recording, topic: str | None, scale: RawScale | None
 ) -> NDArray[np.void]:
-    """Return what is to be sent."""
+    """Return the messages to send."""
     if kind is Kind.ATTITUDE_QUATERNION:
         return attitude_records_from_trajectory(recording.trajectory(topic))
     increments = recording.increments.get(topic or "")

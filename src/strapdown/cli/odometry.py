@@ -1,4 +1,4 @@
-"""``strapdown odometry``: where an IMU went."""
+"""``strapdown odometry``: position by dead reckoning."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ def odometry(
     source: Input,
     *,
     foot: Annotated[
-        bool, typer.Option("--foot", help="Worn on a foot: each stance stops the drift.")
+        bool,
+        typer.Option("--foot", help="Worn on a foot: each stance bounds the drift."),
     ] = False,
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="With --foot: use what comes after each instant too.")
+        bool, typer.Option("--smooth", help="With --foot: use the samples after each instant too.")
     ] = False,
     topic: Topic = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The track: .csv, .tum, .mcap, ...")
+        Path | None,
+        typer.Option("--output", "-o", help="File of the track: .csv, .tum, ..."),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
@@ -53,9 +55,8 @@ def odometry(
 ) -> Outcome:
     """Estimate attitude, velocity and position from angular velocity and specific force.
 
-    The recording begins at rest; there the origin is. On a foot the drift is a few parts in a
-    hundred of the way; anywhere else position is lost within seconds, and the printed sigma
-    says how far.
+    The recording must begin at rest, at the origin. On a foot the drift is a few percent of the
+    distance; elsewhere position is lost within seconds, and the printed sigma states by how much.
 
     Examples
     --------
@@ -101,7 +102,8 @@ def odometry(
         view.append(f"wrote {output}: {len(track)} poses")
     if picture is not None:
         with working("drawing"):
-            plots.save(plots.plot_odometry(track, title=source.name), picture, force=force)
+            figure = plots.plot_odometry(track, heading_is_relative=True, title=source.name)
+            plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
     return Outcome(data, view, lost)
 
@@ -112,7 +114,7 @@ def _walked(series: ImuSeries, *, smooth: bool) -> FootResult:
 
 
 def _gait(walked: FootResult) -> dict[str, Any]:
-    """Return the strides as JSON holds them."""
+    """Return the strides for JSON."""
     gait = walked.gait()
     columns = ("stride_length", "duration", "clearance", "cadence", "height_change")
     medians = {

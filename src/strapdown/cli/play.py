@@ -1,4 +1,4 @@
-"""``strapdown play``: a recording onto live topics."""
+"""``strapdown play``: playback of a recording to live topics."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from strapdown.transport.topic import Topic
 
 LOOK_S: Final = 0.1
-"""How often keys and signals are looked at [s]."""
+"""Interval of checks for keys and signals [s]."""
 STEP_S: Final = 5.0
-"""How far the arrow keys go [s]."""
+"""Step of the arrow keys [s]."""
 KEYS: Final = "space pause, left and right 5 s, + and - rate, q end"
 _NAME: Final = "{topic}"
 _ARROWS: Final = {b"\x1b[D": -STEP_S, b"\x1b[C": STEP_S}
@@ -49,26 +49,24 @@ def play(
     to: Annotated[
         str,
         typer.Option(
-            metavar="ADDRESS", help="Where to send; {topic} stands for the name in the recording."
+            metavar="ADDRESS", help="Target; {topic} is replaced by the name in the recording."
         ),
     ] = "ipc:{topic}",
     topic: Annotated[
-        list[str] | None, typer.Option(help="A topic to play, once or more; by default all.")
+        list[str] | None, typer.Option(help="A topic to play, repeatable; by default all.")
     ] = None,
     rate: Annotated[
-        float, typer.Option(help="Recorded seconds in one second; inf: as fast as it goes.")
+        float, typer.Option(help="Recorded seconds per second; inf: as fast as possible.")
     ] = 1.0,
-    loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
-    start: Annotated[float, typer.Option(help="Seconds of the recording to pass over.")] = 0.0,
+    loop: Annotated[bool, typer.Option("--loop", help="Restart at the end.")] = False,
+    start: Annotated[float, typer.Option(help="Seconds of the recording to skip.")] = 0.0,
     duration: Annotated[float | None, typer.Option(help="Seconds to play at most.")] = None,
-    wait: Annotated[
-        float, typer.Option(help="Seconds to wait at most until somebody listens.")
-    ] = 0.0,
+    wait: Annotated[float, typer.Option(help="Seconds to wait at most for a subscriber.")] = 0.0,
 ) -> Outcome:
-    """Play a recording onto live topics, in its own time.
+    """Play a recording to live topics at its recorded pace.
 
     Messages keep their stamps, and those of MCAP files their bytes. In a terminal: space
-    pauses, the arrows go 5 s back and on, + and - double and halve the rate, q ends.
+    pauses, the arrows skip 5 s back and forward, + and - double and halve the rate, q ends.
 
     Exit codes: 3 the recording is damaged; 130 Ctrl-C; 0 SIGTERM.
 
@@ -122,7 +120,7 @@ def play(
 
 
 class _Targets:
-    """Opens a topic for each of the recording, when its first message is due."""
+    """Live topics, each opened when its first message is due."""
 
     def __init__(self, to: str, stop: Event, wait_s: float, stack: ExitStack) -> None:
         self.opened: list[str] = []
@@ -134,12 +132,12 @@ class _Targets:
     def __call__(self, name: str, kind: type[Any]) -> Topic[Any]:
         if self.opened and _NAME not in self._to:
             raise ValueRangeError(
-                f"expected one topic for --to {self._to}, the recording goes on with {name!r}; "
-                f"choose one by --topic, or put {_NAME} into the address"
+                f"expected one topic for --to {self._to}, the recording also holds {name!r}; "
+                f"choose one with --topic, or write {_NAME} into the address"
             )
         address = parse_address(self._to.replace(_NAME, name.removeprefix("/")))
         if isinstance(address.backend, Horus) and kind is RosImu:
-            kind = Imu  # what horus knows
+            kind = Imu  # the type of horus
         topic = self._stack.enter_context(open_topic(address, address.msg_type or kind))
         self.opened.append(str(address))
         until = time.monotonic() + self._wait_s
@@ -150,7 +148,7 @@ class _Targets:
 
 
 class _Playing(Thread):
-    """The thread that plays, and what became of it."""
+    """Thread that plays, and its error."""
 
     def __init__(self, player: Player) -> None:
         super().__init__(daemon=True)
@@ -164,7 +162,7 @@ class _Playing(Thread):
             self._error = error
 
     def finish(self) -> PlayReport:
-        """End playing, and return the account, or raise what went wrong."""
+        """Stop, and return the report or raise the error."""
         self._player.stop()
         self.join()
         if self._error is not None:
@@ -179,7 +177,7 @@ def _no_key(playing: Thread) -> bytes:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[Thread], bytes]]:
-    """Hand out a function that waits for keys, or some time if there is no terminal."""
+    """Yield a function that waits for keys, or for an interval if there is no terminal."""
     stdin = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
     if stdin is None or os.tcgetpgrp(stdin) != os.getpgrp():  # or in the background
         yield _no_key
@@ -199,7 +197,7 @@ def _keys() -> Iterator[Callable[[Thread], bytes]]:
 
 
 def _obey(player: Player, key: bytes) -> None:
-    """Do what a key stands for."""
+    """Execute the command of a key."""
     if key == b" ":
         player.paused = not player.paused
     elif key in _ARROWS:
@@ -211,7 +209,7 @@ def _obey(player: Player, key: bytes) -> None:
 
 
 def _line(player: Player) -> str:
-    """Return what a terminal shows meanwhile."""
+    """Return the line of progress."""
     of = "" if player.duration_s is None else f" of {player.duration_s:.1f}"
     paused = ", paused" if player.paused else ""
     return f"{player.position_s:.1f}{of} s, rate {player.rate:g}{paused}"

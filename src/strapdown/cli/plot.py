@@ -1,4 +1,4 @@
-"""``strapdown plot``: a picture of a recording."""
+"""``strapdown plot``: figures of a recording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 
 import strapdown.formats as files
 from strapdown import plots
+from strapdown._checks import as_member
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import UnknownNameError
 
@@ -21,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class Preset(StrEnum):
-    """What a picture shows."""
+    """Contents of a figure."""
 
     IMU = "imu"
     """Angular velocity, specific force, magnetic field and attitude over time."""
     VIBRATION = "vibration"
     """PX4's vibration metric, over the limits of log reviewers."""
     CLIPPING = "clipping"
-    """When which axes were saturated."""
+    """Saturated axes over time."""
     PSD = "psd"
-    """Amplitude spectral density, of raw FIFO samples where a log has them."""
+    """Amplitude spectral density, of raw FIFO samples if a log has them."""
     TIMING = "timing"
-    """Steps between samples, and how they spread."""
+    """Steps between samples, and their distribution."""
 
 
 def plot(
@@ -40,7 +42,12 @@ def plot(
     *,
     output: Output,
     preset: Annotated[
-        Preset, typer.Option("--preset", help="What to show; signals over time by default.")
+        str,
+        typer.Option(
+            "--preset",
+            help=f"One of: {', '.join(Preset)}; signals over time by default.",
+            autocompletion=completed(Preset),
+        ),
     ] = Preset.IMU,
     topic: Topic = None,
     force: Force = False,
@@ -59,12 +66,13 @@ def plot(
 
     strapdown plot flight.ulg --preset psd --topic sensor_gyro_fifo.0 --output spectrum.png
     """
+    chosen = as_member(Preset, preset, "preset")
     with working(f"reading {source}"):
         recording = files.open(source, on_error="salvage")
     with working("drawing"):
-        figure = _drawn(recording, preset, topic)
+        figure = _drawn(recording, chosen, topic)
         plots.save(figure, output, force=force)
-    data = {"input": str(source), "output": str(output), "preset": str(preset)}
+    data = {"input": str(source), "output": str(output), "preset": str(chosen)}
     return Outcome(data, [f"wrote {output}"], read_losses(recording.report))
 
 
@@ -81,7 +89,7 @@ def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:
 
 
 def _vibration(recording: Recording, topic: str | None) -> Figure:
-    """Draw the metric of one IMU or of all, from their first sample on."""
+    """Draw the metric of one IMU or of all, over time since the first sample."""
     from strapdown.formats.px4.health import vibration_of  # noqa: PLC0415 (only this preset)
 
     metrics, names = vibration_of(recording), [*recording.imu, *recording.increments]
@@ -100,7 +108,7 @@ def _vibration(recording: Recording, topic: str | None) -> Figure:
 
 
 def _topics(metric: Metric) -> tuple[str, ...]:
-    """Return the topics that a metric is of."""
+    """Return the topics of a metric."""
     kind, _, instance = metric.name.partition(" ")
     if kind != "IMU":
         return (metric.name,)

@@ -1,4 +1,4 @@
-"""``strapdown record``: live topics to a file that survives a crash."""
+"""``strapdown record``: crash-safe recording of live topics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from strapdown.transport.topic import Topic
 
 LOOK_S = 0.2
-"""How often signals and the clock are looked at [s]."""
+"""Interval of checks for signals and the time limit [s]."""
 
 
 def record(
@@ -54,23 +54,23 @@ def record(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .mcap.")],
     split: Annotated[
         list[str] | None,
-        typer.Option(help="Begin another file at this size, 1GB, or age, 60s; or both."),
+        typer.Option(help="Start another file at this size, 1GB, or age, 60s; or both."),
     ] = None,
-    min_free: Annotated[str, typer.Option(help="End when the disk has less room.")] = "200MB",
+    min_free: Annotated[str, typer.Option(help="End when less disk space is free.")] = "200MB",
     duration: Annotated[
         float | None, typer.Option(help="Seconds to record; by default until Ctrl-C.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option(min=1, help="End after so many messages, of all topics.")
+        int | None, typer.Option(min=1, help="End after this many messages of all topics.")
     ] = None,
     force: Force = False,
 ) -> Outcome:
     """Record live topics: a kill costs 0.25 s at most, and the file needs no repair.
 
-    A source is BACKEND:NAME, with options such as ipc:imu?type=Pose3D. What nobody
-    publishes yet is waited for; what a topic still retains is recorded, too. With --split,
-    run.mcap becomes run_000.mcap, run_001.mcap and so on. Ctrl-C and SIGTERM end the
-    recording and finish the file. A full disk ends it too: what was written stays whole.
+    A source is BACKEND:NAME, with options such as ipc:imu?type=Pose3D. Topics without a
+    publisher are waited for; messages that a topic still retains are recorded as well. With
+    --split, run.mcap becomes run_000.mcap, run_001.mcap and so on. Ctrl-C and SIGTERM end the
+    recording and finish the file. A full disk also ends it and leaves a complete file.
 
     Exit codes: 3 messages were lost; 130 Ctrl-C; 0 SIGTERM.
 
@@ -86,7 +86,7 @@ def record(
     """
     if output.suffix.lower() != ".mcap":
         raise UnsupportedError(
-            f"expected a name that ends in .mcap, got {output.suffix!r}; convert it later",
+            f"expected a name that ends in .mcap, got {output.suffix!r}; convert it afterwards",
             path=output,
         )
     split_bytes, split_s = parse_split(split or [], "'--split'")
@@ -96,7 +96,7 @@ def record(
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
         show = stack.enter_context(showing())
-        topics = stack.enter_context(ExitStack())  # closed behind the recorder
+        topics = stack.enter_context(ExitStack())  # closed after the recorder
         metadata = {"command": shlex.join(["strapdown", *sys.argv[1:]])}
         opened = _Sources(named, topics)  # before the file, so that a failure leaves none
         recorder = stack.enter_context(
@@ -111,7 +111,7 @@ def record(
                 show(_line(recorder, time.monotonic() - began))
         report = recorder.close()
     messages = sum(report.messages.values())
-    notes = [f"nothing came on {name}" for name in named if not report.messages.get(name)]
+    notes = [f"no message on {name}" for name in named if not report.messages.get(name)]
     data = {
         "output": str(output),
         "files": [str(path) for path in report.files],
@@ -126,12 +126,12 @@ def record(
 
 
 class _Sources:
-    """The topics to record: those that are there, and those that are waited for.
+    """Topics to record: the present ones, and those that are waited for.
 
     Parameters
     ----------
     named : mapping of str to Address
-        What each is called in the file.
+        By name in the file.
     topics : ExitStack
         Closes them.
     """
@@ -153,17 +153,17 @@ class _Sources:
 
     @property
     def lost(self) -> list[str]:
-        """One line for each that cannot be recorded."""
+        """One line for each topic that cannot be recorded."""
         return [f"{name}: not recorded: {error}" for name, error in self._failed.items()]
 
     def check(self) -> None:
-        """Raise where none of them can be recorded."""
+        """Raise if no topic can be recorded."""
         if len(self._failed) == len(self._there) + len(self._awaited):
             raise next(iter(self._failed.values()))
 
     @contextmanager
     def followed_by(self, recorder: Recorder) -> Iterator[None]:
-        """Record them, each as soon as somebody publishes on it."""
+        """Record the topics, each as soon as it has a publisher."""
         for name, address, topic in self._there:
             _follow(recorder, name, address, topic)
         threads = [
@@ -186,13 +186,13 @@ class _Sources:
             )
             if kind is not None:
                 _follow(recorder, name, address, self._open(address, kind))
-        except Exception as error:  # noqa: BLE001 (the others go on; it is counted)
+        except Exception as error:  # noqa: BLE001 (the others continue; it is reported)
             self._failed[name] = error
             say(f"not recording {address}: {error}")
 
     def _open(self, address: Address, kind: type[Any] | None) -> Topic[Any]:
         if kind is Imu and address.msg_type is None and isinstance(address.backend, Ros1 | Ros2):
-            kind = RosImu  # which keeps the name of the frame
+            kind = RosImu  # keeps frame_id
         return self._topics.enter_context(open_topic(address, kind))
 
 
@@ -202,7 +202,7 @@ def _follow(recorder: Recorder, name: str, address: Address, topic: Topic[Any]) 
 
 
 def _named(addresses: Sequence[Address]) -> dict[str, Address]:
-    """Return what each source is called in the file: its name, or with the backend before it."""
+    """Return the sources by their names in the file, prefixed with the backend if ambiguous."""
     bare = [address.name.removeprefix("/") for address in addresses]
     times = Counter(bare)
     names = [
@@ -215,7 +215,7 @@ def _named(addresses: Sequence[Address]) -> dict[str, Address]:
 
 
 def _line(recorder: Recorder, seconds: float) -> str:
-    """Return what a terminal shows meanwhile."""
+    """Return the line of progress."""
     lost = f", {recorder.dropped} dropped" if recorder.dropped else ""
     return (
         f"{counted(recorder.messages, 'message')}, "

@@ -1,4 +1,4 @@
-"""``strapdown recover``: what a damaged recording still holds."""
+"""``strapdown recover``: intact messages of a damaged recording."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def recover(
     output: Output,
     force: Force = False,
 ) -> Outcome:
-    """Write the whole messages of a damaged recording to a new file, and say what is lost.
+    """Write the intact messages of a damaged recording to a new file, and report losses.
 
-    From MCAP to MCAP every byte of a whole chunk stays as it is, whatever its types, and the
-    file says itself what it lost. Other formats are written as what strapdown reads of them.
-    A file that a killed 'strapdown record' left mostly lacks its index only, which is made anew.
+    From MCAP to MCAP intact chunks are copied unchanged, regardless of their types, and the
+    losses are noted in the file. Of other formats the messages that strapdown reads are written.
+    A file of a killed 'strapdown record' usually lacks only its index, which is rebuilt.
 
-    Exit codes: 3 something was lost; 0 nothing was, even where the index was missing.
+    Exit codes: 3 something was lost; 0 nothing was lost, even if the index was missing.
 
     The fields of --json: input, output, format, messages, lost_messages, lost_bytes, mended
     (what was broken and cost nothing).

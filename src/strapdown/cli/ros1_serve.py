@@ -8,6 +8,7 @@ import typer
 
 from strapdown import simulation, webots
 from strapdown.cli._common import Force
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
     Duration,
@@ -34,17 +35,21 @@ def serve(
     robot: Annotated[
         list[str] | None, typer.Option(help="A robot of the world; repeatable. Default: all.")
     ] = None,
-    namespace: Annotated[str, typer.Option(help="What stands before every name.")] = "",
+    namespace: Annotated[str, typer.Option(help="Prefix of every name.")] = "",
     synchronize: Annotated[
         bool,
         typer.Option(
-            "--synchronize", help="Time goes on only when a client calls robot/time_step."
+            "--synchronize", help="Advance time only when a client calls robot/time_step."
         ),
     ] = False,
-    rate: Annotated[float, typer.Option(help="How many times as fast as the wall clock.")] = 1.0,
-    profile: Annotated[str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")] = (
-        "documented"
-    ),
+    rate: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
+    profile: Annotated[
+        str,
+        typer.Option(
+            help=f"The release whose behaviour to follow: {', '.join(PROFILES)}.",
+            autocompletion=completed(PROFILES),
+        ),
+    ] = "documented",
     seed: Seed = None,
     duration: Duration = None,
     motion: MotionName = None,
@@ -55,20 +60,20 @@ def serve(
     output: Record = None,
     force: Force = False,
 ) -> Outcome:
-    """Put the devices of simulated robots on the ROS 1 master of ROS_MASTER_URI.
+    """Register the devices of simulated robots at the ROS 1 master of ROS_MASTER_URI.
 
     Topics and services are those of the ROS controller of Webots: a client
     calls /DEVICE/enable (webots_ros/set_int) with a period in ms, and the
     topic /DEVICE/quaternion or /DEVICE/values (sensor_msgs/Imu) appears.
-    Of several robots each has its name before those of its devices.
+    With several robots the names of devices are prefixed with the robot's.
 
     ROS 1 has to be installed (on Debian: apt install python3-rospy
-    python3-sensor-msgs), and a master has to run. ROS 1 knows neither
-    passwords nor encryption: where the master is on this host the node
+    python3-sensor-msgs), and a master has to run. ROS 1 has neither
+    passwords nor encryption: if the master is on this host the node
     listens to this host only, unless ROS_IP or ROS_HOSTNAME is set.
 
     The simulation ends with its motion, at --duration, or with Ctrl-C or
-    SIGTERM; what was recorded is kept.
+    SIGTERM; the recording is kept.
 
     Exit codes: 0 the simulation ended; 1 it failed; 130 Ctrl-C; 143 SIGTERM;
     3 the recording was repaired.

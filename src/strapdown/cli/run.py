@@ -1,4 +1,4 @@
-"""``strapdown run``: a pipeline, started, watched and stopped as one."""
+"""``strapdown run``: execution of a pipeline."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from strapdown.bridges.live.pipeline import Pipeline, PipelineReport
 
 WATCH_S = 1.0
-"""How often the table is renewed on a terminal."""
+"""Interval of updates of the table on a terminal."""
 
 
 def run(
     pipeline: Annotated[
-        Path, typer.Argument(metavar="PIPELINE.toml", help="One table [KIND.NAME] a part.")
+        Path,
+        typer.Argument(metavar="PIPELINE.toml", help="A table [KIND.NAME] for each part."),
     ],
     *,
     duration: Annotated[
@@ -43,11 +44,11 @@ def run(
 ) -> Outcome:
     """Run a pipeline: device, recording or topic, sensor model, filter, topics, recorder.
 
-    All parts begin together and end from front to back, so that what was sent is worked off.
-    Where one fails the others go on. On a terminal a table shows rate, latency and losses of
-    each part every second; elsewhere there is a line for every event.
+    All parts start together and end in the order of the data, so that sent messages are still
+    processed. If one fails the others continue. On a terminal a table shows rate, latency and
+    losses of each part every second; otherwise a line is printed for every event.
 
-    Exit codes: 1 a part failed; 3 messages were lost; 130 Ctrl-C; 0 else, SIGTERM included.
+    Exit codes: 1 a part failed; 3 messages were lost; 130 Ctrl-C; otherwise 0, also on SIGTERM.
 
     The fields of --json: pipeline, running_s, parts (name, kind, state, received, sent, lost,
     rate_hz, running_s, latency_s, longest_s, losses, notes, error).
@@ -67,7 +68,7 @@ def run(
         running = Pipeline.from_file(pipeline, force=force)
     with running, ended_by_signals(running.stop) as signals, _watching(running) as (say, look):
         running.start(say)
-        gc.freeze()  # what is there now stays: looking through it would halt all parts for 60 ms
+        gc.freeze()  # objects so far are permanent: scanning them would halt all parts for 60 ms
         look()
         end_s = time.monotonic() + limit_s
         while not running.wait(min(WATCH_S, max(end_s - time.monotonic(), 0.0))):
@@ -90,7 +91,7 @@ def run(
 def _watching(
     pipeline: Pipeline,
 ) -> Iterator[tuple[Callable[[str], object], Callable[[], object]]]:
-    """Hand out what shows an event, and what shows how the parts are doing."""
+    """Yield a function that shows an event, and one that shows the state of the parts."""
     if not is_watched():
         yield say, lambda: None
         return
@@ -109,7 +110,7 @@ def _watching(
 
 
 class _Rates:
-    """Messages a second since the last look, by part."""
+    """Messages per second since the last update, by part."""
 
     def __init__(self) -> None:
         self._at_s = time.monotonic()
@@ -125,7 +126,7 @@ class _Rates:
 
 
 def _table(report: PipelineReport, rates: dict[str, float] | None = None) -> Table:
-    """Return a row for each part; rates are those of the whole run, unless given."""
+    """Return a table with a row for each part; rates are those of the whole run unless given."""
     table = Table(box=None, pad_edge=False)
     table.add_column("part")
     table.add_column("state")

@@ -1,4 +1,4 @@
-"""``strapdown sensors``: the data sheets that the simulator knows."""
+"""``strapdown sensors``: data sheets of the simulator."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from strapdown._words import printable
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.sensors.profiles import NOT_GIVEN, load_profile, profile_names
 from strapdown.sensors.spec import SpecWarning
@@ -36,10 +37,14 @@ UNIT_OF_ALLAN = {
 
 def sensors(
     sensor: Annotated[
-        str | None, typer.Argument(help="A profile, or a TOML file of one's own; all if left out.")
+        str | None,
+        typer.Argument(
+            help="A profile, or a TOML file of your own; all if left out.",
+            autocompletion=completed(profile_names()),
+        ),
     ] = None,
 ) -> Outcome:
-    """List the sensor profiles, or show every number of one, its source, and what is unknown.
+    """List the sensor profiles, or show the numbers of one, their sources, and the unknown ones.
 
     Examples
     --------
@@ -89,7 +94,7 @@ def _show(sensor: str) -> Outcome:
         sheet = load_profile(sensor)
     doubts = [str(warning.message) for warning in caught]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # said above, with the line
+        warnings.simplefilter("ignore", SpecWarning)  # reported above, with the line
         spec = sheet.spec()
     unknown = sheet.unknown()
     curves = spec.allan(TAU_S)
@@ -118,7 +123,7 @@ def _show(sensor: str) -> Outcome:
 
 
 def _numbers(sheet: Datasheet) -> Table:
-    table = _table(("number", "value", "says", "source", "grade"))
+    table = _table(("number", "value", "meaning", "source", "grade"))
     for name, quantity in sheet.quantities():
         source = quantity.source or "no source"
         source += f", p. {quantity.page}" if quantity.page else ""
@@ -141,7 +146,7 @@ def _says(quantity: Quantity) -> str:
 
 
 def _allan(curves: dict[str, FloatArray]) -> Table:
-    """Return the Allan deviation of the axis that has the largest."""
+    """Return the Allan deviation of the worst axis."""
     table = _table(("Allan deviation of the model", *(f"{tau:g} s" for tau in TAU_S)))
     for name, curve in curves.items():
         unit, size = UNIT_OF_ALLAN[name]

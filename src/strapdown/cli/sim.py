@@ -1,4 +1,4 @@
-"""``strapdown sim``: samples of any sensor on any motion."""
+"""``strapdown sim``: simulation of a sensor on a motion."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import typer
 
 from strapdown import messages, plots, simulation
 from strapdown.cli._common import Force, progress_bar, working
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, refuse
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
 from strapdown.samples import SampleKind
-from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec
+from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec, profile_names
 from strapdown.sensors.units import Limit
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from strapdown.simulation import Ride, SimulationReport
 
 DRAWN_SAMPLES = 2**17
-"""The picture shows the first samples of a long run."""
+"""Number of samples in the figure of a long run."""
 MOTION_HELP = (
     f"A name ({', '.join(MOTIONS)}), or a file: a trajectory or IMU recording, motion commands, "
     "a MuJoCo or URDF world."
@@ -36,79 +37,88 @@ MOTION_HELP = (
 
 def sim(
     *,
-    motion: Annotated[str, typer.Option(help=MOTION_HELP)],
+    motion: Annotated[str, typer.Option(help=MOTION_HELP, autocompletion=completed(MOTIONS))],
     sensor: Annotated[
-        str, typer.Option(help="A profile (see: strapdown sensors), a TOML file, or ideal.")
+        str,
+        typer.Option(
+            help="A profile (see: strapdown sensors), a TOML file, or ideal.",
+            autocompletion=completed((*profile_names(), "ideal")),
+        ),
     ] = "ideal",
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Ends in .mcap, .bag, .ulg, .csv, .npz or .parquet."),
+        typer.Option(
+            "--output", "-o", help="The file to write: .mcap, .bag, .ulg, .csv, .npz or .parquet."
+        ),
     ],
-    rate: Annotated[float | None, typer.Option(help="Samples a second; by default 200.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Samples per second; by default 200.")] = None,
     duration: Annotated[
         float | None,
-        typer.Option(help="Seconds; by default all of the motion, or 60 where it has no end."),
+        typer.Option(help="Seconds; by default the whole motion, or 60 if it has no end."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Key of all noise: the same seed gives the same bits.")
+        int, typer.Option(min=0, help="Seed of all noise: the same seed gives the same bits.")
     ] = 0,
     truth: Annotated[
-        Path | None, typer.Option(help="A file for the truth alone; it may also end in .tum.")
+        Path | None, typer.Option(help="A separate file for the truth; also .tum.")
     ] = None,
-    sensors: Annotated[int, typer.Option(min=1, help="How many, each with its own noise.")] = 1,
+    sensors: Annotated[
+        int, typer.Option(min=1, help="Number of sensors, each with separate noise.")
+    ] = 1,
     sampling: Annotated[
-        SampleKind | None, typer.Option(help="What a sample is; by default as the sensor says.")
+        SampleKind | None, typer.Option(help="Kind of the samples; by default that of the sensor.")
     ] = None,
     gyro_range: Annotated[
         float | None,
-        typer.Option(metavar="DEG/S", help="Full scale of the profile; by default its largest."),
+        typer.Option(metavar="DEG/S", help="Full scale of the gyro; by default its largest."),
     ] = None,
     accel_range: Annotated[
-        float | None, typer.Option(metavar="G", help="The same of the accelerometer.")
+        float | None, typer.Option(metavar="G", help="Full scale of the accelerometer.")
     ] = None,
     unstated_limits: Annotated[
         Limit | None,
-        typer.Option(help="What +- figures of a sheet mean that does not say; by default off."),
+        typer.Option(help="Meaning of +- limits that a sheet leaves open; by default off."),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Signals and Allan deviation; by default beside the output, as .png."),
+        typer.Option(help="Signals and Allan deviation; by default next to the output, as .png."),
     ] = None,
     no_picture: Annotated[
-        bool, typer.Option("--no-picture", help="Draw none, which saves a second or two.")
+        bool, typer.Option("--no-picture", help="Draw no figure, which saves a second or two.")
     ] = False,
     poses: Annotated[
         SplineMode | None,
-        typer.Option(help="How the motion goes through the poses of a recorded trajectory."),
+        typer.Option(help="Spline of the motion through the poses of a recorded trajectory."),
     ] = None,
     pose_noise: Annotated[
         tuple[float, float] | None,
         typer.Option(
-            metavar="M DEG", help="Noise of its positions in m and attitudes in deg, to smooth."
+            metavar="M DEG",
+            help="Noise of recorded positions in m and attitudes in deg, to smooth.",
         ),
     ] = None,
     knots_per_s: Annotated[
-        float | None, typer.Option(help="Or the knots of the smooth spline, a second.")
+        float | None, typer.Option(help="Knots per second of the smoothing spline instead.")
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="Where in a world the IMU sits; by default imu.")
+        str | None, typer.Option(help="Site of the IMU in a world; by default imu.")
     ] = None,
-    topic: Annotated[str | None, typer.Option(help="Which topic of a recording.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Topic of a recording.")] = None,
     wgs84: Annotated[
         tuple[float, float, float] | None,
         typer.Option(
             metavar="LAT LON HEIGHT",
-            help="Turn with the Earth, this origin in deg, deg and m, instead of a flat one.",
+            help="Rotating Earth with this origin (deg, deg, m), instead of a flat one.",
         ),
     ] = None,
     force: Force = False,
 ) -> Outcome:
-    """Simulate a sensor on a motion and write its samples, with the truth beside them.
+    """Simulate a sensor on a motion and write its samples together with the truth.
 
-    The noise, bias and range are those of the sensor's data sheet; what it
-    does not say is off and listed. The same seed gives the same bits. The
-    picture shows the signals, and the Allan deviation of the sensor at rest
-    on the lines of its specification.
+    Noise, bias and range are those of the sensor's data sheet; unknown
+    parameters are off and listed. The same seed gives the same bits. The
+    figure shows the signals, and the Allan deviation of the sensor at rest
+    over the lines of its specification.
 
     The fields of --json: motion, sensor, rate_hz, duration_s, seed, sensors
     (names), samples, files (messages by path), picture (or null), clipped (samples by
@@ -132,7 +142,7 @@ def sim(
     places: dict[Path, tuple[str, ...]] = {output: ENDINGS}
     places |= {drawn: PICTURES} if drawn else {}
     places |= {truth: TRUTH_ENDINGS} if truth else {}
-    for place, endings in places.items():  # a world may take its time: say it before
+    for place, endings in places.items():  # before a world is loaded, which may take long
         check_ending(place, endings)
         refuse(place, force=force)
     with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
@@ -199,7 +209,7 @@ def _earth(wgs84: tuple[float, float, float] | None) -> Wgs84 | None:
 def _draw(
     picture: Path, ride: Ride, spec: ImuSpec, report: SimulationReport, *, force: bool
 ) -> str:
-    """Draw the first sensor; say how much of a long run is drawn."""
+    """Draw the first sensor; return a remark if only a part of a long run is drawn."""
     most_s = DRAWN_SAMPLES / float(spec.rate_hz)
     seed, name = report.seed, report.sensors[0]
     run = simulation.simulate(ride, spec, min(ride.duration_s, most_s), seed=seed, name=name)
@@ -225,10 +235,10 @@ def _headline(ride: Ride, spec: ImuSpec, report: SimulationReport) -> str:
 
 
 def _doubts(spec: ImuSpec) -> Iterator[str]:
-    """Say where a part is better, or worse, than a reader of its sheet would think."""
+    """Yield warnings about triads without errors, and about a coarse resolution."""
     for name, triad in spec.triads().items():
         if triad == TriadSpec() and spec.name != ImuSpec().name:
-            yield f"{name}: nothing is known of its errors, so it is ideal"
+            yield f"{name}: no errors are known, so it is ideal"
         density = triad.per_axis("noise_density")
         if density is not None and triad.resolution is not None:
             sigma = min(density) * math.sqrt(float(spec.rate_hz))
@@ -250,7 +260,7 @@ def _remarks(spec: ImuSpec, report: SimulationReport) -> Iterator[str]:
         own = f"{name}."
         off = [each.removeprefix(own) for each in report.missing if each.startswith(own)]
         if off and triad != TriadSpec():
-            yield f"{name}, not known and so off: {', '.join(off)}"
+            yield f"{name}, unknown and therefore off: {', '.join(off)}"
 
 
 def _written(report: SimulationReport) -> str:

@@ -1,4 +1,4 @@
-"""``strapdown warm``: machine code beforehand."""
+"""``strapdown warm``: compilation beforehand."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from strapdown.warming import parts, warm_up
 
 def warm(
     names: Annotated[
-        list[str] | None, typer.Argument(help="What to compile; by default everything.")
+        list[str] | None, typer.Argument(help="Names of the parts to compile; by default all.")
     ] = None,
 ) -> Outcome:
-    """Compile estimators and detectors for this machine, so that nothing waits for it later.
+    """Compile estimators and detectors for this machine beforehand.
 
-    Everything works without: short recordings and streams run in plain Python, and a long one
-    compiles what it needs.
+    This is optional: short recordings and streams run in plain Python, and a long recording
+    compiles the code that it needs.
 
     Examples
     --------

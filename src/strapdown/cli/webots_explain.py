@@ -1,4 +1,4 @@
-"""``strapdown webots explain``: what the devices of a world mean."""
+"""``strapdown webots explain``: conventions of the devices in a world."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def explain(
     *,
     proto_dir: ProtoDirs = None,
 ) -> Outcome:
-    """Say what axes, angles and signs mean in a world, profile by profile.
+    """Explain axes, angles and signs in a world, for each profile.
 
-    Every InertialUnit is read as the file has its robot, and with the robot
-    turned by 0.1 rad: nose up, right side down, to the left; the nose is the
-    x axis of the robot. So a row shows which angle is what, and its sign.
+    Every InertialUnit is read with its robot as in the file, and with the
+    robot turned by 0.1 rad: nose up, right side down, to the left; the nose
+    is the x axis of the robot. A row thus shows each angle and its sign.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def _view(explanation: Explanation) -> Iterator[RenderableType]:
         )
     devices = _table("robot", "tag", "kind", "name", "")
     for device in explanation.devices:
-        role = "inert: accepts calls, does nothing" if device.inert else ""
+        role = "inert: accepts calls without effect" if device.inert else ""
         devices.add_row(
             escape(device.robot), str(device.tag), device.kind, escape(device.name), role
         )
@@ -81,7 +81,7 @@ def _angles(explanation: Explanation) -> Iterator[RenderableType]:
 def _at_rest(explanation: Explanation) -> Iterator[RenderableType]:
     devices = list(explanation.meanings[0].at_rest)
     if devices:
-        yield "at rest, as the file has the robots [m/s^2, rad/s, 1]"
+        yield "at rest, with the robots as in the file [m/s^2, rad/s, 1]"
         table = _table("profile", *(f"{robot}, {name}" for robot, name in devices))
         for each in explanation.meanings:
             table.add_row(each.profile, *(_triple(each.at_rest[device]) for device in devices))
@@ -100,7 +100,7 @@ def _triple(values: Sequence[float]) -> str:
 
 
 def _direction(vector: Sequence[float]) -> str:
-    """Return a unit vector as the axis that it is, or else as numbers."""
+    """Return a unit vector as an axis if it is one, otherwise as numbers."""
     for axis, value in zip(AXES, vector, strict=True):
         if abs(value) > 1.0 - 1e-12:
             return f"{'-' if value < 0.0 else '+'}{axis}"

@@ -1,4 +1,4 @@
-"""``strapdown webots run``: controllers on the robots of a world, without Webots."""
+"""``strapdown webots run``: execution of Webots controllers without Webots."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from strapdown import simulation, webots
 from strapdown.cli._common import Force, progress_bar
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
     Duration,
@@ -43,23 +44,30 @@ def run(
         Path | None,
         typer.Argument(
             metavar="CONTROLLER.py",
-            help="By default each robot's own: ../controllers/NAME/NAME.py beside the world.",
+            help="By default ../controllers/NAME/NAME.py of each robot, relative to the world.",
         ),
     ] = None,
     args: Annotated[
-        list[str] | None, typer.Argument(metavar="-- ARGS", help="Its arguments.")
+        list[str] | None, typer.Argument(metavar="-- ARGS", help="Arguments of the controller.")
     ] = None,
     *,
     world: WorldName,
     robot: Annotated[
         str | None,
-        typer.Option(help="The robot that CONTROLLER drives, or the only one that is driven."),
+        typer.Option(help="The robot that CONTROLLER drives, or the only one to drive."),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help=f"Whose behaviour: {', '.join(PROFILES)}.")
+        str,
+        typer.Option(
+            help=f"The release whose behaviour to follow: {', '.join(PROFILES)}.",
+            autocompletion=completed(PROFILES),
+        ),
     ] = "R2025a",
     axes: Annotated[
-        str, typer.Option(help="Of InertialUnits in the profile documented: FUR, or FLU as in ROS.")
+        str,
+        typer.Option(
+            help="Axes of InertialUnits in the profile documented: FUR, or FLU as in ROS."
+        ),
     ] = "FUR",
     seed: Seed = None,
     duration: Duration = None,
@@ -71,25 +79,27 @@ def run(
     output: Record = None,
     realtime: Realtime = False,
     timeout: Annotated[
-        float | None, typer.Option(help="Wall-clock seconds that a controller may let others wait.")
+        float | None,
+        typer.Option(help="Wall-clock seconds that a controller may block others."),
     ] = None,
     grace: Annotated[
-        float, typer.Option(help="Wall-clock seconds that it may go on after the end.")
+        float,
+        typer.Option(help="Wall-clock seconds that it may run after the end."),
     ] = GRACE_S,
     force: Force = False,
 ) -> Outcome:
-    """Run controllers written for Webots on a world, each in a process of its own.
+    """Run controllers written for Webots on a world, each in a separate process.
 
-    A controller finds the module controller, as in Webots, and its output is
-    its own. The simulation ends with its motion, at --duration, or when all
-    controllers have ended; Ctrl-C ends it, too, and what was recorded is kept.
+    A controller can import the module controller, as in Webots; its output is
+    passed through. The simulation ends with its motion, at --duration, or when
+    all controllers have ended. Ctrl-C also ends it and keeps the recording.
 
-    Exit codes: 0 all controllers ended well; else that of the first one that
-    failed (128 and the number where a signal ended it: 143 after --timeout or
-    --grace), or what a Supervisor gave to simulationQuit; 130 Ctrl-C; 143
-    SIGTERM; 3 the recording was repaired.
+    Exit codes: 0 all controllers succeeded; otherwise that of the first one
+    that failed (128 plus the number of a signal: 143 after --timeout or
+    --grace), or the status that a Supervisor passed to simulationQuit; 130
+    Ctrl-C; 143 SIGTERM; 3 the recording was repaired.
 
-    What --json prints follows what the controllers printed. Its fields: world,
+    The output of --json follows that of the controllers. Its fields: world,
     profile, seed, time_s, steps, controllers (robot, status, time_s, forced),
     record (path, samples by topic), notes.
 
@@ -122,7 +132,7 @@ def run(
     programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
     for line in idle:
         say(line)
-    # On a terminal controllers would write into the bar.
+    # On a terminal the output of controllers would interfere with the bar.
     bar: AbstractContextManager[Callable[[float], object] | None] = (
         nullcontext() if sys.stdout.isatty() else progress_bar("simulating")
     )
@@ -149,7 +159,7 @@ def run(
 
 
 def _endings(report: RunReport) -> Iterator[str]:
-    """Say which controllers did not end well."""
+    """Yield a line for each controller that failed."""
     for each in report.ended:
         if each.status:
             why = f"; {each.forced}" if each.forced else ""

@@ -1,4 +1,4 @@
-"""``strapdown webots serve``: a world for controllers that were built for Webots itself."""
+"""``strapdown webots serve``: a world for controllers that were built for Webots."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from strapdown import simulation, webots
 from strapdown.bridges.webots.server import Server
 from strapdown.cli._common import Force
+from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import (
     Duration,
@@ -44,11 +45,15 @@ def serve(
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help=f"Listen for TCP, too; without HOST only on {LOOPBACK}. Port 0 is any free one.",
+            help=f"Also listen for TCP; without HOST only on {LOOPBACK}. Port 0 is any free port.",
         ),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help=f"Whose behaviour; {' and '.join(SERVED)} can be served.")
+        str,
+        typer.Option(
+            help=f"The release whose behaviour to follow; {' and '.join(SERVED)} can be served.",
+            autocompletion=completed(SERVED),
+        ),
     ] = "R2025a",
     seed: Seed = None,
     duration: Duration = None,
@@ -65,12 +70,12 @@ def serve(
 
     Controllers in C, C++, Java, MATLAB or Python connect unchanged: start
     them with the WEBOTS_CONTROLLER_URL that is printed. The robots are those
-    whose controller is <extern>, or all where none is; time goes on when all
-    of them wait for it.
+    whose controller is <extern>, or all if none is; time advances when all
+    controllers have called step.
 
     The simulation ends with its motion, at --duration, or with Ctrl-C or
-    SIGTERM; then every controller's step returns -1, and what was recorded is
-    kept. A controller that leaves lets the others go on, and may come back.
+    SIGTERM; then every controller's step returns -1, and the recording is
+    kept. If a controller disconnects the others continue, and it may return.
 
     Exit codes: 0 the simulation ended; 1 it failed; 130 Ctrl-C; 143 SIGTERM;
     3 the recording was repaired.
@@ -132,7 +137,7 @@ def serve(
 
 
 def _served(world: webots.World) -> list[str]:
-    """Return the robots that controllers may have."""
+    """Return the robots that controllers may drive."""
     extern = [
         name for name, robot in world.robots.items() if robot.node.get("controller") == EXTERN
     ]
@@ -140,7 +145,7 @@ def _served(world: webots.World) -> list[str]:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """Read a host and a port."""
+    """Parse a host and a port."""
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueRangeError(f"expected --tcp [HOST:]PORT with a port of 0 to 65535, got {text!r}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 import numpy as np
 
+from strapdown._checks import as_params
+from strapdown._html import FieldsAsHtml
 from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import record_like, values_of
 from strapdown.detection.events import Event, Events
@@ -18,6 +20,7 @@ from strapdown.geometry.frames import BodyFrame
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 from strapdown.samples.state import SavedState
+from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,7 +95,7 @@ Params = TypeVar("Params", bound=DetectorParams)
 
 
 @dataclass(frozen=True)
-class DetectorReport:
+class DetectorReport(FieldsAsHtml):
     """An account of the samples that a detector was given.
 
     Parameters
@@ -207,7 +210,7 @@ class Detector(Generic[Params]):
         cls.KINDS = vars(cls).get("KINDS", (cls.NAME,))
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
-        self.params = params or cast("Params", self.PARAMS())
+        self.params = as_params(params, cast("type[Params]", self.PARAMS))
         self._compiled = compiled
         self._execution = self._fresh_execution()
 
@@ -369,6 +372,7 @@ class Detector(Generic[Params]):
 
 def rows_of(execution: Execution, series: ImuSeries) -> Iterable[RecordArray]:
     """Go on through a series; yield what is written at each sample, block by block."""
+    require_series(series)
     samples = SampleColumns(series.in_frames(body=BodyFrame.FLU), use_magnetic_field=False)
     with execution.lock:
         for _, rows in execution.through(samples):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
+from strapdown._checks import as_params
 from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError
@@ -26,6 +27,7 @@ from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
+from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -153,7 +155,7 @@ class RecursiveFilter(Generic[Params]):
     HAS_HEADING_OFFSET: ClassVar[bool] = False
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
-        self.params = self.DEFAULTS if params is None else params
+        self.params = as_params(params, type(self.DEFAULTS))
         memory = self.MEMORY(), FilterCounts(), self.params.settings()
         self._execution = Execution(self.program(), *memory, compiled=compiled)
 
@@ -332,6 +334,7 @@ def own_account(execution: Execution) -> Iterator[None]:
 
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
     """Return the columns of a series as samples that filters take."""
+    require_series(series)
     inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
     return SampleColumns(inside, use_magnetic_field=use_magnetic_field)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from strapdown._html import FieldsAsHtml
 from strapdown.geometry.frames import WorldFrame
 from strapdown.samples.state import SavedState
 from strapdown.series import ImuSeries, Trajectory
@@ -55,7 +56,7 @@ class OrientationFilter(Protocol):
 
 
 @dataclass(frozen=True)
-class FilterReport:
+class FilterReport(FieldsAsHtml):
     """An account of the samples that a filter was given.
 
     Parameters

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
 import numpy as np
 
+from strapdown._checks import as_params
 from strapdown.errors import StrapdownError
 from strapdown.estimation.filter import FilterRow, Params, as_result
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +64,7 @@ class OrientationSmoother(ABC, Generic[Params]):
     HAS_HEADING_OFFSET: ClassVar[bool] = False
 
     def __init__(self, params: Params | None = None) -> None:
-        self.params: Params = self.DEFAULTS if params is None else params
+        self.params: Params = as_params(params, type(self.DEFAULTS))
 
     def update(self, sample: ImuSample) -> NoReturn:
         """Refuse: a smoother needs the samples after this one.
@@ -102,6 +104,7 @@ class OrientationSmoother(ABC, Generic[Params]):
             N rows in the frames of the series; its report counts the samples once. Without a
             magnetometer, heading and its variance are relative to the start.
         """
+        require_series(series)
         inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
         found = self._smoothed(
             inside, progress or (lambda _done: None), use_magnetic_field=use_magnetic_field

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import UnknownNameError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats.recording import REFERENCE_WORDS, Recording
@@ -81,7 +82,7 @@ class RateOptions:
 
 
 @dataclass
-class RateReport:
+class RateReport(FieldsAsHtml):
     """Report of the conversion, by topic.
 
     Parameters

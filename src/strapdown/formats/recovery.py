@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import strapdown.formats as files
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
@@ -32,7 +33,7 @@ RECOVERED: Final = "strapdown/recovered"
 
 
 @dataclass(frozen=True)
-class RecoveryReport:
+class RecoveryReport(FieldsAsHtml):
     """Report of a recovery.
 
     Parameters

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from strapdown._html import FieldsAsHtml
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,7 +14,7 @@ __all__ = ["ReadReport", "WriteReport"]
 
 
 @dataclass(frozen=True)
-class ReadReport:
+class ReadReport(FieldsAsHtml):
     """Report of reading a file: every loss is counted.
 
     Parameters
@@ -61,7 +63,7 @@ class ReadReport:
 
 
 @dataclass(frozen=True)
-class WriteReport:
+class WriteReport(FieldsAsHtml):
     """Report of writing a file.
 
     Parameters

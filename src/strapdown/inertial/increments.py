@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown._kernels.compilation import quickest
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
 from strapdown.inertial import coning_sculling as kernels
@@ -86,7 +87,7 @@ _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 
 @dataclass(frozen=True)
-class IntegrationReport:
+class IntegrationReport(FieldsAsHtml):
     """What became of every sample, and of the time.
 
     Parameters

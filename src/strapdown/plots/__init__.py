@@ -1,8 +1,8 @@
-"""Pictures of recordings, of estimates against truth, of simulated sensors, of their health.
+"""Figures of recordings, estimates, events, simulated sensors and their health.
 
-Every function returns a figure and shows nothing. Units stand in the labels and frames in the
-titles; x, y and z differ in colour and in dash; gaps are drawn as gaps; long signals keep
-their peaks, because each pixel shows the smallest and the largest value behind it.
+Every function returns a figure and shows nothing. Labels give units, titles give frames; x, y and
+z differ in colour and dash; lines break at gaps and where angles wrap. Long signals keep their
+peaks: a pale envelope of extremes is drawn below the mean.
 """
 
 import lazy_loader

@@ -1,10 +1,10 @@
-"""Primitives of every picture: panels, lines with their peaks, labels, and saving."""
+"""Primitives of all figures: panels, lines with their peaks, labels, and saving."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from strapdown.formats._output import check_ending, replacing
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
 __all__ = [
+    "AMBER",
+    "BLACK",
     "BLUE",
     "GREEN",
     "GREY",
     "ORANGE",
     "PICTURES",
     "PURPLE",
+    "SKY",
     "STYLES",
+    "YELLOW",
     "draw",
     "label",
     "panels",
@@ -36,9 +40,12 @@ __all__ = [
 ]
 
 # Okabe and Ito's palette: safe for colour-blind readers.
-BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#9A9A9A", "#CC79A7"
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+AMBER, SKY, YELLOW, BLACK, GREY = "#E69F00", "#56B4E9", "#F0E442", "#000000", "#9A9A9A"
 STYLES = ((BLUE, "solid"), (ORANGE, (0, (5, 1))), (GREEN, (0, (2, 1))))
 COLUMNS = 1_000  # time bins of the envelope: about one per pixel column
+_FEWEST_IN_BIN = 3
+_PALE = 0.4
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -48,7 +55,7 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
     Parameters
     ----------
     figure : Figure
-        As the functions of this module return it.
+        As returned by the functions of this package.
     path : path-like
         Ends in .png, .svg or .pdf.
     force : bool
@@ -73,7 +80,7 @@ def save(figure: Figure, path: Path | str, *, force: bool = False) -> None:
 
 
 def panels(count: int, title: str, *, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes over one time, one below the other or in columns."""
+    """Return a figure and its axes over a common time, one below the other or in columns."""
     from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
 
     rows = count // columns
@@ -93,49 +100,75 @@ def draw(  # noqa: PLR0913 (a drawing primitive)
     *,
     labels: Sequence[str | None] = ("x", "y", "z"),
     colour: str | None = None,
+    period: float = np.inf,
 ) -> None:
-    """Draw the columns of ``values`` over seconds since ``start_ns``."""
+    """Draw the columns of ``values`` over seconds since ``start_ns``.
+
+    Of long signals a pale line joins the extremes of each bin and a full one the means, so that
+    three of them can be read over each other. Values with a period are not joined where they wrap.
+    """
+    is_dense = len(t_ns) // COLUMNS >= _FEWEST_IN_BIN and colour is None
     for column, (text, (own_colour, dashes)) in enumerate(zip(labels, STYLES, strict=True)):
-        t, y = thinned(t_ns, values[:, column])
-        axis.plot(
-            (t - start_ns) / NS_PER_S,
-            y,
-            color=colour or own_colour,
-            linestyle="solid" if colour else dashes,
-            linewidth=2.4 if colour else 1.0,
-            label=text,
-        )
+        pieces = _pieces(t_ns, values[:, column], period)
+        look: dict[str, Any] = {
+            "color": colour or own_colour,
+            "linestyle": "solid" if colour else dashes,
+            "linewidth": 2.4 if colour else 1.0,
+        }
+        t, y = _joined(pieces, _extremes)
+        pale: dict[str, Any] = {"alpha": _PALE, "zorder": 1.9, "linestyle": "solid"}
+        axis.plot((t - start_ns) / NS_PER_S, y, label=text, **look | (pale if is_dense else {}))
+        if is_dense:
+            t, y = _joined(pieces, _means)
+            axis.plot((t - start_ns) / NS_PER_S, y, **look)
 
 
 def label(axis: Axes, quantity: str, frame: str, *, columns: int = 4) -> None:
-    """Name quantity with unit, and frame, and draw the legend in so many columns."""
+    """Label an axis with quantity and unit, and frame, and draw the legend in columns."""
     axis.set_ylabel(quantity)
     axis.set_title(frame, loc="right", fontsize="small", color="#555555")
     axis.grid(alpha=0.3)
-    axis.legend(
+    legend = axis.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize="small", frameon=False
     )
+    for handle in legend.get_lines():
+        handle.set_alpha(1.0)
 
 
 def thinned(t_ns: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Break a signal at gaps, and thin each piece to the extremes of its bins."""
+    return _joined(_pieces(t_ns, values, np.inf), _extremes)
+
+
+def _pieces(
+    t_ns: IntArray, values: FloatArray, period: float
+) -> list[tuple[FloatArray, FloatArray, int]]:
+    """Return the pieces of a signal between gaps and wraps, each with the size of its bins."""
     order = np.argsort(t_ns, kind="stable")
     t, y = t_ns[order].astype(np.float64), values[order]
     steps = np.diff(t)
     gap = 5.0 * np.median(steps) + 1.0 if steps.size else np.inf
-    edges = [0, *(np.flatnonzero(steps > gap) + 1).tolist(), len(t)]
+    breaks = (steps > gap) | (np.abs(np.diff(y)) > period / 2.0)
+    edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(t)]
     size = max(1, len(t) // COLUMNS)
-    pieces = [_extremes(t[a:b], y[a:b], size) for a, b in pairwise(edges)]
-    joined_t, joined_y = [pieces[0][0]], [pieces[0][1]]
-    for piece_t, piece_y in pieces[1:]:
-        joined_t += [piece_t[:1], piece_t]
-        joined_y += [np.array([np.nan]), piece_y]
-    return np.concatenate(joined_t), np.concatenate(joined_y)
+    return [(t[a:b], y[a:b], size) for a, b in pairwise(edges)]
+
+
+def _joined(
+    pieces: list[tuple[FloatArray, FloatArray, int]],
+    thin: Callable[[FloatArray, FloatArray, int], tuple[FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray]:
+    """Return one line of thinned pieces, with NaN between them."""
+    t, y = map(list, zip(*(thin(*piece) for piece in pieces), strict=True))
+    for number in range(len(t) - 1, 0, -1):
+        t.insert(number, t[number][:1])
+        y.insert(number, np.array([np.nan]))
+    return np.concatenate(t), np.concatenate(y)
 
 
 def _extremes(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     """Return the smallest and the largest value of each bin of ``size`` samples, in order."""
-    if size < 3:
+    if size < _FEWEST_IN_BIN:
         return t, y
     whole = len(t) // size * size
     bins_y = y[:whole].reshape(-1, size)
@@ -146,3 +179,14 @@ def _extremes(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, Floa
     rows = (pick + np.arange(0, whole, size)[:, None]).ravel()
     rows = np.append(rows, np.arange(whole, len(t)))
     return t[rows], y[rows]
+
+
+def _means(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each bin of ``size`` samples, and of the remainder."""
+    starts = np.arange(0, len(t), size)
+    known = np.isfinite(y)
+    counts = np.add.reduceat(known.astype(np.float64), starts)
+    sums = np.add.reduceat(np.where(known, y, 0.0), starts)
+    with np.errstate(invalid="ignore"):  # a bin without a value is NaN
+        means = sums / counts
+    return np.add.reduceat(t, starts) / np.diff(np.append(starts, len(t))), means

@@ -1,8 +1,9 @@
-"""Pictures of how well an IMU is mounted, sampled and ranged: vibration, clipping, clock."""
+"""Figures of the health of an IMU: vibration, clipping, spectrum, sampling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ __all__ = ["plot_clipping", "plot_spectrum", "plot_timing", "plot_vibration"]
 
 _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
+_GAP: Final = 5.0  # median steps
 _BINS: Final = 80
 _LINES: Final = (*STYLES, (PURPLE, "dashdot"))
 _LIMITS: Final = ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical"))
@@ -45,14 +47,14 @@ def plot_vibration(
     metrics : list of Metric
         One or more IMUs, their metrics in m/s^2 and rad/s.
     start_ns : int, optional
-        Stamp of the first sample, where the time axis begins; by default that of the metrics.
+        Origin of the time axis [ns]; by default the first stamp of the metrics.
     title : str, optional
-        What stands above.
+        Title of the figure.
 
     Returns
     -------
     Figure
-        The accelerometers over the bands of log reviewers, the gyroscopes below.
+        The accelerometers with the limits used in log reviews, the gyroscopes below.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def plot_vibration(
             axis.plot(t_s, values, color=colour, linestyle=dashes, linewidth=1.0, label=name)
     for limit, colour, text in _LIMITS:
         accel.axhline(limit, color=colour, linewidth=0.8, label=f"{text} from {limit} m/s$^2$")
-    accel.set_yscale("log")  # good values are far below the limits
+    accel.set_yscale("log")  # usual values are far below the limits
     columns = len(_LINES) + len(_LIMITS)
     label(accel, "vibration [m/s$^2$]", "accelerometer", columns=columns)
     label(gyro, "vibration [rad/s]", "gyroscope", columns=columns)
@@ -81,8 +83,9 @@ def plot_vibration(
 def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
     """Draw the amplitude spectral density of angular velocity and specific force.
 
-    Each from the longest stretch without a gap (P. D. Welch's method, IEEE Transactions
-    AU-15(2), 1967; Hann window, half overlapping).
+    Averaged over all stretches without a gap (P. D. Welch's method, IEEE Transactions AU-15(2),
+    1967; Hann window, half overlapping). Samples whose stamp repeats are left out, and steps of
+    up to five sampling intervals are filled by linear interpolation.
 
     Parameters
     ----------
@@ -101,30 +104,23 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
     FormatError
         No source has 64 samples in sequence.
     """
-    from scipy.signal import welch  # noqa: PLC0415 (a slow import that only spectra need)
-
     found = _fastest(recording, topic)
     figure, axes = panels(len(found), f"{recording.path.name}: spectrum")
-    for axis, (source, quantity, unit, stretch) in zip(axes, found, strict=True):
-        rate_hz, values, known = stretch
-        size = min(_SEGMENT, len(values))
+    for axis, (source, quantity, unit, regular) in zip(axes, found, strict=True):
+        hz, power = _welch(regular)
+        power[power <= 0.0] = np.nan  # a constant signal cannot be drawn on this scale
         for column, (colour, dashes) in enumerate(STYLES):
-            hz, power = welch(values[:, column], rate_hz, nperseg=size, detrend="linear")
-            power[power <= 0.0] = np.nan  # a signal that is constant has no place on this scale
             axis.loglog(
-                hz[1:], np.sqrt(power[1:]), color=colour, linestyle=dashes, linewidth=1.0,
+                hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],
             )  # fmt: skip
-        part = f"{source}: {len(values)} samples"
-        if len(values) < known:
-            part = f"{source}, longest stretch without a gap: {len(values)} of {known} samples"
-        label(axis, f"{quantity}\n[{unit}/√Hz]", f"{part}, {rate_hz:.6g} Hz")
+        label(axis, f"{quantity}\n[{unit}/√Hz]", f"{source}: {regular}")
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
 
 
 def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw how regularly an IMU was sampled: its steps over time, and their distribution.
+    """Draw the steps between samples of an IMU over time, and their distribution.
 
     Parameters
     ----------
@@ -164,19 +160,19 @@ def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:
     near = off_us[np.abs(off_us) <= np.percentile(np.abs(off_us), 99.0)]
     spread.hist(near, bins=_BINS, color=BLUE, label="nearest 99 % of the steps")
     spread.set_yscale("log")
-    spread.set_ylim(bottom=0.8)  # a single step is seen, and bars compare by their heights
-    spread.set_xlabel("step beside the median [µs]")
+    spread.set_ylim(bottom=0.8)  # so that a bar of one step is visible
+    spread.set_xlabel("step minus the median [µs]")
     label(spread, "count", f"{clock.rate_hz:.6g} Hz")
     return figure
 
 
 def plot_clipping(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw when which axes of an IMU were saturated.
+    """Draw the saturated axes of an IMU over time.
 
     Parameters
     ----------
     recording : Recording
-        With an IMU that says which axes clipped.
+        With an IMU that has clipping bits.
     topic : str, optional
         By default the IMU with the most samples.
 
@@ -207,7 +203,7 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
     for row, (colour, _) in enumerate(STYLES):
         marked = t_ns[(bits >> row & 1).astype(np.bool_)] / NS_PER_S
         axis.plot(marked, np.full(len(marked), row), "|", color=colour, label="xyz"[row])
-    if len(t_ns):  # the whole time, so that a clean stretch is seen
+    if len(t_ns):  # the whole time, so that clean stretches are visible
         axis.set_xlim(0.0, max(float(t_ns.max()) / NS_PER_S, 1e-9))
     axis.set_ylim(-0.5, 2.5)
     axis.set_yticks([0, 1, 2], ["x", "y", "z"])
@@ -219,27 +215,40 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
 
 
 def _named(recording: Recording, topic: str | None) -> tuple[str, ImuSeries]:
-    """Return the IMU that is asked for, or that a recording offers, behind its topic."""
+    """Return the topic and the series of an IMU: as requested, or the default."""
     series = recording.imu_series(topic)
     names = [topic] if topic else [*recording.imu, *recording.increments]
     return next(name for name in names if recording.imu_series(name) == series), series
 
 
-def _fastest(
-    recording: Recording, topic: str | None
-) -> list[tuple[str, str, str, tuple[float, FloatArray, int]]]:
-    """Return source, quantity, unit, and the longest regular stretch, by triad."""
+class _Regular(NamedTuple):
+    """A quantity at equal intervals: one array a stretch without a gap."""
+
+    rate_hz: float
+    stretches: list[FloatArray]
+    used: int
+    known: int
+    filled: int
+
+    def __str__(self) -> str:
+        part = "" if self.used == self.known else f" of {self.known}"
+        filled = f", {self.filled} interpolated" if self.filled else ""
+        return f"{self.used}{part} samples{filled}, {self.rate_hz:.6g} Hz"
+
+
+def _fastest(recording: Recording, topic: str | None) -> list[tuple[str, str, str, _Regular]]:
+    """Return source, quantity, unit, and its regular samples, by triad."""
     names = [topic] if topic else [*recording.imu, *recording.increments]
     found = []
     for column, _, quantity, unit in _TRIADS:
-        stretches = {
-            name: stretch
+        regular = {
+            name: each
             for name in names
-            if (stretch := _regular(recording.imu_series(name), column)) is not None
+            if (each := _regular(recording.imu_series(name), column)) is not None
         }
-        if stretches:
-            best = max(stretches, key=lambda name: stretches[name][0])
-            found.append((best, quantity, unit, stretches[best]))
+        if regular:
+            best = max(regular, key=lambda name: regular[name].rate_hz)
+            found.append((best, quantity, unit, regular[best]))
     if not found:
         raise FormatError(
             f"expected {_FEWEST} samples in sequence for a spectrum", path=recording.path
@@ -247,19 +256,44 @@ def _fastest(
     return found
 
 
-def _regular(series: ImuSeries, column: str) -> tuple[float, FloatArray, int] | None:
-    """Return rate [Hz] and values of the longest stretch without a gap, and how many there are."""
-    values = getattr(series, column)
-    known = np.isfinite(values).all(axis=1)
-    t_ns, values = series.t_ns[known], values[known]
-    if len(t_ns) < _FEWEST:
+def _regular(series: ImuSeries, column: str) -> _Regular | None:
+    """Return the stretches of a quantity that are long enough for a periodogram."""
+    known = series[np.isfinite(getattr(series, column)).all(axis=1)]
+    kept, _ = timebase.ordered(known, "drop")
+    if len(kept) < _FEWEST:
         return None
-    steps = np.diff(t_ns)
+    steps = np.diff(kept.t_ns)
     median = float(np.median(steps))
-    edges = np.concatenate([[0], np.flatnonzero(np.abs(steps - median) > 0.5 * median) + 1])
-    lengths = np.diff(np.append(edges, len(t_ns)))
-    first, count = int(edges[lengths.argmax()]), int(lengths.max())
-    if count < _FEWEST:
+    intervals = np.maximum(np.rint(steps / median), 1.0).astype(np.int64)
+    edges = [0, *(np.flatnonzero(steps > _GAP * median) + 1).tolist(), len(kept)]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    lengths = [1 + int(intervals[part.start : part.stop - 1].sum()) for part in parts]
+    size = min(_SEGMENT, max(lengths))
+    if size < _FEWEST:
         return None
-    duration_s = float(t_ns[first + count - 1] - t_ns[first]) / NS_PER_S
-    return (count - 1) / duration_s, values[first : first + count], len(t_ns)
+    stretches, used, duration_ns = [], 0, 0
+    for part, length in zip(parts, lengths, strict=True):
+        if length >= size:
+            at = np.concatenate([[0], np.cumsum(intervals[part.start : part.stop - 1])])
+            values = getattr(kept, column)[part]
+            stretches.append(
+                np.stack([np.interp(np.arange(length), at, each) for each in values.T], axis=1)
+            )
+            used += len(values)
+            duration_ns += int(kept.t_ns[part.stop - 1] - kept.t_ns[part.start])
+    count = sum(map(len, stretches))
+    rate_hz = (count - len(stretches)) / duration_ns * NS_PER_S
+    return _Regular(rate_hz, stretches, used, len(known), count - used)
+
+
+def _welch(regular: _Regular) -> tuple[FloatArray, FloatArray]:
+    """Return frequencies [Hz] and the power spectral density, averaged over all periodograms."""
+    from scipy.signal import welch  # noqa: PLC0415 (a slow import that only spectra need)
+
+    size = min(_SEGMENT, max(map(len, regular.stretches)))
+    densities, periodograms = [], []
+    for values in regular.stretches:
+        hz, power = welch(values, regular.rate_hz, nperseg=size, detrend="linear", axis=0)
+        densities.append(power)
+        periodograms.append((len(values) - size) // (size - size // 2) + 1)
+    return hz, np.average(densities, axis=0, weights=periodograms)

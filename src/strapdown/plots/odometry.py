@@ -1,4 +1,4 @@
-"""Pictures of where something went."""
+"""Pictures of tracks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,25 @@ __all__ = ["plot_odometry"]
 
 
 def plot_odometry(
-    track: Trajectory, *, reference: Trajectory | None = None, title: str = "odometry"
+    track: Trajectory,
+    *,
+    reference: Trajectory | None = None,
+    heading_is_relative: bool = False,
+    title: str = "odometry",
 ) -> Figure:
-    """Draw a way from above, and its height over time.
+    """Draw a track from above, and its height over time.
 
     Parameters
     ----------
     track : Trajectory
         N rows with positions.
     reference : Trajectory, optional
-        Where it really went, already aligned; drawn in grey below.
+        The true track, already aligned; drawn in grey below.
+    heading_is_relative : bool, optional
+        Whether heading counts from the start, its origin being unknown: axes are then x and y
+        instead of east and north.
     title : str, optional
-        What stands above.
+        Title of the figure.
 
     Returns
     -------
@@ -69,8 +76,12 @@ def plot_odometry(
             plan.plot(*first, "o", color=ORANGE, label="start")
             plan.plot(*last, "s", color=ORANGE, label="end")
     plan.set_aspect("equal", adjustable="datalim")
-    plan.set_xlabel("east [m]")
-    label(plan, "north [m]", f"seen from above, world {WorldFrame.ENU}")
+    if heading_is_relative:
+        plan.set_xlabel("x [m]")
+        label(plan, "y [m]", "seen from above, heading relative to the start")
+    else:
+        plan.set_xlabel("east [m]")
+        label(plan, "north [m]", f"seen from above, world {WorldFrame.ENU}")
     height.set_xlabel("time since the first sample [s]")
     label(height, "height [m]", "up")
     return figure

@@ -1,4 +1,4 @@
-"""Pictures of several estimates of one orientation, beside each other."""
+"""Figures that compare estimates of one orientation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ import numpy as np
 from strapdown.errors import ShapeError
 from strapdown.evaluation import orientation_error
 from strapdown.geometry import quaternion
-from strapdown.plots._axes import BLUE, GREEN, GREY, ORANGE, PURPLE, label, panels, thinned
+from strapdown.plots._axes import (
+    AMBER,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    label,
+    panels,
+    thinned,
+)
 from strapdown.series import timebase
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
@@ -23,10 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#000000", GREY, "#F0E442")
+_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK, GREY, YELLOW)
 _PARTS: Final = ("total", "heading", "inclination")
 _LEAST_DEG: Final = 0.01
-"""Where the axes begin; their scale is logarithmic, and an error may be 0."""
+"""Lower limit of the axes; their scale is logarithmic, and an error may be 0."""
 
 
 def plot_comparison(
@@ -36,19 +49,19 @@ def plot_comparison(
     removed: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     title: str = "orientation, one line an estimator",
 ) -> Figure:
-    """Draw how far each estimate is from a reference: in total, in heading, in inclination.
+    """Draw the errors of estimates against a reference: total, heading, inclination.
 
     Parameters
     ----------
     estimates : mapping of str to Trajectory
         ENU, from the body frame of the reference.
     reference : Trajectory
-        ENU. Rows that are unknown, or that do not count, are gaps.
+        ENU. Rows that are unknown, or not ``moving``, are gaps.
     removed : mapping of str to two (4,), optional
         Constant rotations of the world and of the body, x y z w, that are removed from an
         estimate first: ``removed_rotation`` and ``removed_body_rotation`` of its evaluation.
     title : str, optional
-        What stands above.
+        Title of the figure.
 
     Returns
     -------

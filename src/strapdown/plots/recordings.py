@@ -34,7 +34,7 @@ __all__ = [
 
 
 def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw what a recording holds: the signals of one IMU, and its longest attitude.
+    """Draw the signals of one IMU of a recording, and its longest attitude.
 
     Parameters
     ----------
@@ -74,13 +74,23 @@ def plot_recording(recording: Recording, *, topic: str | None = None) -> Figure:
     return figure
 
 
-def plot_track(track: Trajectory, *, title: str = "") -> Figure:
+def plot_track(
+    track: Trajectory,
+    *,
+    reference: Trajectory | None = None,
+    heading_is_relative: bool = False,
+    title: str = "",
+) -> Figure:
     """Draw attitude, and position where there is one, over time.
 
     Parameters
     ----------
     track : Trajectory
         N rows.
+    reference : Trajectory, optional
+        In the same frames and already aligned; its attitude is drawn in grey below.
+    heading_is_relative : bool, optional
+        Whether heading counts from the start, its origin being unknown: the label states it.
     title : str, optional
         By default the name of the track.
 
@@ -92,7 +102,10 @@ def plot_track(track: Trajectory, *, title: str = "") -> Figure:
     count = 1 + (track.position_world is not None)
     figure, axes = panels(count, title or track.name or "attitude")
     start_ns = int(track.t_ns.min()) if len(track) else 0
-    draw_attitude(axes[0], track, start_ns)
+    if reference is not None:
+        draw_attitude(axes[0], reference, start_ns, below="reference")
+    yaw = "yaw, relative to the start" if heading_is_relative else "yaw"
+    draw_attitude(axes[0], track, start_ns, yaw=yaw)
     if track.position_world is not None:
         draw(axes[1], track.t_ns, track.position_world, start_ns)
         label(axes[1], "position [m]", f"world {track.world}")
@@ -105,7 +118,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
     Parameters
     ----------
     series : ImuSeries
-        What the sensor gave.
+        Samples of the sensor.
     estimate, truth : Trajectory
         In the same frames; the truth drawn in grey below the estimate.
 
@@ -114,10 +127,10 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
     Figure
         Angular velocity, specific force, attitude, and orientation error on a log scale.
     """
-    figure, axes = panels(4, "what the IMU measured, and the attitude estimated from it")
+    figure, axes = panels(4, "measurements of the IMU, and the attitude estimated from them")
     start_ns = int(truth.t_ns[0])
     rest = draw_imu(axes, series.replace(magnetic_field=None), start_ns)
-    draw_attitude(rest[0], truth, start_ns, truth=True)
+    draw_attitude(rest[0], truth, start_ns, below="truth")
     draw_attitude(rest[0], estimate, start_ns)
     error = orientation_error(
         timebase.orientation_at(estimate, truth.t_ns), truth.q_world_from_body
@@ -131,7 +144,7 @@ def plot_estimate(series: ImuSeries, estimate: Trajectory, truth: Trajectory) ->
 
 
 def draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence[Axes]:
-    """Draw the signals of an IMU from the top, and return the axes that stay free."""
+    """Draw the signals of an IMU from the top, and return the remaining axes."""
     measured = signals(series)
     for axis, (quantity, t_ns, values) in zip(axes, measured, strict=False):
         draw(axis, t_ns, values, start_ns)
@@ -140,31 +153,35 @@ def draw_imu(axes: Sequence[Axes], series: ImuSeries, start_ns: int) -> Sequence
 
 
 def signals(series: ImuSeries) -> list[tuple[str, IntArray, FloatArray]]:
-    """Return what an IMU measured: quantity, stamps (N,) and values (N, 3).
+    """Return the signals of an IMU: quantity, stamps (N,) and values (N, 3).
 
-    A quantity that no sample has, as of a device that measures one alone, is left out.
+    A quantity without any value is left out.
     """
     found = [
         ("angular velocity [rad/s]", series.t_ns, series.angular_velocity),
         ("specific force [m/s$^2$]", series.t_ns, series.specific_force),
     ]
-    if series.magnetic_field is not None:  # rows without it are no gaps: it may be slower
+    if series.magnetic_field is not None:  # rows without it are no gaps: its rate may be lower
         there = np.isfinite(series.magnetic_field).any(axis=1)
         field = series.magnetic_field[there] / MICROTESLA
         found.append(("magnetic field [µT]", series.t_ns[there], field))
     return [each for each in found if not len(series) or np.isfinite(each[2]).any()]
 
 
-def draw_attitude(axis: Axes, track: Trajectory, start_ns: int, *, truth: bool = False) -> None:
-    """Draw roll, pitch and yaw; a truth is grey and leaves the labels to the estimate.
+def draw_attitude(
+    axis: Axes, track: Trajectory, start_ns: int, *, yaw: str = "yaw", below: str = ""
+) -> None:
+    """Draw roll, pitch and yaw, the latter with its label.
 
-    Z-Y-X angles mean something only where z is vertical: a world with y up is turned to ENU.
+    A track drawn ``below`` an estimate, under this name, is grey and has no labels of axes. Z-Y-X
+    angles need a vertical z axis: a world with y up is converted to ENU.
     """
     if track.world in {WorldFrame.NUE, WorldFrame.EUN}:
         track = track.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
     angles = euler.from_quaternion(track.q_world_from_body, EulerConvention.ZYX) / RAD_PER_DEG
-    if truth:
-        draw(axis, track.t_ns, angles, start_ns, labels=("truth", None, None), colour=GREY)
+    if below:
+        names = (below, None, None)
+        draw(axis, track.t_ns, angles, start_ns, labels=names, colour=GREY, period=360.0)
         return
-    draw(axis, track.t_ns, angles, start_ns, labels=("roll", "pitch", "yaw"))
+    draw(axis, track.t_ns, angles, start_ns, labels=("roll", "pitch", yaw), period=360.0)
     label(axis, "attitude [deg]", f"{track.world} from {track.body}, Z-Y-X")

@@ -1,4 +1,4 @@
-"""Pictures of motions, and of sensors against their specification."""
+"""Figures of motions, and of sensors compared with their specification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["plot_allan", "plot_motion", "plot_simulation"]
 
 
 class _Quantity(NamedTuple):
-    """How a triad is called, and the units of its Allan deviation and of its white noise."""
+    """Name of a triad, and the units of its Allan deviation and its white noise."""
 
     sensor: str
     unit: str
@@ -41,18 +41,18 @@ _QUANTITIES = {
 }
 _SHORTEST_S, _LONGEST_S = 0.01, 10_000.0
 _SAMPLES = 20_000
-_FEWEST = 10  # differences behind a point that is drawn
+_FEWEST = 10  # differences of a point that is drawn
 
 
 def plot_motion(source: InertialSource, *, title: str, duration_s: float) -> Figure:
-    """Draw a motion and what a perfect IMU on it would read.
+    """Draw a motion and the readings of an ideal IMU on it.
 
     Parameters
     ----------
     source : InertialSource
         With a pose.
     title : str
-        What stands above.
+        Title of the figure.
     duration_s : float
         From the start of the motion, or from 0 [s].
 
@@ -80,12 +80,12 @@ def plot_motion(source: InertialSource, *, title: str, duration_s: float) -> Fig
 def plot_allan(
     spec: ImuSpec, measured: Mapping[str, AllanAccumulator] | None = None, *, title: str = ""
 ) -> Figure:
-    """Draw the Allan deviation of a specification, and what was measured beside it.
+    """Draw the Allan deviation of a specification, and measured ones.
 
     Parameters
     ----------
     spec : ImuSpec
-        Its model is the thick line; white noise, random walk and flicker floor alone are thin,
+        Its model is the thick line; white noise, random walk and flicker floor are thin lines,
         with their numbers in the legend.
     measured : mapping of AllanAccumulator, optional
         By name of the triad: ``gyro``, ``accel``, ``mag``; drawn as points, with the standard
@@ -115,9 +115,9 @@ def plot_simulation(
     Parameters
     ----------
     series : ImuSeries
-        What the sensor gave, or the first part of it.
+        Samples of the sensor, or the first part of them.
     truth : Trajectory, optional
-        Its attitude is drawn too.
+        Its attitude is drawn as well.
     spec : ImuSpec
         The specification.
     rest : mapping of AllanAccumulator
@@ -159,7 +159,7 @@ def _draw_allan(
         notes = [f"not given: {', '.join(unknown)}"] if unknown else []
         drawn = _draw_model(axis, triad, quantity)
         if drawn and name in measured and not _draw_points(axis, measured[name], quantity):
-            notes.append("simulated: constant, rounding hides the noise")
+            notes.append("simulated: constant, the noise is below the resolution")
         if drawn:
             axis.set_xscale("log")
             axis.set_yscale("log")
@@ -176,7 +176,7 @@ def _draw_allan(
 
 
 def _draw_model(axis: Axes, triad: TriadSpec, quantity: _Quantity) -> bool:
-    """Draw the model and the lines that it is made of; say whether there are any."""
+    """Draw the model and its components; return whether there are any."""
     tau_s = np.geomspace(_SHORTEST_S, _LONGEST_S, 200)
     model = np.nanmax(triad.allan(tau_s), axis=-1) / quantity.size
     if not model.any():
@@ -200,7 +200,7 @@ def _draw_model(axis: Axes, triad: TriadSpec, quantity: _Quantity) -> bool:
 
 
 def _draw_points(axis: Axes, measured: AllanAccumulator, quantity: _Quantity) -> bool:
-    """Draw what was measured; say whether there is any."""
+    """Draw measured deviations; return whether there are any."""
     sure = measured.differences >= _FEWEST
     tau_s, deviation = measured.cluster_times_s[sure], measured.deviation()[sure] / quantity.size
     relative = 1.0 / np.sqrt(2.0 * measured.differences[sure])

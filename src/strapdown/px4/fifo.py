@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_arg
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.messages._by_column import bits_from_axes, sampled_ns
@@ -31,7 +32,7 @@ _GAP_SHARE: Final = 0.5
 
 
 @dataclass(frozen=True)
-class FifoReport:
+class FifoReport(FieldsAsHtml):
     """Statistics of the packets of one chip.
 
     Parameters

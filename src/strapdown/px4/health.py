@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class VibrationReport:
+class VibrationReport(FieldsAsHtml):
     """The vibration metric of one sensor over a log.
 
     Parameters
@@ -83,7 +84,7 @@ class VibrationReport:
 
 
 @dataclass(frozen=True)
-class ClippingReport:
+class ClippingReport(FieldsAsHtml):
     """Saturation of a sensor.
 
     Parameters

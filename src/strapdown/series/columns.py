@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from strapdown._checks import as_floats
+from strapdown._html import html_table
+from strapdown._words import counted
 from strapdown.errors import FrameError, ShapeError, ValueRangeError
 from strapdown.geometry.frames import (
     BodyFrame,
@@ -22,6 +24,7 @@ from strapdown.geometry.frames import (
     convert_quaternion,
     convert_vector,
 )
+from strapdown.series.tabular import Tabular
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -100,7 +103,7 @@ _FRAMES: Final[dict[str, type[BodyFrame | WorldFrame]]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
+class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
     """Base of the series: stamped rows of equal number in named frames."""
 
     t_ns: IntArray = field(metadata=STAMP)
@@ -140,9 +143,7 @@ class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
         )
 
     def __repr__(self) -> str:
-        parts = [f"{len(self)} sample{'' if len(self) == 1 else 's'}"]
-        if len(self) > 1:
-            parts += [f"{_short(self.duration_s)} s", f"{_short(self.rate_hz)} Hz"]
+        parts = self._extent()
         for name in _labels(self):
             text = str(getattr(self, name))
             if text:
@@ -150,6 +151,23 @@ class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
         if self.optional_columns:
             parts.append("with " + " ".join(self.optional_columns))
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        units, frames = self.units, {name: getattr(self, name, "") for name in _FRAMES}
+        frames |= {"both": f"{frames['world']} from {frames['body']}", "none": ""}
+        rows = [
+            (name, " x ".join(map(str, array.shape)), units.get(name, ""), frames[column.axes])
+            for name, column, array in present(self)
+        ]
+        caption = f"{type(self).__name__}: {', '.join(self._extent())}"
+        return html_table(caption, ("column", "shape", "unit", "frame"), rows)
+
+    def _extent(self) -> list[str]:
+        """Return number of samples, span and rate in words."""
+        samples = counted(len(self), "sample")
+        if len(self) < 2:
+            return [samples]
+        return [samples, f"{_short(self.duration_s)} s", f"{_short(self.rate_hz)} Hz"]
 
     @property
     def duration_s(self) -> float:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown._checks import require_type
 from strapdown.geometry.frames import WorldFrame
 from strapdown.series.columns import (
     AXIS_BITS,
@@ -42,7 +43,7 @@ from strapdown.series.columns import (
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
 
-__all__ = ["ImuSeries", "Increments", "SensorIdentity", "Trajectory"]
+__all__ = ["ImuSeries", "Increments", "SensorIdentity", "Trajectory", "require_series"]
 
 
 @dataclass(frozen=True)
@@ -219,3 +220,20 @@ class Increments(Columns):
         default_factory=_zero, kw_only=True, metadata=COUNTER
     )
     sensor: SensorIdentity = field(default=SensorIdentity(), kw_only=True)
+
+
+def require_series(value: object, *others: type) -> None:
+    """Raise unless a value is an :class:`ImuSeries`, or of another class that is accepted.
+
+    Raises
+    ------
+    TypeError
+        It is something else; the message gives the usual ways to a series.
+    """
+    require_type(
+        value,
+        (ImuSeries, *others),
+        "series",
+        "strapdown.open(path).imu_series() reads a file, and "
+        "ImuSeries(t_ns, angular_velocity, specific_force) takes arrays",
+    )

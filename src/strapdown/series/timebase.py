@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
@@ -45,7 +46,7 @@ _SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
 
 
 @dataclass(frozen=True)
-class TimeReport:
+class TimeReport(FieldsAsHtml):
     """What the stamps of a recording say about its clock.
 
     Parameters
@@ -92,7 +93,7 @@ class TimeReport:
 
 
 @dataclass(frozen=True)
-class OrderReport:
+class OrderReport(FieldsAsHtml):
     """What :func:`ordered` did; kept and dropped add up to the samples that came.
 
     Parameters
@@ -118,7 +119,7 @@ class OrderReport:
 
 
 @dataclass(frozen=True)
-class ResampleReport:
+class ResampleReport(FieldsAsHtml):
     """Where the rows of a resampled series come from; the four counts add up to its length.
 
     Parameters

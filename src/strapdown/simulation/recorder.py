@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import ValueRangeError
 from strapdown.formats import Recording, block_writer
 from strapdown.formats._output import check_ending
@@ -44,7 +45,7 @@ _FEWEST_ROWS: Final = 2**8
 
 
 @dataclass(frozen=True)
-class SimulationReport:
+class SimulationReport(FieldsAsHtml):
     """An account of a run that was written to files.
 
     Parameters

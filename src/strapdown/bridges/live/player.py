@@ -10,6 +10,7 @@ from threading import Condition
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from strapdown._html import FieldsAsHtml
 from strapdown.bridges.live.recorder import Refused
 from strapdown.bridges.live.relay import steps_between
 from strapdown.errors import StrapdownError, TransportError, ValueRangeError
@@ -35,7 +36,7 @@ SLICE_S: Final = 0.1
 
 
 @dataclass(frozen=True)
-class PlayReport:
+class PlayReport(FieldsAsHtml):
     """An account of playing.
 
     Parameters

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import FormatError, RecordError, TransportError, ValueRangeError
 from strapdown.formats.mcap.live import LiveMcap, LiveOptions
@@ -35,7 +36,7 @@ _USUAL: Final = LiveOptions()
 
 
 @dataclass(frozen=True)
-class RecordReport:
+class RecordReport(FieldsAsHtml):
     """An account of a recording.
 
     Parameters

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import StrapdownError, TransportError
 from strapdown.messages import Imu, RosImu, VehicleImu, conversion
 
@@ -28,7 +29,7 @@ TELL_S = 1.0
 
 
 @dataclass(frozen=True)
-class RelayReport:
+class RelayReport(FieldsAsHtml):
     """An account of what passed.
 
     Parameters

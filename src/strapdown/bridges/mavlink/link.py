@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_member
+from strapdown._html import FieldsAsHtml
 from strapdown.bridges.mavlink.conversion import NO_AMBIENT, records_from_series
 from strapdown.bridges.mavlink.frames import Decoder
 from strapdown.bridges.mavlink.messages import (
@@ -44,7 +45,7 @@ _BUFFER: Final = 1 << 22
 
 
 @dataclass(frozen=True)
-class SendReport:
+class SendReport(FieldsAsHtml):
     """An account of a sending.
 
     Parameters

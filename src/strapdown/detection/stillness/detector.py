@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown._checks import as_member
+from strapdown._checks import as_member, as_params
 from strapdown.detection.detector import Detector, rows_of
 from strapdown.detection.events import Events
 from strapdown.detection.stillness.noise import quiet_noise
@@ -145,7 +145,8 @@ class StillnessDetector(Detector[StillnessParams]):
         if thresholds and self.kind is StillnessKind.LOWPASS:
             raise UnknownNameError("automatic threshold", "lowpass", ["shoe", "are", "mv", "mag"])
         self._noise_is_missing = bool(thresholds) and params is None
-        params = params or StillnessParams.of(self.kind)
+        defaults = StillnessParams.of(self.kind)
+        params = defaults if params is None else as_params(params, StillnessParams)
         super().__init__(
             replace(params, threshold=None) if thresholds else params, compiled=compiled
         )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from strapdown._html import FieldsAsHtml
+
 if TYPE_CHECKING:
     from strapdown._typing import IntArray
     from strapdown.detection.events import Event, Events
@@ -68,7 +70,7 @@ class VoteResult:
 
 
 @dataclass(frozen=True)
-class VoterReport:
+class VoterReport(FieldsAsHtml):
     """An account of the cycles.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown._checks import as_finite
+from strapdown._checks import as_finite, as_params
 from strapdown._kernels.records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
@@ -108,7 +108,7 @@ class Voter:
             raise ShapeError(
                 f"expected {n} mounts and profiles, got {len(mounts)} and {len(profiles)}"
             )
-        self.params = params or VoterParams()
+        self.params = as_params(params, VoterParams)
         self._profiles = tuple(profiles)
         self._imus = [_imu(mount) for mount in mounts]
         sigmas = [(p.gyro_sigma_rad_s, p.accel_sigma_m_s2) for p in profiles]

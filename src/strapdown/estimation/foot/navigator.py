@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._checks import as_params
 from strapdown._kernels.records import values_of
 from strapdown.detection.detector import DetectorState
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
@@ -135,7 +136,7 @@ class FootNavigator:
     """
 
     def __init__(self, params: FootParams | None = None, *, compiled: bool | None = None) -> None:
-        self.params = params or FootParams()
+        self.params = as_params(params, FootParams)
         self._compiled = compiled
         self._watch_params = StillnessParams(gravity_m_s2=self.params.gravity).settings(kind=SHOE)
         self._execution = Execution(

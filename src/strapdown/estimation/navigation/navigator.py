@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown._checks import as_params
 from strapdown._kernels.records import values_of
 from strapdown.errors import ValueRangeError
 from strapdown.estimation.filter import own_account, report_of, restored
@@ -23,6 +24,7 @@ from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.inertial.navigation import Place
 from strapdown.samples.sample import numbers_of
 from strapdown.series import ImuSeries, Increments
+from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ class StrapdownNavigator:
         place: Place | None = None,
         compiled: bool | None = None,
     ) -> None:
-        self.params = params or NavigatorParams()
+        self.params = as_params(params, NavigatorParams)
         self._fresh = start.memory(self.params) if start else NavigatorMemory()
         self._buffer_ns = round(self.params.buffer * NS_PER_S)
         self._core = Core(self.params, place or Place(), compiled=compiled)
@@ -198,6 +200,7 @@ class StrapdownNavigator:
         ValueRangeError
             An aiding is older than the data, or newer.
         """
+        require_series(data, Increments)
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
         told = sorted(aiding, key=lambda each: each.t_ns)
         with self._core.lock:

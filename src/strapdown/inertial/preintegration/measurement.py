@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from strapdown._checks import as_finite
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.gravity import gravity_world
@@ -36,7 +37,7 @@ class NavigationState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PreintegrationReport:
+class PreintegrationReport(FieldsAsHtml):
     """What became of the samples and of the time.
 
     Parameters

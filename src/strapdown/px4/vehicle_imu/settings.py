@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from strapdown._checks import as_member
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.inertial.increments import as_integrable
 from strapdown.px4.calibration import SensorCalibration
@@ -154,7 +155,7 @@ class Recalibration(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VehicleImuReport:
+class VehicleImuReport(FieldsAsHtml):
     """Report of the messages and windows.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from strapdown._html import FieldsAsHtml
 from strapdown.formats import Recording, block_writer
 from strapdown.formats._output import check_ending
 from strapdown.webots.run.sensor_log import SensorLog
@@ -26,7 +27,7 @@ _BLOCK: Final = 2**14
 
 
 @dataclass
-class RecordingReport:
+class RecordingReport(FieldsAsHtml):
     """Report of a recording, filled when the recording ends.
 
     Parameters

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from strapdown._html import FieldsAsHtml
 from strapdown.errors import StrapdownError
 from strapdown.webots.run import process_port
 from strapdown.webots.run.lockstep import Lockstep
@@ -67,7 +68,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class RunReport:
+class RunReport(FieldsAsHtml):
     """Result of a run.
 
     Parameters

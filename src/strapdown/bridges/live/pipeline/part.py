@@ -13,6 +13,7 @@ from threading import Event, Lock
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted, wording
 from strapdown.bridges.live.fusion import incoming
 from strapdown.errors import TransportError
@@ -40,7 +41,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class PartReport:
+class PartReport(FieldsAsHtml):
     """How a part is doing, or did.
 
     Parameters

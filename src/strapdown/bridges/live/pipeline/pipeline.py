@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from strapdown._html import FieldsAsHtml
 from strapdown._words import counted, wording
 from strapdown.bridges.live.pipeline.part import State
 from strapdown.bridges.live.pipeline.sinks import RecordSink, TopicSink
@@ -55,7 +56,7 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
 
 
 @dataclass(frozen=True)
-class PipelineReport:
+class PipelineReport(FieldsAsHtml):
     """How a pipeline is doing, or did.
 
     Parameters
