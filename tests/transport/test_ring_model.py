@@ -281,7 +281,7 @@ class Run:
             assert stats.sent == len(self.sent[handle])
             assert stats.received == len(numbers)
             assert stats.received + stats.lost_overwritten == total, f"{taken}, {stats}"
-            if handle._ring.keeps:
+            if handle._ring.channel.reliable:
                 assert stats.lost_overwritten == 0
         alone = [lists for lists in self.received.values() if len(lists) <= 2]
         orders = [[*itertools.chain(*lists)] for lists in alone]
@@ -576,8 +576,8 @@ FAULTS = {
     "a reader reads on while it is moved to the lock": (
         a_sender_laps_a_reader,
         slots.Slots._fall_behind,
-        "handle._cursor, handle._segment = self.base + handle._index, NOTHING",
-        "handle._cursor = self.base + int(handle._index); handle._segment = NOTHING",
+        "handle._cursor, handle._segment = self.base + handle._index, state",
+        "handle._cursor = self.base + int(handle._index); handle._segment = state",
     ),
     "a sender goes on while its messages are counted": (
         the_ring_is_looked_at,
@@ -588,8 +588,8 @@ FAULTS = {
     "a message gives way while it is read": (
         a_reader_trails,
         ring.Ring._take,
-        "return self.previous[index]",
-        "return int(1) and self.previous[index]",
+        "return self.previous[offset]",
+        "return int(1) and self.previous[offset]",
     ),
     "a reader does not look once more before it sleeps": (
         a_reader_waits,
@@ -606,7 +606,7 @@ FAULTS = {
     "nobody wakes the sender": (
         a_reliable_sender_waits,
         ring.Ring._take,
-        "if self.keeps and self.waiting",
+        "if self.channel.reliable and self.waiting",
         "if False",
     ),
     "nobody follows the leader": (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -53,19 +54,14 @@ class Exchange(Slots):
 
     __slots__ = (
         "changed",
-        "channel",
+        "counts",
         "delivered",
         "direct",
-        "duplicates",
         "in_step",
         "leading",
         "link",
-        "lost",
-        "malformed",
         "origins",
         "out",
-        "out_of_order",
-        "overwritten",
         "owed",
         "passed",
         "publisher",
@@ -75,9 +71,8 @@ class Exchange(Slots):
     )
 
     def __init__(self, channel: Channel) -> None:
-        self.channel = channel
         self.since_ns = 0  # what others sent before is not wanted
-        super().__init__(channel.name, channel.capacity, keeps=channel.reliable)
+        super().__init__(channel)
 
     def clear(self) -> None:
         """Begin without messages, locks and link."""
@@ -95,7 +90,7 @@ class Exchange(Slots):
         self.leading = False  # whether a thread waits in the link
         self.owed: list[Arrival] = []  # messages that are still to be appended
         self.direct: Handle | None = None  # has received these, and takes more from the link itself
-        self.overwritten = self.lost = self.duplicates = self.out_of_order = self.malformed = 0
+        self.counts: Counter[str] = Counter()  # by the fields of TopicStats
 
     # What the link calls
 
@@ -109,9 +104,9 @@ class Exchange(Slots):
             for arrival in arrivals:
                 payload = arrival.payload
                 if len(payload) != size and not self._is_decodable(payload):
-                    self.malformed += 1
+                    self.counts["malformed"] += 1
                     continue
-                if self.keeps and not (link is not None and link.waits):
+                if self.channel.reliable and not (link is not None and link.waits):
                     while self._is_full() and self.link is link:
                         self.changed.notify_all()  # somebody may wait for those before
                         self._sleep(WAIT_SLICE_S)
@@ -123,17 +118,14 @@ class Exchange(Slots):
     def lose(self, messages: int, *, overwritten: bool = False) -> None:
         """Count messages that will not come."""
         with self.lock:
-            if overwritten:
-                self.overwritten += messages
-            else:
-                self.lost += messages
+            self.counts["lost_overwritten" if overwritten else "lost_transport"] += messages
 
     def note(self, *, duplicates: int = 0, out_of_order: int = 0, malformed: int = 0) -> None:
         """Count what came and was not delivered, or came late."""
         with self.lock:
-            self.duplicates += duplicates
-            self.out_of_order += out_of_order
-            self.malformed += malformed
+            self.counts.update(
+                duplicates=duplicates, out_of_order=out_of_order, malformed=malformed
+            )
 
     def retained(self) -> list[Arrival]:
         """Return the messages sent from here that are still there."""
@@ -178,12 +170,12 @@ class Exchange(Slots):
     def slowest(self, sending: Handle | None) -> int:
         """Return the number of the first message that some handle, or a reliable link, needs."""
         needed = super().slowest(sending)
-        linked = self.keeps and self.link not in (None, NO_LINK)
+        linked = self.channel.reliable and self.link not in (None, NO_LINK)
         return min(needed, self.out) if linked else needed
 
     def _is_full(self) -> bool:
         with self.lock:
-            return self.head - self.slowest(None) >= self.capacity
+            return self.head - self.slowest(None) >= self.channel.capacity
 
     def _heed(self) -> None:
         """Make every message come to :meth:`write` where that is needed."""

@@ -66,7 +66,7 @@ def close_handle(handle: Handle) -> None:
     """Leave the topic; the last handle closes its link."""
     with _LOCK:
         ring = handle._ring
-        if ring is None:
+        if not isinstance(ring, Ring):  # it is closed
             return
         ring.leave(handle)
         if ring.handles:

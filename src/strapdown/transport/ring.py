@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from strapdown.errors import StrapdownError, TransportError
 from strapdown.transport.exchange import NO_LINK, WAIT_SLICE_S, Exchange
 from strapdown.transport.link import Arrival
-from strapdown.transport.slots import NOTHING, closed_error
+from strapdown.transport.slots import NOTHING, TRAILING, Start, closed_error
 from strapdown.transport.stats import TopicStats
 
 if TYPE_CHECKING:
@@ -76,26 +76,28 @@ class Ring(Exchange):
                     self._heed()
                 if link is not None:
                     self.linked()
-                    if self.keeps:
+                    if self.channel.reliable:
                         threading.Thread(target=self._hand_on, args=[link], daemon=True).start()
             return self.link or NO_LINK
 
     def enter(self, handle: Handle, history: int | None) -> None:
         """Let a handle read, from ``history`` messages back."""
         with self.lock:
-            retained = min(self.head, self.capacity)
+            retained = min(self.head, self.channel.capacity)
             back = retained if history is None else min(history, retained)
             if history == 0 and self.link is None and not self.handles:
                 self.since_ns = time_ns()
             handle._ring = self
-            handle._start(self.head - back, (self.overwritten, self.lost))
+            counts = self.counts
+            since = Start(self.head - back, counts["lost_overwritten"], counts["lost_transport"])
+            handle._start(since)
             self.handles.add(handle)
 
     def leave(self, handle: Handle) -> None:
         """Forget a handle, and wake whoever waits on it."""
         with self.lock:
             self.settle()
-            handle._ring, handle._segment, handle._trails = None, NOTHING, False
+            handle._ring, handle._segment = None, NOTHING
             self.handles.discard(handle)
             self.changed.notify_all()
             link = self.link if self.leading else None
@@ -109,11 +111,11 @@ class Ring(Exchange):
             if link is None or link is NO_LINK:
                 return
             end = monotonic() + SEND_WAIT_S
-            while self.keeps and self.out < self.head and monotonic() < end:
+            while self.channel.reliable and self.out < self.head and monotonic() < end:
                 if self.failure is not None:
                     break
                 self._sleep(WAIT_SLICE_S)
-            unsent = self.head - self.out if self.keeps else 0
+            unsent = self.head - self.out if self.channel.reliable else 0
             self.link = NO_LINK
             end = monotonic() + CLOSE_WAIT_S
             self.changed.notify_all()
@@ -128,7 +130,7 @@ class Ring(Exchange):
             link.close()
         if unsent:
             raise TransportError(
-                f"topic {self.name!r}: closed with {unsent} messages that nobody took; "
+                f"topic {self.channel.name!r}: closed with {unsent} messages that nobody took; "
                 "wait for subscribers before closing"
             ) from self.failure
 
@@ -144,18 +146,18 @@ class Ring(Exchange):
             self._heed()
         if listened:
             self.poll()
-        if link.active and not self.keeps:
+        if link.active and not self.channel.reliable:
             self._pass_on(link)
 
     # Sending
 
     def write(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (in the form of the topic)
         """Append a message, and make the handle the sender if nobody wants to hear of the next."""
-        if self.keeps:
+        if self.channel.reliable:
             if not self.write_if_room(handle, stored, SEND_WAIT_S):
                 raise TransportError(
-                    f"topic {self.name!r}: no room within {SEND_WAIT_S} s among "
-                    f"{self.capacity} messages; some subscriber does not receive"
+                    f"topic {self.channel.name!r}: no room within {SEND_WAIT_S} s among "
+                    f"{self.channel.capacity} messages; some subscriber does not receive"
                 )
             return
         link = self.link or self.join()
@@ -187,18 +189,18 @@ class Ring(Exchange):
         """Append a message once nobody still needs the one that gives way."""
         link = self.join()
         end = monotonic() + timeout
-        slice_s = WAIT_SLICE_S if self.keeps else ROOM_SLICE_S
+        slice_s = WAIT_SLICE_S if self.channel.reliable else ROOM_SLICE_S
         while True:
             with self.outgoing:
                 with self.lock:
                     self.settle()
                     if self.failure is not None:
                         raise self.failure
-                    has_room = self.head - self.slowest(handle) < self.capacity
+                    has_room = self.head - self.slowest(handle) < self.channel.capacity
                     if has_room:
                         self._append(handle, stored)
                     leading = self.leading
-                if has_room and link.active and not self.keeps:
+                if has_room and link.active and not self.channel.reliable:
                     self._pass_on(link)
             if has_room:
                 break
@@ -206,10 +208,10 @@ class Ring(Exchange):
             if remaining <= 0.0:
                 return False
             with self.lock:
-                if self.head - self.slowest(handle) >= self.capacity:
+                if self.head - self.slowest(handle) >= self.channel.capacity:
                     self._sleep(min(remaining, slice_s))
                 if handle._ring is not self:
-                    raise closed_error(self.name)
+                    raise closed_error(self.channel.name)
         if leading:
             link.wake()
         return True
@@ -328,7 +330,7 @@ class Ring(Exchange):
         directly: bool = False,
     ) -> Taken | None:
         link = self.link or self.join()
-        looks = handle._segment is not NOTHING or handle._cursor % LOOK_EVERY == 0
+        looks = handle._segment is self.segment or handle._cursor % LOOK_EVERY == 0
         if looks and link.waits:
             self.poll()
         taken = take(handle)
@@ -342,7 +344,12 @@ class Ring(Exchange):
         return taken
 
     def _take(self, handle: Handle) -> Any:  # noqa: ANN401 (as write)
-        if handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
+        if handle._segment is TRAILING:  # no lock: see slots.py
+            offset = handle._cursor - self.base
+            if -self.channel.capacity <= offset < 0 and self.segment[offset] is None:
+                handle._cursor += 1
+                return self.previous[offset]
+        elif handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
             try:
                 stored = handle._segment[handle._index]
             except IndexError:  # the segment is over
@@ -353,18 +360,13 @@ class Ring(Exchange):
                     return stored
                 if not self.owed:
                     return None
-        elif handle._trails:  # no lock either: see slots.py
-            index = handle._cursor - self.before
-            if 0 <= index < self.capacity and self.segment[index] is None:
-                handle._cursor += 1
-                return self.previous[index]
         with self.lock:
             number = self.listen(handle)
             stored = None
             if number < self.head:
                 stored = self.at(number)
                 handle._cursor += 1
-                if self.keeps and self.waiting:
+                if self.channel.reliable and self.waiting:
                     self.changed.notify_all()
             self.catch_up(handle)
             return stored
@@ -399,7 +401,7 @@ class Ring(Exchange):
         try:
             with self.lock:
                 if handle._ring is not self:
-                    raise closed_error(self.name)
+                    raise closed_error(self.channel.name)
                 self.settle()
                 if self.position(handle) < self.head:
                     return None
@@ -419,7 +421,7 @@ class Ring(Exchange):
     def poll(self) -> None:
         """Take in what has arrived, if no thread of the link does."""
         link = self.link or self.join()
-        if not link.waits or (self.keeps and self._is_full()):
+        if not link.waits or (self.channel.reliable and self._is_full()):
             return
         with self.intake:
             if self.link is not link:
@@ -454,16 +456,16 @@ class Ring(Exchange):
             self.settle()
             position = self.position(handle)
             lapped = max(0, self.tail - position)
-            overwritten, lost = handle._past
-            overwritten = self.overwritten - overwritten + handle._lost + lapped
+            since, counts = handle._since, self.counts
+            overwritten = counts["lost_overwritten"] - since.overwritten + handle._lost + lapped
             return TopicStats(
                 sent=handle._sent,
-                received=position - handle._first - handle._lost,
+                received=position - since.number - handle._lost,
                 lost_overwritten=overwritten if handle._listens else 0,
-                lost_transport=self.lost - lost if handle._listens else 0,
-                duplicates=self.duplicates,
-                out_of_order=self.out_of_order,
-                malformed=self.malformed,
+                lost_transport=counts["lost_transport"] - since.lost if handle._listens else 0,
+                duplicates=counts["duplicates"],
+                out_of_order=counts["out_of_order"],
+                malformed=counts["malformed"],
                 publishers=sum(each._sent > 0 for each in self.handles) + elsewhere[0],
                 subscribers=sum(each._listens for each in self.handles) + elsewhere[1],
                 problem=problem,
@@ -472,7 +474,7 @@ class Ring(Exchange):
     def is_sent_to(self, handle: Handle) -> bool:
         """Whether anybody but this handle has sent."""
         with self.lock:
-            here = any(each is not handle and self.sent_by(each) for each in self.handles)
+            here = any(each is not handle and each._sent + each._next for each in self.handles)
         return here or self.join().publishers() > 0
 
     def is_heard(self, handle: Handle) -> bool:

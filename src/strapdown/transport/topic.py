@@ -104,6 +104,7 @@ class Topic(Handle, Generic[Message]):
     """
 
     __slots__ = ("_callbacks", "_copy", "_decode", "_form", "_name", "_type", "_waiter")
+    _ring: Ring | None
 
     @overload
     def __init__(
