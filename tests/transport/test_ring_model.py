@@ -615,6 +615,12 @@ FAULTS = {
         "self.changed.notify_all()",
         "pass",
     ),
+    "the leader leaves while another thread is about to sleep": (
+        a_leader_is_closed,
+        ring.Ring._follow,
+        "with self.lock:",
+        "self.leading = False\n    if not self.waiting:\n        return\n    with self.lock:",
+    ),
     "a handle receives once more what it took from the link": (
         messages_are_taken_from_the_link,
         exchange.Exchange.settle,
@@ -637,4 +643,4 @@ def test_a_fault_in_the_protocol_is_found(fault, monkeypatch):
     owner_class = getattr(sys.modules[function.__module__], owner)
     monkeypatch.setattr(owner_class, function.__name__, defined[function.__name__])
     with pytest.raises((AssertionError, TypeError)):
-        explore(scenario, monkeypatch, 1)
+        explore(scenario, monkeypatch, 2, share=0.05)

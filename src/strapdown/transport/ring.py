@@ -315,10 +315,10 @@ class Ring(Exchange):
         return None
 
     def _follow(self) -> None:
-        """Lead no longer; one of those who wait goes on in the link."""
-        self.leading = False
-        if self.waiting:
-            with self.lock:
+        """End leading, and wake the waiting threads: one of them continues in the link."""
+        with self.lock:  # a thread that sees a leader is waiting before this begins
+            self.leading = False
+            if self.waiting:
                 self.changed.notify_all()
 
     def _read(
