@@ -40,11 +40,11 @@ __all__ = [
 ]
 
 DISCOVERY_S = 1.0
-"""How long to ask who is there what a topic carries [s]."""
+"""Longest search for the type that a topic carries [s]."""
 LOOK_S = 0.2
-"""How often to ask again [s]."""
+"""Interval between questions [s]."""
 ANSWER_S = 0.5
-"""How long to wait for an answer then [s]; on a network it takes more than a moment."""
+"""Longest wait for one answer [s]; on a network it takes more than a moment."""
 
 _BACKEND = re.compile(r"\w{2,}")  # one letter is a drive
 _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<name>.*)")
@@ -52,12 +52,12 @@ _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<nam
 
 @dataclass(frozen=True)
 class Address:
-    """Where a live topic is.
+    """Address of a live topic.
 
     Parameters
     ----------
     backend : Backend
-        The way its messages travel, with options.
+        Backend that carries its messages, with options.
     name : str
         Name of the topic.
     msg_type : type, optional

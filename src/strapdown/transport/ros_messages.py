@@ -1,4 +1,4 @@
-"""How messages of a topic stand on the wires of ROS.
+"""ROS types and wire formats of the messages of a topic.
 
 ===================  =============================  ===========
 message here         ROS type                       wires
@@ -40,14 +40,14 @@ __all__ = ["RosForm", "message_type_of", "ros_form", "type_carried"]
 
 @dataclass(frozen=True)
 class RosForm:
-    """How one type of messages is written for ROS, and read.
+    """Encoding and decoding of one message type for ROS.
 
     Parameters
     ----------
     msg_type : type
-        The messages here.
+        The type here.
     ros : RosType
-        The messages there.
+        The ROS type.
     wires : tuple of Wire
         Ways of serialisation that the ROS type has.
     """

@@ -1,4 +1,4 @@
-"""How messages stand in memory and between processes: one form for each type."""
+"""Layout of messages in memory and between processes: one form for each type."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class HorusLink(Link):
         self._path = _path_of(channel.name)
 
     def send(self, message: Arrival) -> None:
-        """Hand a message to horus, which drops the oldest where it has no room."""
+        """Pass a message to horus, which drops the oldest where it has no room."""
         with self._lock:
             if self._sender is None:
                 return
@@ -244,7 +244,7 @@ class HorusLink(Link):
                 return
 
     def _take(self, message: Any) -> None:  # noqa: ANN401 (a class of horus)
-        """Put a message into the inbox, unless it was sent from here."""
+        """Store a message in the inbox, unless it was sent from here."""
         if message is None:
             return
         payload = self._from_horus(message)
@@ -269,7 +269,7 @@ class HorusLink(Link):
         return bool(grown)
 
     def _account(self) -> None:
-        """Tell apart, when nothing is left to receive, whose messages were missed."""
+        """Attribute missed messages to this process or others, once all are received."""
         dropped = self._sender.dropped_count() - self._dropped
         if dropped:
             if not self._dropped:

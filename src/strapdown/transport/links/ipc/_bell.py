@@ -1,4 +1,4 @@
-"""What wakes the processes that wait for messages of a topic."""
+"""Events that wake the processes that wait for messages of a topic."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Ros1Link", "find_type", "open_link", "ros1_node"]
 
 _COUNT = 1 << 32
-"""How far ``header.seq`` counts."""
+"""Modulus of ``header.seq``."""
 
 
 def open_link(backend: Ros1, channel: Channel, sink: Sink) -> Ros1Link:
@@ -103,7 +103,7 @@ class Ros1Link(Link):
             self._publisher.send(data)
 
     def problem(self) -> str:
-        """Say that the master is lost, while it is."""
+        """Report a master that does not answer, as long as it does not."""
         return "the ROS master does not answer" if self._node.is_lost else ""
 
     def publishers(self) -> int:

@@ -53,18 +53,18 @@ _log = logging.getLogger(__name__)
 INSTALL: Final = (
     "apt install --no-install-recommends python3-rospy python3-sensor-msgs python3-rosmaster"
 )
-"""What brings rospy, the messages and a master."""
+"""Command that installs rospy, the messages and a master."""
 FOLDER: Final = "/usr/lib/python3/dist-packages"
-"""Where Debian's packages are."""
+"""Folder of Debian's Python packages."""
 QUEUE: Final = 1000
-"""Messages that wait for one slow subscriber; then the oldest give way."""
+"""Messages queued for one slow subscriber; beyond that the oldest are dropped."""
 
 _MASTER_S: Final = 2.0
-"""How long a master may take to answer [s]."""
+"""Longest wait for an answer of the master [s]."""
 _WATCH_S: Final = 1.0
-"""How often the master is asked whether it still knows the node [s]."""
+"""Interval at which the master is asked whether it still knows the node [s]."""
 _FLUSH_S: Final = 1.0
-"""How long a subscriber may take to fetch what still waits when the publisher closes [s]."""
+"""Longest wait for subscribers to fetch queued messages when the publisher closes [s]."""
 _NAP_S: Final = 0.002
 _NO_ANSWER: Final = (
     *(OSError, xmlrpc.client.Error, http.client.HTTPException),
@@ -129,7 +129,7 @@ class _Transport(xmlrpc.client.Transport):
 
 
 class Master:
-    """What a master knows; no node is needed to ask it.
+    """Client of a ROS master; it needs no node.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Node:
     """
 
     MARK: Final = "strapdown_node"
-    """What the headers of connections to nodes of ours have, and no others."""
+    """Field in the headers of connections to nodes of this package, and of no others."""
 
     def __init__(self) -> None:
         self.master = Master()
@@ -327,7 +327,7 @@ class Node:
             self.is_lost = False
 
     def _lose(self) -> None:
-        """Tell the master nothing from now on: rospy would wait for it, maybe without end."""
+        """Stop all calls to the master: rospy might wait for it without end."""
         _log.warning(
             "the ROS master at %s does not answer: connected topics go on, new ones have to wait "
             "for it",
@@ -339,7 +339,7 @@ class Node:
         self.is_lost = True
 
     def _register_again(self) -> None:
-        """Tell the master about every topic and service."""
+        """Register every topic and service with the master again."""
         registration = self._registration
         topics, services = registration.get_topic_manager(), registration.get_service_manager()
         kinds = registration.Registration
@@ -390,14 +390,14 @@ def ros1_node() -> Node:
 
 
 def _stay_on_this_host(master_uri: str) -> None:
-    """Let the node listen to this host only where its master is here, and nothing else is said."""
+    """Bind the node to loopback if its master is local and the environment sets no address."""
     is_here = (urlsplit(master_uri).hostname or "") in {"localhost", "127.0.0.1", "::1"}
     if is_here and not os.environ.keys() & {"ROS_IP", "ROS_HOSTNAME"}:
         os.environ["ROS_IP"] = "127.0.0.1"
 
 
 def _leave_logging(*_arguments: object) -> None:
-    """Stand for what would replace the handlers of the root logger."""
+    """Do nothing, in place of the function that replaces the root logger's handlers."""
 
 
 def _raw_class(base: type[Any], kind: type[Any]) -> type[Any]:

@@ -29,7 +29,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "dds": "strapdown.transport.links.ros2.dds",
     "zenoh": "strapdown.transport.links.ros2.zenoh",
 }
-"""Where each way has its own ``open_link`` and ``find_type``."""
+"""Modules with the ``open_link`` and ``find_type`` of each middleware."""
 
 
 def open_link(backend: Ros2, channel: Channel, sink: Sink) -> Link:

@@ -140,7 +140,7 @@ class DdsLink(Link):
             self._sink.lose(refused, overwritten=True)
 
     def problem(self) -> str:
-        """Say which end elsewhere does not fit, and why."""
+        """Report an incompatible endpoint elsewhere, and the policy that differs."""
         return self._watch.problem
 
     def publishers(self) -> int:
@@ -188,7 +188,7 @@ class DdsLink(Link):
                 publishers = {handle: publishers[handle] for handle in here & publishers.keys()}
 
     def _deliver(self, samples: list[Any], reader: _Entity, publishers: _Publishers) -> None:
-        """Hand on what was read."""
+        """Deliver the samples that were read to the ring."""
         now, malformed = time.time_ns(), 0
         arrivals = []
         for sample in samples:

@@ -38,7 +38,7 @@ _POLICIES: Final[Mapping[int, type[Any]]] = {
     12: Policy.DestinationOrder,
     23: Policy.DataRepresentation,
 }
-"""What the two ends must agree on, by the numbers of DDS."""
+"""Policies on which two endpoints must agree, by their DDS numbers."""
 _TYPE_CONSISTENCY: Final = 24
 _Entity: TypeAlias = Any
 """Things of the binding, whose methods have no types."""

@@ -43,7 +43,7 @@ def sample_type(ros: RosType) -> type[Any]:
 
 
 class _Bytes:
-    """What takes the place of serialisation field by field."""
+    """Serialised sample, in place of a sample that is serialised field by field."""
 
     data: bytes
     """With the encapsulation of four bytes."""

@@ -166,7 +166,7 @@ class RosZenohLink(SessionLink):
         )
 
     def _show(self, kind: str) -> None:
-        """Let the graph of ROS show our node or an endpoint."""
+        """Announce our node or an endpoint to the graph of ROS."""
         token = Token(
             self._domain,
             str(self._session.zid()),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_HASH", "PUBLISHER", "SUBSCRIBER", "Qos", "Token", "data_key", "tokens_of_topic"]
 
 NO_HASH: Final = "TypeHashNotSupported"
-"""What stands for the hash in ROS 2 Humble."""
+"""Placeholder for the hash in ROS 2 Humble."""
 PUBLISHER: Final = "MP"
 SUBSCRIBER: Final = "MS"
 NODE: Final = "NN"
@@ -88,7 +88,7 @@ class Qos:
 
 
 class Token(NamedTuple):
-    """What a liveliness token says; the last four only of endpoints."""
+    """Content of a liveliness token; only endpoints have the last four fields."""
 
     domain: int
     zid: str

@@ -50,13 +50,13 @@ _PEER: Final[Mapping[str, Any]] = {"mode": "peer"}
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where a session connects and listens.
+    """Endpoints to which a session connects and on which it listens.
 
     Parameters
     ----------
     connect, listen : tuple of str
     config : str
-        A file of settings of zenoh's own.
+        A configuration file of zenoh.
     timestamps : bool
         Whether zenoh stamps messages, as its caches need it.
     meeting_s : float
@@ -114,7 +114,7 @@ class Endpoints:
 
 
 class Declared(Protocol):
-    """What zenoh knows of us until it is undeclared."""
+    """Declaration in a session, valid until it is undeclared."""
 
     def undeclare(self) -> object: ...
 
@@ -245,7 +245,7 @@ def _open(endpoints: Endpoints) -> zenoh.Session:
 
 
 def _is_said(value: object) -> bool:
-    """Tell whether a setting, or one of a group, is more than null."""
+    """Return whether a setting, or any of a group, is not null."""
     if isinstance(value, dict):
         return any(map(_is_said, value.values()))
     return value is not None

@@ -1,4 +1,4 @@
-"""What is known of publishers elsewhere: which of their messages came, which did not."""
+"""Publishers elsewhere: which of their messages were received and which are missing."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ class Source:
                 self._next = end
 
     def give_up(self) -> None:
-        """Go on without earlier messages: nobody answers."""
+        """Continue without earlier messages: nobody answers."""
         with self._lock:
             if self._waiting:
                 self._join(self._waiting, self._waiting[0].seq)
 
     def pause(self) -> None:
-        """Let what comes wait again: the connection was lost."""
+        """Hold back received messages again: the connection was lost."""
         with self._lock:
             if self._waiting is None:
                 self._waiting = []
