@@ -1,4 +1,4 @@
-"""The messages of a topic as its link sees them: what comes from elsewhere, and what went out."""
+"""Retained messages of a topic with their origins: the sink of its link."""
 
 # ruff: noqa: SLF001 (a ring and its handles are one thing)
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LINK", "WAIT_SLICE_S", "Exchange"]
 
-WAIT_SLICE_S = 0.1  # longest sleep without a look at signals
+WAIT_SLICE_S = 0.1  # longest sleep between checks for signals
 
 
 class _NoLink(Link):
-    """The link of a topic that stays within the process."""
+    """Link of a topic that stays within the process."""
 
     name = "local"
     active = False
@@ -45,7 +45,7 @@ NO_LINK: Final = _NoLink()
 
 
 class Exchange(Slots):
-    """The retained messages of a topic with their origins: the sink of its link.
+    """Retained messages of a topic, those from this process and those from elsewhere.
 
     Parameters
     ----------
@@ -71,28 +71,28 @@ class Exchange(Slots):
     )
 
     def __init__(self, channel: Channel) -> None:
-        self.since_ns = 0  # what others sent before is not wanted
+        self.since_ns = 0  # earlier messages of others are left out
         super().__init__(channel)
 
     def clear(self) -> None:
-        """Begin without messages, locks and link."""
+        """Reset to a topic without messages and link, with new locks."""
         super().clear()
         self.changed = threading.Condition(self.lock)
         self.link: Link | None = None  # to be opened
         self.publisher = uuid4().hex
         self.delivered = 0  # messages from elsewhere
-        self.origins: dict[int, Arrival] = {}  # of all from elsewhere, and of stamped ones
-        self.stamps = False  # whether anybody asks for the time of sending
-        self.passed = 0  # messages from here that the link has got
-        self.in_step = False  # whether these are all
-        self.out = 0  # on a reliable topic, number of the first message that it has not got
+        self.origins: dict[int, Arrival] = {}  # of messages from elsewhere and of stamped ones
+        self.stamps = False  # whether the time of sending is stored
+        self.passed = 0  # messages from here that the link has sent
+        self.in_step = False  # whether these are all from here
+        self.out = 0  # on a reliable topic, number of the first message not sent
         self.waiting = 0  # threads that wait for a message or for room
         self.leading = False  # whether a thread waits in the link
-        self.owed: list[Arrival] = []  # messages that are still to be appended
-        self.direct: Handle | None = None  # has received these, and takes more from the link itself
+        self.owed: list[Arrival] = []  # messages still to be appended
+        self.direct: Handle | None = None  # has received the owed ones; takes from the link
         self.counts: Counter[str] = Counter()  # by the fields of TopicStats
 
-    # What the link calls
+    # Calls of the link
 
     def deliver(self, arrivals: Sequence[Arrival]) -> None:
         """Append messages from elsewhere; on a reliable topic, wait until there is room."""
@@ -108,7 +108,7 @@ class Exchange(Slots):
                     continue
                 if self.channel.reliable and not (link is not None and link.waits):
                     while self._is_full() and self.link is link:
-                        self.changed.notify_all()  # somebody may wait for those before
+                        self.changed.notify_all()  # a thread may wait for the messages before
                         self._sleep(WAIT_SLICE_S)
                 self.origins[self.append(payload)] = arrival
                 self.delivered += 1
@@ -116,33 +116,33 @@ class Exchange(Slots):
                 self.changed.notify_all()
 
     def lose(self, messages: int, *, overwritten: bool = False) -> None:
-        """Count messages that will not come."""
+        """Count messages that will not arrive."""
         with self.lock:
             self.counts["lost_overwritten" if overwritten else "lost_transport"] += messages
 
     def note(self, *, duplicates: int = 0, out_of_order: int = 0, malformed: int = 0) -> None:
-        """Count what came and was not delivered, or came late."""
+        """Count messages that were received and not delivered, or received late."""
         with self.lock:
             self.counts.update(
                 duplicates=duplicates, out_of_order=out_of_order, malformed=malformed
             )
 
     def retained(self) -> list[Arrival]:
-        """Return the messages sent from here that are still there."""
+        """Return the retained messages that were sent from here."""
         with self.lock:
-            self.settle()  # or the sender would go on meanwhile
+            self.settle()  # so that the sender does not continue meanwhile
             return self._sent_since(self.tail)
 
     # The methods below need the lock.
 
     def settle(self) -> None:
-        """Append what is owed; no handle takes messages from the link itself any longer."""
+        """End sending and direct receiving without the lock; append owed messages."""
         super().settle()
         handle, self.direct = self.direct, None
         if not self.owed:
             return
         if handle is not None:
-            handle._segment = NOTHING  # it may not receive them once more
+            handle._segment = NOTHING  # it does not receive them again
             self.delivered += len(self.owed)
         first = self.append_all([arrival[0] for arrival in self.owed])
         self.origins.update(enumerate(self.owed, first))
@@ -178,7 +178,7 @@ class Exchange(Slots):
             return self.head - self.slowest(None) >= self.channel.capacity
 
     def _heed(self) -> None:
-        """Make every message come to :meth:`write` where that is needed."""
+        """Force the next message through :meth:`write` if it must be stamped or passed on."""
         if self.stamps or (self.link or NO_LINK).active:
             self.settle()
 
@@ -197,13 +197,13 @@ class Exchange(Slots):
         return self.origins[number]
 
     def _sent_since(self, first: int) -> list[Arrival]:
-        """Return what was sent from here, from message number ``first`` on."""
+        """Return the messages sent from here, from number ``first`` on."""
         self._number_from(first)
         known = [self.origins[number] for number in range(first, self.head)]
         return [origin for origin in known if origin.publisher == self.publisher]
 
     def _number_from(self, first: int) -> None:
-        """Note the origin, without a time, of what was sent from here while nobody asked."""
+        """Store the origin, without a time, of messages sent from here without the lock."""
         head = self.head
         seq = head - self.delivered
         for number in range(head - 1, first - 1, -1):

@@ -151,7 +151,7 @@ def _type_name(kind: type) -> str:
 
 
 def _start_anew_after_fork() -> None:
-    """Empty the rings of a forked child, without links and with new locks, which no thread holds."""
+    """Empty the rings of a forked child: no links, and new locks, which no thread holds."""
     global _keeper  # noqa: PLW0603 (as _keep)
     _keeper = None
     for ring in list(_RINGS.values()):

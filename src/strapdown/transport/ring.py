@@ -1,4 +1,4 @@
-"""The ring behind a topic: its messages in this process, and the link to where else it is."""
+"""Ring of a topic: sending, receiving, waiting and counting in this process, with one link."""
 
 # ruff: noqa: SLF001 (a ring and its handles are one thing)
 
@@ -29,22 +29,22 @@ Taken = TypeVar("Taken")
 
 new: Final = tuple.__new__  # takes half the time of a call of the class
 
-ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not tell
+ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not notify
 SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
 CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
-MOST_OWED: Final = 64  # messages that are sent or taken from the link before they are appended
-LOOK_EVERY: Final = 64  # a handle that is behind looks at the link every so many messages
+MOST_OWED: Final = 64  # messages that may be owed to the ring
+LOOK_EVERY: Final = 64  # messages that a handle that is behind reads between looks at the link
 
 
 class Ring(Exchange):
-    """The messages of one topic, and the link to where else it is.
+    """Messages of one topic in this process, and the link that joins it to other processes.
 
     Parameters
     ----------
     backend : Backend
     channel : Channel
     linked : callable
-        Called once there is a link.
+        Called once the link is open.
     """
 
     __slots__ = ("backend", "failure", "intake", "joining", "linked", "outgoing")
@@ -55,15 +55,15 @@ class Ring(Exchange):
         super().__init__(channel)
 
     def clear(self) -> None:
-        """Begin without messages, locks and link."""
+        """Reset to a ring without messages and link, with new locks."""
         super().clear()
         self.joining, self.outgoing, self.intake = (threading.RLock() for _ in range(3))
-        self.failure: StrapdownError | None = None  # of handing on what was sent
+        self.failure: StrapdownError | None = None  # of sending on a reliable link
 
-    # Who is there
+    # Handles and link
 
     def join(self) -> Link:
-        """Return the link; it is opened if that has not happened."""
+        """Return the link, and open it on the first call."""
         link = self.link
         if link is not None:
             return link
@@ -81,7 +81,7 @@ class Ring(Exchange):
             return self.link or NO_LINK
 
     def enter(self, handle: Handle, history: int | None) -> None:
-        """Let a handle read, from ``history`` messages back."""
+        """Add a handle, which receives from ``history`` messages back."""
         with self.lock:
             retained = min(self.head, self.channel.capacity)
             back = retained if history is None else min(history, retained)
@@ -94,7 +94,7 @@ class Ring(Exchange):
             self.handles.add(handle)
 
     def leave(self, handle: Handle) -> None:
-        """Forget a handle, and wake whoever waits on it."""
+        """Remove a handle, and wake the threads that wait on it."""
         with self.lock:
             self.settle()
             handle._ring, handle._segment = None, NOTHING
@@ -105,7 +105,7 @@ class Ring(Exchange):
             link.wake()
 
     def shut(self) -> None:
-        """Close the link, once a reliable topic has handed on what was sent."""
+        """Close the link; a reliable topic waits first until its messages are passed on."""
         with self.lock:
             link = self.link
             if link is None or link is NO_LINK:
@@ -135,7 +135,7 @@ class Ring(Exchange):
             ) from self.failure
 
     def tend(self) -> None:
-        """Do what a link must have done now and then."""
+        """Do the periodic work of the link, receive from it, and send it what it lacks."""
         with self.joining:
             link = self.link
             if link is None or link is NO_LINK:
@@ -152,7 +152,7 @@ class Ring(Exchange):
     # Sending
 
     def write(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (in the form of the topic)
-        """Append a message, and make the handle the sender if nobody wants to hear of the next."""
+        """Append a message, and make the handle the sender if nothing has to see the next one."""
         if self.channel.reliable:
             if not self.write_if_room(handle, stored, SEND_WAIT_S):
                 raise TransportError(
@@ -161,13 +161,13 @@ class Ring(Exchange):
                 )
             return
         link = self.link or self.join()
-        with self.outgoing:  # nobody else appends what is sent here
+        with self.outgoing:  # one message of this process at a time
             if link.active:
                 if not self.in_step:
                     self._pass_on(link)
                 now = time_ns()
                 message = new(Arrival, (stored, self.passed, self.publisher, now, now))
-                link.send(message)  # first of all, since somebody waits
+                link.send(message)  # first, for the sake of latency
                 self.passed += 1
                 with self.lock:
                     if self.direct is not None or len(self.owed) >= MOST_OWED:
@@ -186,7 +186,7 @@ class Ring(Exchange):
             link.wake()
 
     def write_if_room(self, handle: Handle, stored: Any, timeout: float) -> bool:  # noqa: ANN401 (as write)
-        """Append a message once nobody still needs the one that gives way."""
+        """Append a message once no handle needs the one that it replaces."""
         link = self.join()
         end = monotonic() + timeout
         slice_s = WAIT_SLICE_S if self.channel.reliable else ROOM_SLICE_S
@@ -217,7 +217,7 @@ class Ring(Exchange):
         return True
 
     def _pass_on(self, link: Link) -> None:
-        """Give the link what it has not got, in order."""
+        """Send the link the messages that it lacks, in order."""
         with self.outgoing:
             with self.lock:
                 if self.link is not link:
@@ -227,7 +227,7 @@ class Ring(Exchange):
                 if sent == self.passed:
                     self.in_step = True
                     return
-                batch = self._sent_since(max(0, head - 1))  # that is all in most cases
+                batch = self._sent_since(max(0, head - 1))  # in most cases only one is missing
                 if len(batch) != sent - self.passed:
                     batch = self._sent_since(self.tail)
                     batch = [message for message in batch if message.seq >= self.passed]
@@ -236,7 +236,7 @@ class Ring(Exchange):
                 link.send(message)
 
     def _hand_on(self, link: Link) -> None:
-        """Give the link of a reliable topic one message after the other; it may wait."""
+        """Send a reliable link the messages one by one; it may block."""
         try:
             while True:
                 with self.lock:
@@ -260,11 +260,11 @@ class Ring(Exchange):
     def read(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
         """Take the next message, or None after ``timeout`` seconds.
 
-        Few things happen between the end of a wait and the return, since somebody waits for the
-        message, and because a processor that was busy elsewhere is slow at first. So a handle that
-        has caught up becomes the ``direct`` one, and what it takes from the link is only noted as
-        owed to the ring. Whatever needs to know how far the ring and its handles are begins with
-        ``settle()``, which appends that, and ends the rule; so does whoever polls the link.
+        For the sake of latency little happens between the end of a wait and the return, since a
+        processor that was busy elsewhere is slow at first. A handle that has caught up therefore
+        becomes the ``direct`` one: messages that it takes from the link are only noted as owed to
+        the ring. Every method that depends on the state of the ring and its handles first calls
+        ``settle()``, which appends owed messages and ends this mode; so does ``poll()``.
         """
         end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
         if self.direct is handle:
@@ -277,12 +277,12 @@ class Ring(Exchange):
         """Take the next message and its origin, or None after ``timeout`` seconds."""
         end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
         with self.lock:
-            self.stamps = True  # from now on it is noted when messages are sent
+            self.stamps = True  # from now on times of sending are stored
             self._heed()
         return self._read(handle, end, self._take_with_origin)
 
     def _read_directly(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
-        """Take a message from the link; wait there for one, if that is wanted and no one does."""
+        """Take a message from the link; with a timeout, wait there if no other thread does."""
         link = self.link or self.join()
         leads = False
         try:
@@ -305,7 +305,7 @@ class Ring(Exchange):
                 self._follow()
 
     def _lead(self, handle: Handle, link: Link, seconds: float) -> Any:  # noqa: ANN401 (as write)
-        """Wait in the link, and take in what comes; return what a direct handle takes from it."""
+        """Wait in the link; return the message of a direct handle, or else poll the link."""
         link.wait(seconds)
         with self.lock:
             if self.direct is handle and (arrival := link.take()) is not None:
@@ -349,7 +349,7 @@ class Ring(Exchange):
             if -self.channel.capacity <= offset < 0 and self.segment[offset] is None:
                 handle._cursor += 1
                 return self.previous[offset]
-        elif handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
+        elif handle._segment is not NOTHING:  # caught up: no lock, as in Topic.recv
             try:
                 stored = handle._segment[handle._index]
             except IndexError:  # the segment is over
@@ -379,7 +379,7 @@ class Ring(Exchange):
             return None
 
     def drain(self, handle: Handle, limit: int | None) -> list[Any]:
-        """Take what is there, at most ``limit`` messages."""
+        """Take all waiting messages, at most ``limit``."""
         self.poll()
         with self.lock:
             start = self.listen(handle)
@@ -411,7 +411,7 @@ class Ring(Exchange):
                 leads = self.leading = True
                 may_take = directly and link.takes and not self.since_ns
                 if may_take and self.intake.acquire(blocking=False):
-                    self.direct = handle  # nobody is just taking in what would come before
+                    self.direct = handle  # no thread is polling messages that come first
                     self.intake.release()
             return self._lead(handle, link, seconds)
         finally:
@@ -419,19 +419,19 @@ class Ring(Exchange):
                 self._follow()
 
     def poll(self) -> None:
-        """Take in what has arrived, if no thread of the link does."""
+        """Deliver the messages that have arrived, unless a thread of the link does."""
         link = self.link or self.join()
         if not link.waits or (self.channel.reliable and self._is_full()):
             return
         with self.intake:
             if self.link is not link:
                 return
-            if self.direct is not None:  # only who holds intake makes it another one
+            if self.direct is not None:  # set only under intake
                 with self.lock:
                     self.settle()
             link.poll()
 
-    # What is known
+    # State
 
     def latest(self) -> Any:  # noqa: ANN401 (whatever was stored)
         """Return the newest message, or None."""
@@ -447,7 +447,7 @@ class Ring(Exchange):
             return self.head - max(self.position(handle), self.tail)
 
     def stats(self, handle: Handle, *, settled: bool = True) -> TopicStats:
-        """Count everything at one instant, with the losses that nothing has told yet or without."""
+        """Return all counts of one instant; ``settled`` includes losses not detected before."""
         link = self.join()
         if settled:
             link.settle()

@@ -100,9 +100,9 @@ class Start(NamedTuple):
     """State of a ring when a handle joined it."""
 
     number: int
-    """Of the first message that the handle can receive."""
+    """Number of the first message that the handle can receive."""
     overwritten: int
-    """Messages from elsewhere that had given way."""
+    """Messages from elsewhere that had been overwritten."""
     lost: int
     """Messages that had been lost between processes."""
 
@@ -115,7 +115,7 @@ class Handle:
         "_cursor",  # number of the next message, unless it has caught up
         "_index",  # slot of the next message if it has caught up, else 0
         "_listens",  # whether a receive method was ever called
-        "_lost",  # messages that gave way before they were received
+        "_lost",  # messages that were overwritten before it received them
         "_next",  # slot that it fills next as the sender, else 0
         "_out",  # segment that it fills as the sender, else None
         "_ring",  # None once closed
@@ -136,12 +136,12 @@ class Handle:
 
 
 class Slots:
-    """The retained messages of a topic; every method needs the lock.
+    """Retained messages of a topic; every method needs the lock.
 
     Parameters
     ----------
     channel : Channel
-        Of a reliable one, messages stay until every handle that listens has received them.
+        If it is reliable, messages stay until every handle that listens has received them.
     """
 
     __slots__ = (
@@ -161,7 +161,7 @@ class Slots:
         self.clear()
 
     def clear(self) -> None:
-        """Begin without messages and locks."""
+        """Reset to a topic without messages, with a new lock."""
         self.lock = threading.RLock()
         self.previous: list[Any] = []
         self.segment: list[Any] = [None] * self.channel.capacity
@@ -197,16 +197,16 @@ class Slots:
         return self.segment[offset] if offset >= 0 else self.previous[offset]
 
     def between(self, start: int, stop: int) -> list[Any]:
-        """Return the messages from one number up to another."""
+        """Return the messages with numbers from ``start`` to ``stop``, which is excluded."""
         if start >= self.base:
             return self.segment[start - self.base : stop - self.base]
         old = self.previous[start - self.before : stop - self.before]
         return old + self.segment[: max(0, stop - self.base)]
 
-    # Who sends
+    # Sending
 
     def appoint(self, handle: Handle) -> None:
-        """Let a handle fill slots without the lock; there must be no sender."""
+        """Make a handle the sender; there must be none."""
         if not HAS_GIL:
             return
         self.sender = ref(handle)
@@ -214,7 +214,7 @@ class Slots:
         handle._next, handle._out = self.fill, self.segment
 
     def settle(self) -> None:
-        """Let nobody fill slots without the lock, and count those that were filled so."""
+        """End sending without the lock, and count the slots that were filled."""
         if self.sender is None:
             return
         handle = self.sender()
@@ -222,7 +222,7 @@ class Slots:
             handle._out = None  # from here on its _next does not change
             self.fill = handle._next
             handle._sent, handle._next = handle._sent + self.fill, 0
-        else:  # nobody holds it any more
+        else:  # it was garbage collected
             while self.fill < len(self.segment) and self.segment[self.fill] is not None:
                 self.fill += 1
         self.sender = None
@@ -239,7 +239,7 @@ class Slots:
         return self.base + self.fill - 1
 
     def append_all(self, stored: list[Any]) -> int:
-        """Fill as many slots, and return the number of the first."""
+        """Fill the next slots, and return the number of the first."""
         start = self.fill
         if start + len(stored) <= self.channel.capacity == len(self.segment):
             self.segment[start : start + len(stored)] = stored
@@ -255,23 +255,23 @@ class Slots:
         for handle in self.handles:
             if handle._segment is old:
                 self._fall_behind(handle, TRAILING)
-        spent = self.previous  # freed last: it may hold messages of a user's own, whose code runs
+        spent = self.previous  # freed last: destructors of a user's messages may run
         self.previous, self.segment, self.base = old, fresh, self.base + self.fill
         self.fill = 0
         del spent
 
-    # Who receives
+    # Receiving
 
     def position(self, handle: Handle) -> int:
-        """Return the number of the next message that a handle gets, if it is still there."""
+        """Return the number of the next message of a handle, which may be overwritten already."""
         has_caught_up = handle._segment is self.segment
         return self.base + handle._index if has_caught_up else handle._cursor
 
     def slowest(self, sending: Handle | None) -> int:
         """Return the number of the first message that some handle needs.
 
-        Those that receive need theirs. Where messages must stay, so do those that have done
-        nothing yet; where they need not, everybody does as long as nobody receives.
+        Handles that receive need theirs. On a reliable topic so do handles that have neither sent
+        nor received yet; on others all handles do as long as none receives.
         """
         readers = [handle for handle in self.handles if handle._listens]
         if self.channel.reliable:
@@ -285,7 +285,7 @@ class Slots:
         return min(map(self.position, readers), default=self.head)
 
     def listen(self, handle: Handle) -> int:
-        """Return the number of the message that a handle gets next, and count what it lost."""
+        """Return the number of the next message of a handle, and count those that it has lost."""
         if handle._ring is not self:
             raise closed_error(self.channel.name)
         if self.sender is None:
@@ -302,10 +302,10 @@ class Slots:
     def _fall_behind(self, handle: Handle, state: list[Any]) -> None:
         """Move a handle that has caught up to another state."""
         handle._cursor, handle._segment = self.base + handle._index, state  # one step
-        handle._index = 0  # of the empty slot: receiving costs no exception
+        handle._index = 0  # the only slot of NOTHING and TRAILING
 
     def catch_up(self, handle: Handle) -> None:
-        """Let a handle read without the lock from here on."""
+        """Allow a handle to receive without the lock again."""
         if self.channel.reliable or not HAS_GIL:
             return
         if handle._cursor < self.base:
@@ -315,5 +315,5 @@ class Slots:
 
 
 def closed_error(name: str) -> TransportError:
-    """Return what a closed handle raises."""
+    """Return the error of a closed handle."""
     return TransportError(f"this handle on topic {name!r} is closed: open a new one")

@@ -1,4 +1,4 @@
-"""Live topics to a file that outlives the process."""
+"""Recording of live topics to a file that stays readable if the process is killed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["LiveOptions", "RecordReport", "Recorder"]
 
 LOOK_S: Final = 0.1
-"""How long the end of a recording waits for a topic at most [s]."""
+"""Longest wait for a topic at the end of a recording [s]."""
 SHORT_S: Final = 0.001
-"""How long a topic has to wait at once where the disk is slow [s]."""
+"""Longest wait of a topic for a slow disk at once [s]."""
 FRAMES: Final = "ENU from FLU; px4_msgs: NED from FRD"
-"""What the file says of the frames of its messages."""
+"""Frames of the messages, as stated in the file."""
 _USUAL: Final = LiveOptions()
 
 
@@ -318,7 +318,7 @@ class Recorder:
         return False
 
     def _losses(self) -> list[str]:
-        """Say what is missing."""
+        """Return a line for each kind of loss."""
         lost = []
         if dropped := self._file.dropped:
             lost.append(f"{counted(dropped, 'message')} dropped: the disk is too slow")
@@ -353,7 +353,7 @@ class _Followed:
     error: Exception | None = None
 
     def losses(self) -> list[str]:
-        """Say what the topic lost before it came here."""
+        """Return a line with the losses of the topic before recording."""
         ways: dict[str, int] = {}
         try:
             stats = self.topic.stats()

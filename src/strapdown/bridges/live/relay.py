@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Relay", "RelayReport", "steps_between"]
 
 LOOK_S = 0.2
-"""How long the end waits for an answer at most [s]."""
+"""Longest wait for an answer at the end [s]."""
 TELL_S = 1.0
-"""How often to tell how it stands [s]; to count losses takes some backends a moment."""
+"""Interval between accounts [s]; counting losses takes a moment on some backends."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class SourceCount:
 
 
 class Decoder:
-    """What reads frames, version 1 and 2, and counts.
+    """Decoder of frames of version 1 and 2, with counts.
 
     Attributes
     ----------

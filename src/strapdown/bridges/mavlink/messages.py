@@ -54,7 +54,7 @@ class Kind(StrEnum):
 
 
 class WireMessage(Protocol):
-    """What is used of a message object of pymavlink."""
+    """Interface of a message object of pymavlink, as far as it is used."""
 
     def get_type(self) -> str:
         """Return the name of the message."""

@@ -18,13 +18,13 @@ __all__ = ["Connection"]
 
 CHUNK: Final = 1 << 16
 MAX_AHEAD: Final = 1 << 20
-"""How much a controller may send that has not had its answer [bytes]."""
+"""Most data that a controller may send before it has its answer [bytes]."""
 RECEIVE_S: Final = 0.02
-"""How long a receiving waits at most [s]."""
+"""Longest wait of one receive call [s]."""
 
 
 class Connection:
-    """A controller, or who may become one.
+    """Connection of a controller, or of a client that may become one.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ class Connection:
         self.unsent = data[sent:]
 
     def quit(self, timeout_s: float) -> None:
-        """Tell a controller to quit; OSError where it is gone already."""
+        """Send a controller the request to quit; OSError if it has left already."""
         self._peer.settimeout(timeout_s)
         self._peer.sendall(self.unsent + quit_message(tcp=self.tcp))
 
     def drain(self, timeout_s: float) -> bool:
-        """Throw away what comes; False where the other end has closed."""
+        """Discard received data; False if the other end has closed."""
         self._peer.settimeout(timeout_s)
         return bool(self._peer.recv(CHUNK))
 

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 __all__ = ["LINGER_S", "Loop", "Scheduler"]
 
 QUIET_S: Final = 0.02
-"""A handshake has no end mark: it is over when nothing more came for so long [s]."""
+"""Silence that ends a handshake, which has no end mark [s]."""
 PATIENCE_S: Final = 10.0
-"""How long controllers may go on after the end of the simulation before the loop ends [s]."""
+"""Longest time for controllers to continue after the end of the simulation [s]."""
 LINGER_S: Final = 1.0
-"""How long to wait for controllers that were told to leave [s]."""
+"""Longest wait for controllers that were asked to quit [s]."""
 LOOK_S: Final = 0.005
-"""How often to look whether a step's time on the wall clock has come [s]."""
+"""Interval between checks whether a step is due on the wall clock [s]."""
 LONE_S: Final = 0.02
-"""How long one controller may have the loop for itself [s]."""
+"""Longest time that one controller may occupy the loop [s]."""
 MIN_HELLO: Final = 3
 
 
 class Scheduler(Protocol):
-    """Moves a world on when every robot that takes part waits for it."""
+    """Advances a world when every participating robot waits for it."""
 
     def submit(self, port: Any, ms: int, requests: Sequence[Request]) -> object:  # noqa: ANN401 (of its own kind)
-        """Take a robot's requests, and let it wait for ``ms`` of simulated time."""
+        """Accept the requests of a robot, which then waits for ``ms`` of simulated time."""
         ...
 
     def drop(self, port: Any) -> object:  # noqa: ANN401 (of its own kind)
@@ -89,7 +89,7 @@ class Loop:
         self._ended_at: float | None = None
 
     def open(self, robot: str, listeners: Iterable[socket.socket]) -> None:
-        """Let controllers come to a robot by listening sockets."""
+        """Accept controllers of a robot on listening sockets."""
         self.robots[robot] = None
         for listener in listeners:
             self._open(listener, robot)
@@ -113,13 +113,13 @@ class Loop:
             self._turn()
 
     def stop(self) -> None:
-        """Let :meth:`run` return; from any thread or signal handler."""
+        """Make :meth:`run` return; callable from any thread or signal handler."""
         self._stopping = True
         with suppress(OSError):
             self._alarm.send(b".")
 
     def close(self) -> None:
-        """Tell all controllers to quit, and give them a moment."""
+        """Ask all controllers to quit, and wait a moment for them."""
         until = monotonic() + LINGER_S
         told = [each for each in self._connections.values() if each.session is not None]
         for connection in told:
@@ -205,13 +205,13 @@ class Loop:
     # -- connections -------------------------------------------------------------------------------
 
     def _open(self, listener: socket.socket, robot: str) -> None:
-        """Let controllers come by a listening socket; those of TCP name their robot later."""
+        """Accept controllers on a listening socket; those on TCP name their robot later."""
         listener.setblocking(False)  # noqa: FBT003 (the library's form)
         self._doors[listener.fileno()] = (listener, robot)
         self._poll.register(listener, select.POLLIN)
 
     def _admit(self, listener: socket.socket, robot: str) -> None:
-        """Take a new connection, unless its robot has one."""
+        """Accept a new connection, unless its robot has one."""
         try:
             peer, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
@@ -327,14 +327,14 @@ class Loop:
         self._send(connection, session.configure())
 
     def _answer(self, connection: Connection, answer: Answer, *, urdf: bool = False) -> None:
-        """Tell a controller what its port answered."""
+        """Send a controller the answer of its port."""
         if answer.delay < 0:
             self._ended_at = monotonic()
         if connection.session is not None:
             self._send(connection, connection.session.answer(answer, urdf=urdf))
 
     def _send(self, connection: Connection, data: bytes) -> None:
-        """Send, now or as soon as it is possible."""
+        """Send data, now or as soon as possible."""
         connection.send(data)
         if connection.unsent:
             self._poll.modify(connection, select.POLLIN | select.POLLOUT)

@@ -1,4 +1,4 @@
-"""How a controller names its robot to a simulator of Webots R2025a: in a path, or in a handshake.
+"""Name of a controller's robot, in a path or a handshake, as in Webots R2025a.
 
 A handshake by TCP is the text ``CTR``, with ``Robot-Name:`` on a second line where the controller
 knows a name, and no end mark; the answer is one word.

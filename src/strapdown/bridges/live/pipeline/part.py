@@ -1,4 +1,4 @@
-"""What all parts of a pipeline share: their inputs, their output, counts, and how they end."""
+"""Base of the stages of a pipeline: inputs, output, counts, start and end."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["Part", "PartReport", "State"]
 
 _DELAYS: Final = 1000
-"""Of so many blocks of messages the latency is the median."""
+"""Number of blocks of messages over which the latency is the median."""
 
 
 class State(StrEnum):
-    """Where a part stands."""
+    """State of a stage."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class PartReport:
-    """How a part is doing, or did.
+    """Account of a stage, running or ended.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ class Part(ABC):
     TAKES: ClassVar[type[Any] | None] = None
     """Type of the messages it takes; None is any."""
     SOURCES: ClassVar[range] = range(1, 2)
-    """How many parts it may take them from."""
+    """Numbers of stages from which it may receive."""
     gives: type[Any] | None = None
-    """Type of the messages it gives to others."""
+    """Type of its output messages."""
     speed: float = 1.0
-    """How many times faster than the wall clock its messages come."""
+    """Ratio of the time of its messages to the wall clock."""
     seed: int | None = None
-    """Of its noise, where that is known."""
+    """Seed of its noise, if that is known."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.name, self.kind = table, table.name, table.kind
@@ -201,18 +201,18 @@ class Part(ABC):
             self._lost = lost
 
     def end(self, error: BaseException | None) -> None:
-        """Have ended, well or by an error."""
+        """Record the end, normal or by an error."""
         self._ended_s = monotonic()
         self.error = error
         self.state = State.ENDED if error is None else State.FAILED
 
     def give(self, message: object) -> None:
-        """Send a message to the parts behind."""
+        """Send a message to the following stages."""
         if self.outlet is not None:
             self.outlet.send(message)
 
     def follow(self, source: Topic[Any], take: Callable[[Any], object]) -> None:
-        """Hand every message of a topic on until told to stop."""
+        """Pass every message of a topic to a function until stopped."""
         for messages in incoming(source, stop=self.stop):
             began_s = perf_counter()
             for message in messages:
@@ -220,7 +220,7 @@ class Part(ABC):
             self.passed(len(messages), perf_counter() - began_s)
 
     def passed(self, messages: int, seconds: float) -> None:
-        """Count messages that came and went on, and how long that took."""
+        """Count messages that were received and passed on, and the time taken."""
         self._received += messages
         self._sent += messages
         self._delays.append(seconds)
@@ -240,7 +240,7 @@ class Part(ABC):
             return self._lost
 
     def report(self) -> PartReport:
-        """Say how it is doing."""
+        """Return the account of the stage."""
         now_s = self._ended_s or monotonic()
         delays = list(self._delays)
         return PartReport(

@@ -51,19 +51,19 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
     "filter": FilterStage,
     "record": RecordSink,
 }
-"""What a part can be."""
+"""Stages by the kind in their header."""
 
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """How a pipeline is doing, or did.
+    """Account of a pipeline, running or ended.
 
     Parameters
     ----------
     parts : tuple of PartReport
         In the order of the file.
     running_s : float
-        How long it has been running [s].
+        Running time [s].
     """
 
     parts: tuple[PartReport, ...]
@@ -176,12 +176,12 @@ class Pipeline:
         return cls(text, folder=path.parent, path=path, force=force)
 
     def start(self, say: Callable[[str], object] | None = None) -> None:
-        """Let all parts get ready, and then begin, once; return when they have.
+        """Prepare all stages, then start them, once; return when they run.
 
         Parameters
         ----------
         say : callable, optional
-            Told a line when something happens to a part, from its thread; by default it is logged.
+            Gets a line for each event of a stage, from its thread; by default it is logged.
 
         Raises
         ------
@@ -201,18 +201,18 @@ class Pipeline:
         self._go.wait()
 
     def stop(self) -> None:
-        """Let the sources end, and the other parts after them."""
+        """Stop the sources, and the other stages after them."""
         for part in self.parts:
             if not part.parts:
                 part.stop.set()
         self._go.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until all parts have ended; False where they have not in time."""
+        """Wait until all stages have ended; False if they have not in time."""
         return self._ended.wait(timeout_s)
 
     def report(self) -> PipelineReport:
-        """Say how it is doing."""
+        """Return the account of the pipeline."""
         now_s = monotonic() if math.isnan(self._ended_s) else self._ended_s
         running_s = 0.0 if math.isnan(self._began_s) else now_s - self._began_s
         return PipelineReport(tuple(part.report() for part in self.parts), running_s)
@@ -291,7 +291,7 @@ class Pipeline:
             _log.warning("not told %r: %s", line, wording(error))
 
     def _has_ended(self, part: Part) -> None:
-        """Let those end that have nothing more to do without this part."""
+        """Stop the stages that have no input left without this one."""
         self._is_ready(part)
         report = part.report()
         ended = f"ended: {counted(report.messages, 'message')}"

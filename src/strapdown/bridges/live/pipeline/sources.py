@@ -66,7 +66,7 @@ class Pace:
 
 
 class PacedSource(Part):
-    """What gives samples that have stamps, at their time."""
+    """Source that gives stamped samples at their time."""
 
     SOURCES = range(1)
     gives = Imu
@@ -136,13 +136,13 @@ class MotionSource(DeviceSource):
         self.notes += ride.notes
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the sensor compiled."""
+        """Compile the sensor ahead of the first sample."""
         (simulator,) = self._run.simulators
         conversion.imu_from_series(simulator.run(1).series())
         simulator.reset(noise="restart")
 
     def blocks(self) -> Iterator[ImuSeries]:
-        """Yield what the sensor measures."""
+        """Yield the samples of the sensor."""
         rows = max(1, round(_AHEAD_S * (self.rate_hz or 1.0)))
         start_ns = self.start_ns()
         for (samples,), _truth in self._run.blocks(rows):

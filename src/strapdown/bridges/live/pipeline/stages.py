@@ -63,7 +63,7 @@ class SensorStage(Part):
         }
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the model compiled."""
+        """Compile the model ahead of the first message."""
         self._imu.feed(_REST, _REST)
         self._imu.reset(noise="restart")
 
@@ -116,7 +116,7 @@ class FilterStage(Part):
         self.rate_hz = parts[0].rate_hz
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the filter compiled."""
+        """Compile the filter ahead of the first message."""
         at_rest = Imu(0.0, 0.0, 9.81, *_REST)
         for messages in ([at_rest], [at_rest] * BLOCK):
             for _ in poses(self._filter, messages):
