@@ -28,7 +28,7 @@ __all__ = ["LiveOptions", "RecordReport", "Recorder"]
 LOOK_S: Final = 0.1
 """Longest wait for a topic at the end of a recording [s]."""
 SHORT_S: Final = 0.001
-"""Longest wait of a topic for a slow disk at once [s]."""
+"""Interval between checks whether a slow disk has caught up [s]."""
 FRAMES: Final = "ENU from FLU; px4_msgs: NED from FRD"
 """Frames of the messages, as stated in the file."""
 _USUAL: Final = LiveOptions()
@@ -68,7 +68,7 @@ class Recorder:
     Parameters
     ----------
     path : path-like
-        The file; of a series, ``run.mcap`` stands for ``run_000.mcap`` and so on.
+        The file; in a series, ``run.mcap`` means ``run_000.mcap`` and so on.
     topics : iterable of Topic
         Handles to receive from; they stay those of the caller, who receives nothing from them.
     force : bool
@@ -78,14 +78,14 @@ class Recorder:
     count : int, optional
         End after so many messages.
     metadata : mapping of str to str, optional
-        What to say in the file beside the version, the time of the start and the frames.
+        Metadata of the file, in addition to the version, the start time and the frames.
 
     Raises
     ------
     FileExistsError
         A file exists, and not ``force``; or is being written by another process.
     OSError
-        Whatever else the operating system says about the file.
+        Any other error of the operating system for the file.
     TypeError
         A topic carries a type of a user's own.
 
@@ -164,7 +164,7 @@ class Recorder:
         message : object
             Of its type.
         received_ns : int, optional
-            When it came [ns since 1970]; by default now.
+            Time of reception [ns since 1970]; by default now.
 
         Returns
         -------
@@ -296,10 +296,10 @@ class Recorder:
         try:
             while not self._stopping.is_set():
                 self._take(name, topic, LOOK_S)
-            for _ in range(topic.pending_count()):  # where more comes that is not waited for
+            for _ in range(topic.pending_count()):  # messages that come later are not waited for
                 self._take(name, topic, 0.0)
         except RecordError:
-            return  # close() says it
+            return  # close() reports it
         except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to: it is counted)
             followed.error = error
 
@@ -341,7 +341,7 @@ class Refused:
     count: int = 0
 
     def line(self, name: str) -> str:
-        """Return what a report says."""
+        """Return the losses of a report as lines."""
         return f"{name}: {counted(self.count, 'message')} refused: {self.why}"
 
 

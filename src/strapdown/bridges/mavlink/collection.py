@@ -97,7 +97,7 @@ class Collection:
         name : str
             Of the format, in the report.
         path : Path, optional
-            Where it comes from.
+            Source of the message.
         """
         imu: dict[str, ImuSeries] = {}
         trajectories: dict[str, Trajectory] = {}
@@ -147,7 +147,7 @@ def _is_sensible(records: NDArray[np.void]) -> NDArray[np.bool_]:
 
 
 def _coverage(records: NDArray[np.void]) -> Coverage:
-    """Return how much of the time HIGHRES_IMU accounts for, as far as its stamps say."""
+    """Return the share of time that HIGHRES_IMU covers, judged by its stamps."""
     try:
         return increments_from_records(Kind.HIGHRES_IMU, records, force=True).coverage
     except ValueRangeError:  # fewer than two messages

@@ -6,7 +6,7 @@ Axes
 Units
     HIL_SENSOR and HIGHRES_IMU: m/s^2, rad/s, gauss, hPa, degrees Celsius, as float32, with one
     bit a number that says whether it was measured. SCALED_IMU: thousandths of g, rad/s and
-    gauss, truncated toward zero. RAW_IMU: whatever the sender likes, so a scale must be given.
+    gauss, truncated toward zero. RAW_IMU: units of the sender, so a scale must be given.
 Time
     HIL_SENSOR holds samples at points in time. The others, from PX4, hold means over an
     interval of the autopilot: HIGHRES_IMU stamped at its end, SCALED_IMU when published [ms].

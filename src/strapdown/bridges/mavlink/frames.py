@@ -25,11 +25,11 @@ class SourceCount:
     Parameters
     ----------
     messages : int
-        Frames that came.
+        Frames received.
     lost : int
         Frames that are missing by the sequence number.
     late : int
-        Frames that came twice, or after a later one (then they are among ``lost``, too).
+        Frames received twice, or after a later one (these also count as ``lost``).
     """
 
     messages: int = 0

@@ -60,7 +60,7 @@ class RosRobot:
     profile : str
         How its devices behave.
     namespace : str
-        What stands before every name; empty for none.
+        Prefix of every name; empty for none.
     lock : Lock
         Held while somebody uses the world.
     simulated_clock : bool

@@ -40,9 +40,9 @@ class Ros1Devices:
     robots : sequence of str
         Which of its robots.
     namespace : str
-        What stands before every name; empty for none.
+        Prefix of every name; empty for none.
     synchronize : bool
-        Whether time goes on only when a client calls ``robot/time_step``, a webots_ros/set_int
+        Whether time advances only when a client calls ``robot/time_step``, a webots_ros/set_int
         with milliseconds; for one robot.
     rate : float
         How many times as fast as the wall clock the simulation is, otherwise.

@@ -1,4 +1,4 @@
-"""The other end of one socket: bytes that came, requests in them, and answers on their way."""
+"""Connection over one socket: received bytes, the requests in them, and pending answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Connection:
     waits : bool
         For the end of a step; until then its next request has to wait too.
     received : bytes or bytearray
-        What came and was not taken.
+        Received bytes that are not processed yet.
     unsent : bytes
         What could not be sent yet.
     told : set of str
@@ -71,7 +71,7 @@ class Connection:
         return self._peer.fileno()
 
     def receive(self) -> bool:
-        """Take what came, or comes at once; False where the other end has closed."""
+        """Receive available data; False if the other end has closed."""
         try:
             data = self._peer.recv(CHUNK)
         except BlockingIOError:
@@ -95,7 +95,7 @@ class Connection:
         Raises
         ------
         FormatError
-            What came is no request, or more than a patient controller sends.
+            The data are not a request, or more than a controller may send ahead.
         """
         received = self.received
         if self.waits or self.unsent:
@@ -122,7 +122,7 @@ class Connection:
             sent = self._peer.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
             sent = 0
-        except OSError:  # the next receiving tells that the other end is lost
+        except OSError:  # the next receive call detects that the other end is lost
             sent = len(data)
         self.unsent = data[sent:]
 
@@ -141,7 +141,7 @@ class Connection:
         self._peer.close()
 
     def _growing(self) -> bytearray:
-        """Return what came as bytes that grow and shrink in place."""
+        """Return a buffer of received bytes."""
         if isinstance(self.received, bytes):
             self.received = bytearray(self.received)
         return self.received

@@ -24,7 +24,7 @@ __all__ = ["Instance", "instances_folder"]
 DOORS: Final = ("extern", "intern")
 """Sockets for controllers that a user starts, and for those that a simulator starts."""
 SETTLED_S: Final = 60.0
-"""Age from which all sockets of a folder are open [s]."""
+"""Age from which a folder without answering sockets is removed [s]."""
 _SOCKETS: Final = "ipc/*/*tern"
 _BACKLOG: Final = 16
 

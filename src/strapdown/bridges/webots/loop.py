@@ -48,7 +48,7 @@ class Scheduler(Protocol):
         ...
 
     def drop(self, port: Any) -> object:  # noqa: ANN401 (of its own kind)
-        """Close a port, and let the others go on without it until it submits again."""
+        """Close a port; the others continue without it until it submits again."""
         ...
 
     def ready(self) -> Sequence[tuple[Port, Answer]]:
@@ -62,7 +62,7 @@ class Loop:
     Parameters
     ----------
     realtime : bool
-        The scheduler lets simulated time not run ahead of the wall clock.
+        The scheduler does not let simulated time run ahead of the wall clock.
     log : callable
         Gets every line that is worth reading.
 
@@ -159,7 +159,7 @@ class Loop:
         if self._lone and monotonic() < self._lone_until:
             return self._lone
         events = self._poll.poll(self._patience_ms())
-        if len(events) > 1:  # who leaves makes room for who comes
+        if len(events) > 1:  # leaving controllers make room for new ones
             events.sort(key=lambda event: event[0] in self._doors)
         is_lone = len(self._connections) == 1 and not (self._timers or self._realtime)
         if is_lone and events == [(next(iter(self._connections)), select.POLLIN)]:
@@ -192,7 +192,7 @@ class Loop:
         return max(min(times) - monotonic(), 0.0) * 1000.0 if times else None
 
     def _ring(self) -> None:
-        """Do what was put off until now."""
+        """Run the postponed actions that are due."""
         now = monotonic()
         for connection, time in list(self._timers.items()):
             if time <= now:
@@ -282,7 +282,7 @@ class Loop:
             self._timers[connection] = monotonic() + QUIET_S
 
     def _proceed(self, connection: Connection) -> None:
-        """Do what the received requests say, each after the answer to the one before."""
+        """Execute the received requests, each after the answer to the one before."""
         try:
             while connection.received and (request := connection.request()) is not None:
                 if not request:
@@ -293,7 +293,7 @@ class Loop:
             self._end(connection, f"connection closed: {error}")
 
     def _handle(self, connection: Connection, request: bytes) -> None:
-        """Do what one request says."""
+        """Execute one request."""
         port, session = connection.port, connection.session
         if port is None or session is None:
             self._begin(connection, request)
@@ -315,7 +315,7 @@ class Loop:
             self._timers[connection] = monotonic() + 1e-3 * max(incoming.wait_ms, 0)
 
     def _begin(self, connection: Connection, request: bytes) -> None:
-        """Answer the first request: it asks what there is, whatever it says."""
+        """Answer the first request with a description of the robot, regardless of its content."""
         port = self._port(connection.robot)
         info = port.configure()
         session = Session(info, tcp=connection.tcp, realtime=self._realtime)
@@ -340,7 +340,7 @@ class Loop:
             self._poll.modify(connection, select.POLLIN | select.POLLOUT)
 
     def _tell(self, connection: Connection, incoming: Incoming) -> None:
-        """Log a controller's output, and once what it said in vain."""
+        """Log a controller's output, and once a request without effect."""
         for text in incoming.console:
             for line in text.splitlines():
                 self._log(f"[{connection.robot}] {line}")

@@ -24,7 +24,7 @@ __all__ = [
 
 CONNECTED: Final = b"CONNECTED"
 PROCESSING: Final = b"PROCESSING"
-"""The world is not there yet: the controller comes again."""
+"""Answer while the world is not loaded: the controller retries."""
 FORBIDDEN: Final = b"FORBIDDEN"
 FAILED: Final = b"FAILED"
 

@@ -138,9 +138,9 @@ def read_request(request: bytes, kinds: Sequence[str]) -> Incoming:
     Parameters
     ----------
     request : bytes
-        As long as :func:`request_size` says, and not 0.
+        Bytes, in the length given by :func:`request_size`, which is not 0.
     kinds : sequence of str
-        Name of the node of each tag; 0 is the robot. What is said to other tags is skipped.
+        Name of the node of each tag; 0 is the robot. Commands to other tags are skipped.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class Server:
     number : int, optional
         Of the instance; by default the TCP port, else the number of this process.
     realtime : bool
-        The scheduler lets simulated time not run ahead of the wall clock.
+        The scheduler does not let simulated time run ahead of the wall clock.
     log : callable, optional
         Gets every line that is worth reading; by default they go to stderr.
 
@@ -152,7 +152,7 @@ class Server:
         TransportError
             The sockets of a robot cannot be opened.
         StrapdownError
-            The world cannot go on.
+            The world cannot continue.
         """
         self.open(robots)
         self._loop.run(self._tcp, port, scheduler)

@@ -81,7 +81,7 @@ class Session:
     tcp : bool
         The transport: TCP, or a UNIX socket.
     realtime : bool
-        What the client is told of the speed.
+        Speed that is reported to the client.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class PartReport:
         From the header of its table.
     state : State
     received, sent : int
-        Messages it took from other parts or from outside, and messages it passed on, published or
+        Messages received from other stages or from outside, and messages passed on, published or
         recorded.
     lost : int
         Messages that were sent to it and that it did not get.
@@ -95,12 +95,12 @@ class PartReport:
 
 
 class Part(ABC):
-    """A part of a pipeline, made from its table; it runs in a thread of its own.
+    """Stage of a pipeline, built from its table; it runs in a separate thread.
 
     Parameters
     ----------
     table : Table
-        What the file says about it.
+        Its table in the file.
 
     Attributes
     ----------
@@ -147,25 +147,25 @@ class Part(ABC):
         self._before = 0
         self._lost: int | None = None
 
-    # -- what a kind of part does ----------------------------------------------------------------
+    # -- overridden by each kind of stage --------------------------------------------------------
 
     def join(self, parts: Sequence[Part]) -> None:
         """Learn which parts it takes messages from; they have joined theirs before."""
         self.parts = list(parts)
 
     def before(self) -> dict[str, Part]:
-        """Return the parts by name whose messages lead to it."""
+        """Return the stages upstream of it, by name."""
         found: dict[str, Part] = {}
         for part in self.parts:
             found |= {**part.before(), part.name: part}
         return found
 
     def open(self, stack: ExitStack) -> None:  # noqa: B027 (not every part needs it)
-        """Get ready for the first message; what is to be closed goes on the stack."""
+        """Prepare for the first message; resources to be closed go on the stack."""
 
     @abstractmethod
     def work(self) -> None:
-        """Work until told to stop, or nothing is left."""
+        """Process messages until stopped, or until none is left."""
 
     def outside(self) -> Sequence[Topic[Any]]:
         """Return the topics outside of the pipeline that it receives from."""
@@ -183,7 +183,7 @@ class Part(ABC):
     # -- while it runs ---------------------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Pass over what came from outside while other parts got ready."""
+        """Skip messages from outside that came while other stages were being prepared."""
         with suppress(TransportError):  # it has failed, and is closed
             for topic in self.outside():
                 topic.recv_all()
@@ -195,7 +195,7 @@ class Part(ABC):
         self.state = State.RUNNING
 
     def settle(self) -> None:
-        """Count for the last time what was lost before it came, while the topics are open."""
+        """Store the count of lost messages while the topics are still open."""
         lost = self.lost()
         with self._counting:
             self._lost = lost

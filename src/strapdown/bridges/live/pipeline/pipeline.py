@@ -1,4 +1,4 @@
-"""A pipeline: its parts linked, started, watched and stopped as one."""
+"""Pipeline: stages that are connected, started, watched and stopped as one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = ["Pipeline", "PipelineReport"]
 
 _log = getLogger(__name__)
 _CAPACITY: Final = 4096
-"""Messages that may wait before a part."""
+"""Messages that may be queued for a stage."""
 _numbers = itertools.count()
 
 
 def _topic(table: Table) -> Part:
-    """Return what a ``[topic.NAME]`` is: a source, unless it takes messages from a part."""
+    """Return the stage of a ``[topic.NAME]``: a sink if it receives from a stage, else a source."""
     return TopicSink(table) if table.texts("from") else TopicSource(table)
 
 
@@ -71,7 +71,7 @@ class PipelineReport:
 
     @property
     def failed(self) -> bool:
-        """Whether a part has failed."""
+        """Whether a stage has failed."""
         return any(part.state is State.FAILED for part in self.parts)
 
     @property
@@ -89,7 +89,7 @@ class Pipeline:
 
     They begin together, when all are ready, and end from front to back: a part ends when those
     before it have ended and it has worked off what they sent, or when all those behind it have
-    ended. The others go on where one fails.
+    ended. The others continue if one fails.
 
     A context manager, which stops it.
 
@@ -233,7 +233,7 @@ class Pipeline:
     # -- inside ----------------------------------------------------------------------------------
 
     def _link(self) -> None:
-        """Open the topics between parts."""
+        """Open the topics between stages."""
         number = next(_numbers)
         # Where nothing keeps time senders wait for receivers; else these lose what comes too fast.
         way = "reliable" if any(part.speed == math.inf for part in self.parts) else "sensor"
@@ -250,7 +250,7 @@ class Pipeline:
                     inlet.try_recv()  # from now on it counts what it loses
 
     def _run(self, part: Part) -> None:
-        """Be the thread of a part."""
+        """Run a stage in its thread."""
         error: Exception | None = None
         with ExitStack() as links:
             for topic in filter(None, (part.outlet, *part.inlets.values())):
@@ -310,7 +310,7 @@ class Pipeline:
 
 
 def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
-    """Raise where a part cannot take messages from the parts that it names."""
+    """Raise an error if a stage cannot receive from the stages that it names."""
     table = part.table
     if len(sources) not in part.SOURCES or len({*sources}) < len(sources):
         wanted = {0: "no part", 1: "one part"}.get(part.SOURCES[-1], "parts, each once,")
@@ -331,7 +331,7 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
 
 
 def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> list[str]:
-    """Return the names of parts, each after those that it takes messages from."""
+    """Return the names of stages, each after those that it receives from."""
     done: list[str] = []
     left = list(parts)
     while left:
@@ -345,7 +345,7 @@ def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> li
 
 
 def _circle(name: str, sources: Mapping[str, list[str]], left: set[str]) -> list[str]:
-    """Return parts that take messages from each other in a circle, beginning with one of them."""
+    """Return stages that receive from each other in a circle, beginning with one of them."""
     path: list[str] = []
     while name not in path:
         path.append(name)

@@ -57,7 +57,7 @@ class Pace:
         self._began_s = 0.0
 
     def wait(self, t_ns: int) -> bool:
-        """Sleep until the time of a stamp has come; False where the end came first."""
+        """Sleep until the time of a stamp; False if the stage is stopped before."""
         if self._first_ns is None:
             self._first_ns, self._began_s = t_ns, time.monotonic()
         due_s = self._began_s + (t_ns - self._first_ns) * self._per_ns
@@ -96,7 +96,7 @@ def device_source(table: Table) -> PacedSource:
 
 
 class DeviceSource(PacedSource):
-    """A simulated device, stamped by the wall clock unless told otherwise."""
+    """Simulated device, stamped by the wall clock unless ``start_ns`` is given."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -243,7 +243,7 @@ class TopicSource(Part):
         self._topic = stack.enter_context(open_topic(self._address, self.gives, history=0))
 
     def work(self) -> None:
-        """Pass on what comes."""
+        """Pass on every message."""
         for topic in self.outside():
             self.follow(topic, self.give)
 

@@ -47,7 +47,7 @@ class SensorStage(Part):
         self.rate_hz = table.positive("rate")
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Take the rate of the part before, unless the table says it."""
+        """Take the rate of the preceding stage, unless the table states it."""
         super().join(parts)
         self.rate_hz = self.rate_hz or parts[0].rate_hz
         if self.rate_hz is None:

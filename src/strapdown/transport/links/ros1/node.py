@@ -81,7 +81,7 @@ def load(name: str = "rospy") -> ModuleType:
     Raises
     ------
     TransportError
-        It is not installed; the message says how to.
+        It is not installed; the message contains the command that installs it.
     """
     if find_spec("rospy") is None:
         folders = os.environ.get("STRAPDOWN_ROS1_PATH", FOLDER).split(os.pathsep)
@@ -200,7 +200,7 @@ class RawPublisher:
     def subscribers(self) -> list[Any]:
         """Return the connections to other nodes."""
         connections = self._impl.connections
-        if connections is not self._known:  # rospy makes a new list when one comes or goes
+        if connections is not self._known:  # rospy makes a new list on each change
             mine = self._node.name
             self._others = [each for each in connections if each.endpoint_id != mine]
             self._known = connections
@@ -247,7 +247,7 @@ class Node:
         Where other nodes find it.
     master : Master
     is_lost : bool
-        Whether the master does not answer at present. Topics that are connected go on.
+        Whether the master does not answer at present. Connected topics continue.
     """
 
     MARK: Final = "strapdown_node"

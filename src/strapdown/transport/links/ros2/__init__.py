@@ -1,7 +1,7 @@
 """Topics of a ROS 2 graph, without a ROS installation: over DDS, or over zenoh.
 
-Both ways write the bytes of :mod:`strapdown.transport.ros_messages`. Names follow the rules of
-ROS 2, which are narrower than those of topics here.
+Both middlewares carry the bytes of :mod:`strapdown.transport.ros_messages`. Names follow the rules
+of ROS 2, which are narrower than those of topics here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def find_type(backend: Ros2, name: str, timeout_s: float) -> type[Any] | None:
     UnknownNameError, ValueRangeError, BackendMissingError
         As :func:`open_link`.
     TransportError
-        They publish what no message here stands for; or nobody answers.
+        No message type here fits what they publish, or nobody answers.
     """
     name = name.removeprefix("/")
     check_name(name)

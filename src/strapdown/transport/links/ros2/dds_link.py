@@ -101,7 +101,7 @@ class DdsLink(Link):
         self._thread.start()
 
     def send(self, message: Arrival) -> None:
-        """Write a message; on a reliable topic, wait for room."""
+        """Send a message; on a reliable topic, wait for room."""
         sample = self._sample(self._form.encode(message.payload, self._frame_id, Wire.CDR))
         stamp_ns = (message.sent_ns or time.time_ns()) & ~_NUMBER | message.seq & _NUMBER
         while (ends := self._ends) and not self._closing.is_set():
@@ -215,7 +215,7 @@ class DdsLink(Link):
             self._sink.deliver(arrivals)
 
     def _lose(self, missing: int) -> None:
-        """Count numbers that were left out, unless DDS has told of those messages."""
+        """Count missing numbers, unless DDS has reported those messages as lost."""
         self.settle()
         with self._counting:
             known = min(missing, self._told)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTITY_NAME", "Watch", "profiles"]
 
 ENTITY_NAME: Final = "strapdown"
-"""The name of writers that put numbers into their time stamps."""
+"""Name of writers that store message numbers in their time stamps."""
 
 _ROOM: Final = 8192
 """Messages that may wait for the thread of a link."""

@@ -52,7 +52,7 @@ def open_link(backend: Zenoh, channel: Channel, sink: Sink) -> Link | None:
     TransportError
         zenoh refuses an endpoint or the settings; or others use the topic with another type.
     TypeError
-        An endpoint stands alone, and not in a tuple.
+        An endpoint is given alone, not in a tuple.
     """
     endpoints = _endpoints(backend)
     if endpoints is None:

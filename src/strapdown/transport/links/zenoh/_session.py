@@ -31,7 +31,7 @@ _OURS: Final[Mapping[str, Any]] = {
     # A process that is killed leaves no shared memory behind.
     "transport/shared_memory/enabled": False,
     # Room for a few thousand messages, and none of them waits for others to travel with. Once
-    # there is no room a message that may be lost waits for a millisecond, and others for hours.
+    # there is no room a message that may be dropped waits for a millisecond, and others for hours.
     "transport/link/tx/queue/size/data": 16,
     "transport/link/tx/queue/batching/time_limit": 0,
     "transport/link/tx/queue/congestion_control/block/wait_before_close": 3_600_000_000,
@@ -60,7 +60,7 @@ class Endpoints:
     timestamps : bool
         Whether zenoh stamps messages, as its caches need it.
     meeting_s : float
-        How long a new session waits for the others of whom a router tells it.
+        Longest wait of a new session for the peers that a router announces.
     """
 
     connect: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ def look(
 
 
 def within(seconds: float, action: Callable[[], object]) -> None:
-    """Do something that may hang, and go on without it if it does."""
+    """Call a function that may hang, and continue without it if it does."""
 
     def act() -> None:
         try:
@@ -215,7 +215,7 @@ def within(seconds: float, action: Callable[[], object]) -> None:
 
 
 def message_of(error: zenoh.ZError) -> str:
-    """Return what zenoh says in one line, without the places in its source."""
+    """Return an error of zenoh as one line, without the positions in its source."""
     text = " ".join(str(error).split())
     _, is_nested, message = text.partition('msg: "')
     if is_nested:

@@ -28,7 +28,7 @@ class Source:
     ----------
     sink : Sink
     limit : int
-        How many messages wait at most; the oldest give way.
+        Most messages that are held back; beyond that the oldest are dropped.
     answers : bool
         Whether the publisher can be asked at all; otherwise its first message begins the ledger.
     """
@@ -45,7 +45,7 @@ class Source:
 
     @property
     def needs_history(self) -> bool:
-        """Whether what comes has to wait for earlier messages."""
+        """Whether received messages wait for earlier ones."""
         return self._waiting is not None
 
     @property
@@ -55,11 +55,11 @@ class Source:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a message is on its way to the sink, which may have no room."""
+        """Whether a message is being delivered to the sink, which may have no room."""
         return self._lock.locked()
 
     def take(self, arrival: Arrival) -> None:
-        """Take in a message that came."""
+        """Accept a received message."""
         self.heard_at = time.monotonic()
         with self._lock:
             waiting = self._waiting
@@ -141,7 +141,7 @@ class Source:
             self._sink.deliver(fresh)
 
     def _note_late(self, seq: int, expected: int) -> None:
-        """Count a message whose number has been passed: it came, or was given up."""
+        """Count a message whose number was passed: it was received before, or given up."""
         if seq == expected - 1:
             self._sink.note(duplicates=1)
         else:

@@ -120,7 +120,7 @@ class ZenohLink(SessionLink):
             }
 
     def publishers(self) -> int:
-        """Count the processes elsewhere that have sent, once their earlier messages came."""
+        """Count the processes elsewhere that have sent, once their earlier messages are here."""
         sources = list(self._sources.values())
         return sum(source.is_present and not source.needs_history for source in sources)
 
@@ -336,7 +336,7 @@ def _types(session: zenoh.Session, name: str) -> set[str]:
 
 
 def _tokens(name: str) -> str:
-    """Return the keys of all tokens of a topic, whatever its type."""
+    """Return the keys of all tokens of a topic, regardless of its type."""
     return f"strapdown/v1/*/{name}/@lv/*/*"
 
 
@@ -347,7 +347,7 @@ def _read_token(key: str) -> tuple[str, str, str]:
 
 
 def _read_answer(data: bytes, gid: str) -> tuple[int, int, list[Arrival]]:
-    """Read what a publisher says of itself: first, end and what it retains."""
+    """Decode the state of a publisher: first and end of its numbers, and those it retains."""
     try:
         first, end = cast("tuple[int, int]", _MARK.unpack_from(data))
         history: list[Arrival] = []
