@@ -124,15 +124,16 @@ class Scheduler:
         if frame.f_code.co_filename not in STEPPED:
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        self._point()
+        self.point()
         return self._step
 
     def _step(self, frame: FrameType, event: str, _argument: object):
         if event == "opcode" and frame.f_lasti in switch_points(frame.f_code):
-            self._point()
+            self.point()
         return self._step
 
-    def _point(self) -> None:
+    def point(self) -> None:
+        """Let the next thread continue if this point is a chosen one."""
         self.points += 1
         if self.points in self.changes and (number := self._next()) is not None:
             self._continue(number)
@@ -323,6 +324,11 @@ class Inbox(Link):
     def wake(self) -> None:
         self.woken = True
 
+    def tend(self) -> None:
+        self.run.scheduler.point()
+        with self.sink.intake:
+            pass
+
     def publishers(self) -> int:
         return 0
 
@@ -500,6 +506,11 @@ def a_leader_is_closed(run: Run) -> list[Program]:
     return [run.receives(other, 1, None), lead, close]
 
 
+def a_topic_is_closed_while_it_is_tended(run: Run) -> list[Program]:
+    only = run.open(backend=Linked(run, active=True))
+    return [only._ring.tend, only.close]
+
+
 def the_ring_is_looked_at(run: Run) -> list[Program]:
     sender, reader = run.open(), run.open()
     run.sends(sender, 1)()
@@ -535,6 +546,7 @@ SCENARIOS = [
     messages_go_out_and_come_in,
     readers_wait_in_the_link,
     a_leader_is_closed,
+    a_topic_is_closed_while_it_is_tended,
     the_ring_is_looked_at,
     a_handle_comes_and_goes,
 ]
@@ -620,6 +632,12 @@ FAULTS = {
         ring.Ring._follow,
         "with self.lock:",
         "self.leading = False\n    if not self.waiting:\n        return\n    with self.lock:",
+    ),
+    "locks are taken in two orders": (
+        a_topic_is_closed_while_it_is_tended,
+        ring.Ring.shut,
+        "(self.joining, self.outgoing, self.intake)",
+        "(self.outgoing, self.intake, self.joining)",
     ),
     "a handle receives once more what it took from the link": (
         messages_are_taken_from_the_link,

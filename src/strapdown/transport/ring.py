@@ -1,4 +1,20 @@
-"""Ring of a topic: sending, receiving, waiting and counting in this process, with one link."""
+"""Ring of a topic: sending, receiving, waiting and counting in this process, with one link.
+
+The protocol without locks is drawn in :mod:`strapdown.transport.slots`. A thread that waits for a
+message is in one of two places::
+
+    runs --- wait: settled, no message, nobody leads --->  leads: in Link.wait (links that `waits`)
+     ^  `--- wait: settled, no message, else ----------->  waits: in changed.wait
+     |                                                       |
+     `--- notified, woken, or WAIT_SLICE_S is over ----------'
+
+The leader polls the link or, for the ``direct`` handle, takes one message from it. ``_follow`` ends
+leading and notifies the others, of which one leads next. A thread that appends a message notifies
+those that wait, and wakes the leader. ``waiting`` and ``leading`` change under the lock.
+
+Locks are taken in the order ``joining``, ``outgoing``, ``intake``, ``lock``; a thread that holds
+``lock`` only tries ``intake``.
+"""
 
 # ruff: noqa: SLF001 (a ring and its handles are one thing)
 
@@ -124,7 +140,7 @@ class Ring(Exchange):
             while self.leading and monotonic() < end:
                 self._sleep(WAIT_SLICE_S)
         with ExitStack() as held:
-            for lock in (self.outgoing, self.intake, self.joining):
+            for lock in (self.joining, self.outgoing, self.intake):
                 if lock.acquire(timeout=max(0.0, end - monotonic())):
                     held.callback(lock.release)
             link.close()
