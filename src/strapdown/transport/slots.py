@@ -37,36 +37,36 @@ that use the same handle; ``catch_up`` ends that. A closed handle has NOTHING fo
 
 Writers
 -------
-====================================  =========================================================
+====================================  ===========================================================
 slot                                  written
-====================================  =========================================================
-handle: ``_next``, slots of ``_out``  by the sender in its step; under the lock while it is none
-handle: ``_out``                      under the lock
-handle: ``_index``, ``_cursor``       by its step in the state that uses it; under the lock
-handle: ``_segment``                  under the lock, in one step with the cursor or the index
-handle: all others                    under the lock
-ring: ``segment``, ``previous``,      under the lock, by ``_turn`` when no handle is the sender
-``base``                              or reads ``segment``; a step reads all three together
-ring: ``fill``                        under the lock, while there is no sender
-====================================  =========================================================
+====================================  ===========================================================
+``_next``, elements of ``_out``       by the sender in its step; under the lock while it is none
+``_out``                              under the lock
+``_index``, ``_cursor``               by its step in the state that uses it; under the lock
+``_segment``                          under the lock; in one step with the cursor or the index
+all others of a handle                under the lock
+``segment``, ``previous``, ``base``   under the lock, by ``_turn``: no handle is the sender, none
+                                      reads ``segment``, and all three change in one step
+``fill``                              under the lock while there is no sender
+====================================  ===========================================================
 
 Properties of CPython
 ---------------------
 CPython 3.11 to 3.13 changes threads and handles signals only in the instructions RESUME, CALL and
 JUMP_BACKWARD, and where a thread blocks: so a row of loads, tests and stores is one step.
 
-=============================  ================================================================
-step                           rests on
-=============================  ================================================================
-``Topic.send``                 a tuple assignment evaluates, then stores from left to right; it
-                               calls nothing: the list has that index, and the element that is
-                               replaced is None, so no destructor runs
-``Topic.recv``, ``_take``      subscription of a list by an int, a test against None, and an
-(has caught up)                addition of ints call nothing
-``_take`` (trails)             the same; what is read is bound before the frame can be left
-``settle``                     one store to ``_out``: no send after it is without the lock
-``_fall_behind``, ``catch_up`` a tuple assignment, as in ``send``
-=============================  ================================================================
+====================================  ==============================================================
+step                                  rests on
+====================================  ==============================================================
+``Topic.send``                        a tuple assignment evaluates its right side, then stores
+                                      from left to right; it calls nothing: the list has that index,
+                                      and the element replaced is None, so no destructor runs
+``Topic.recv``; caught up, ``_take``  subscription of a list by an int, a test against None and
+                                      an addition of ints call nothing
+trailing, ``_take``                   the same; the list is read in the return statement
+``settle``                            one store to ``_out``: later sends take the lock
+``_fall_behind``, ``catch_up``        a tuple assignment, as in ``send``
+====================================  ==============================================================
 
 A CPython without its global lock has none of these: every handle always takes the lock
 (``HAS_GIL``). ``tests/transport/test_ring_model.py`` runs this code with changes of threads at the

@@ -192,7 +192,7 @@ class Loop:
         return max(min(times) - monotonic(), 0.0) * 1000.0 if times else None
 
     def _ring(self) -> None:
-        """Run the postponed actions that are due."""
+        """Handle the timers that are due."""
         now = monotonic()
         for connection, time in list(self._timers.items()):
             if time <= now:
