@@ -28,7 +28,7 @@ class Channel:
     capacity : int
         Messages that are retained, a power of two.
     reliable : bool
-        Whether a sender waits for slow receivers; otherwise the oldest messages give way.
+        Whether a sender waits for slow receivers; otherwise the oldest messages are replaced.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Frames in bytes: pymavlink decodes and checks them, and what is lost is counted."""
+"""Frames in bytes: pymavlink decodes and checks them, and losses are counted."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Decoder:
         return message, end
 
     def datagram(self, data: bytes) -> list[WireMessage]:
-        """Return the messages in a datagram; what is no frame is skipped and counted."""
+        """Return the messages in a datagram; bytes outside of frames are skipped and counted."""
         messages = []
         at, is_lost = 0, False
         while at < len(data):

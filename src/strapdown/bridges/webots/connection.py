@@ -43,9 +43,9 @@ class Connection:
     received : bytes or bytearray
         Received bytes that are not processed yet.
     unsent : bytes
-        What could not be sent yet.
+        Data still to be sent.
     told : set of str
-        What was logged about it, and need not be logged again.
+        Notes that were logged once already.
     """
 
     def __init__(self, peer: socket.socket, robot: str) -> None:

@@ -154,7 +154,7 @@ class Loop:
         """Return what happened, and to whom.
 
         One controller alone is read from without asking who else there is, which saves a tenth of
-        its step; whoever comes waits a moment more.
+        its step; a new one waits a moment more.
         """
         if self._lone and monotonic() < self._lone_until:
             return self._lone

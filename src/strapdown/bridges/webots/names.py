@@ -36,7 +36,7 @@ _NAME_FOLLOWS: Final = b"Robot-Name:"
 
 
 def encoded_name(robot: str, used: int) -> str:
-    """Return the name of a robot as it stands in the path of its socket or in a handshake.
+    """Return the name of a robot as encoded in the path of its socket or in a handshake.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class Part(ABC):
     # -- overridden by each kind of stage --------------------------------------------------------
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Learn which parts it takes messages from; they have joined theirs before."""
+        """Set the stages it receives from, which are joined before it."""
         self.parts = list(parts)
 
     def before(self) -> dict[str, Part]:

@@ -87,8 +87,8 @@ class PipelineReport:
 class Pipeline:
     """Parts that pass messages on to each other, each in a thread of its own.
 
-    They begin together, when all are ready, and end from front to back: a part ends when those
-    before it have ended and it has worked off what they sent, or when all those behind it have
+    All start together once they are ready, and end from front to back: a stage ends when those
+    before it have ended and it has processed their messages, or when all those behind it have
     ended. The others continue if one fails.
 
     A context manager, which stops it.
@@ -235,7 +235,7 @@ class Pipeline:
     def _link(self) -> None:
         """Open the topics between stages."""
         number = next(_numbers)
-        # Where nothing keeps time senders wait for receivers; else these lose what comes too fast.
+        # Without pacing, senders wait for receivers; otherwise slow receivers lose messages.
         way = "reliable" if any(part.speed == math.inf for part in self.parts) else "sensor"
         for part in self.parts:
             if part.gives is not None:

@@ -111,7 +111,7 @@ class DeviceSource(PacedSource):
         return time.time_ns() if self._start_ns is None else self._start_ns
 
     def ride(self, motion: str) -> Ride:
-        """Return a motion that goes on for as long as the device, or as it can."""
+        """Return a motion as long as the device runs, or as long as it can be."""
         found = find_motion(self.table.place_or_name(motion), duration_s=self.duration_s)
         if self.duration_s is None and math.isinf(found.source.end_s):
             return replace(found, duration_s=_ENDLESS_S)

@@ -31,8 +31,8 @@ _REST: Final = (0.0, 0.0, 0.0)
 class SensorStage(Part):
     """A sensor model: each message is taken for what a perfect sensor would read.
 
-    Between two messages the reading stands still; noise and filters of the part run at their own
-    rate all the same.
+    The input is held between two messages; noise and filters of the sensor run at their own rate
+    regardless.
     """
 
     TAKES = Imu

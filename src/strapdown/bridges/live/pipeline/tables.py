@@ -146,7 +146,7 @@ class Table:
 
     @contextmanager
     def about(self, *keys: str) -> Iterator[None]:
-        """Give what is wrong inside the place of a key: the first that the error mentions.
+        """Add the position of a key to an error: the first key that the error mentions.
 
         Raises
         ------

@@ -240,7 +240,7 @@ class HorusLink(Link):
             if message is not None:
                 self._take(message)
                 continue
-            if not self._missed_more():  # nothing is left; else the handle has moved on
+            if not self._missed_more():  # all are received, none was skipped
                 self._account()
                 return
 

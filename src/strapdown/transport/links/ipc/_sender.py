@@ -111,7 +111,7 @@ class Sender:
     # The methods below need the lock.
 
     def _open(self, upcoming: Arrival) -> bool:
-        """Open the port if anybody listens, and send what is retained before a message."""
+        """Open the port if anybody listens, and send the retained messages before a new one."""
         if not self._is_used:
             self._is_used = True
             if not self._receiver.is_used:  # a process that only sends

@@ -4,9 +4,9 @@ rospy comes with the distribution (Debian's ``python3-rospy``), not from PyPI. I
 so its folder is put at the end of ``sys.path`` when it is first needed. It allows one node in a
 process, once; every ROS 1 topic and device of the process shares it.
 
-What rospy leaves out is done here. A master that died and came back is told again about all
-topics and services, and nothing waits for one that does not answer: what is closed meanwhile is
-not told. Topics are closed before the node leaves. The logging of the process stays as it is.
+This module adds what rospy lacks. All topics and services are registered again with a master that
+was restarted, and nothing waits for one that does not answer: topics closed meanwhile are not
+unregistered. Topics are closed before the node leaves. Logging of the process is not changed.
 A node whose master is on this host listens on this host only, unless ``ROS_IP`` or
 ``ROS_HOSTNAME`` say otherwise.
 """
@@ -99,7 +99,7 @@ def load(name: str = "rospy") -> ModuleType:
 
 
 def graph_name(name: str) -> str:
-    """Return the name of a topic in the graph: from its root, whatever the namespace is.
+    """Return the name of a topic from the root of the graph, regardless of the namespace.
 
     Raises
     ------
@@ -177,7 +177,7 @@ class RawPublisher:
         Name in the graph.
     ros : RosType
     waits : bool
-        Whether sending waits for slow subscribers, instead of dropping what is oldest for them.
+        Whether sending waits for slow subscribers instead of dropping their oldest messages.
 
     Raises
     ------
@@ -360,7 +360,7 @@ class Node:
                 self._look()
 
     def _leave(self) -> None:
-        """Close what is open, and leave the graph, at the end of the process."""
+        """Close all topics and leave the graph, at the end of the process."""
         if self.is_alive:
             registry._shut_all()  # noqa: SLF001 (it is about to happen anyway, but too late)
             self.look()

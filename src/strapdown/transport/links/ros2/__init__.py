@@ -92,7 +92,7 @@ def check_name(name: str) -> None:
     Raises
     ------
     ValueRangeError
-        A part between slashes is not letters, digits and underscores, or begins with a digit.
+        A token between slashes is not letters, digits and underscores, or begins with a digit.
     """
     bad = next((part for part in name.split("/") if not _PART.fullmatch(part)), None)
     if bad is not None:

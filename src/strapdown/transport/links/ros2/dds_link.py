@@ -12,10 +12,10 @@ On a reliable topic ``default`` keeps all on both sides, and both are reliable. 
 keep all until they are taken, which matters to nobody else: where their room of 8192 messages
 is full, DDS counts what it refuses, while a reader that keeps the last overwrites in silence.
 
-Cyclone DDS does not say how many messages were lost on the way, and messages of ROS 2 have no
-numbers. So a writer here puts the last 14 bits of a number into its source time stamp, and says so
-by its entity name; the stamp is wrong by 8 us at most. Others see nothing of it, and what is lost
-of theirs is not seen here.
+Cyclone DDS does not report how many messages were lost in transport, and messages of ROS 2 have no
+numbers. So a writer here stores the last 14 bits of a number in its source time stamp, marked by
+its entity name; the stamp is wrong by 8 us at most. Other programs ignore it, and losses of their
+messages are not seen here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _NUMBER: Final = 2**14 - 1
 
 
 class DdsLink(Link):
-    """One writer and one reader on a topic; a thread delivers what is read."""
+    """One writer and one reader on a topic; a thread delivers the samples."""
 
     name: ClassVar[str] = "ros2"
     is_network: ClassVar[bool] = True
@@ -148,7 +148,7 @@ class DdsLink(Link):
         return len(ends[0].matched_pub) if (ends := self._ends) else 0
 
     def subscribers(self) -> int:
-        """Count the readers elsewhere that get what is sent here."""
+        """Count the readers elsewhere that are matched with the writer."""
         return len(ends[1].matched_sub) if (ends := self._ends) else 0
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class DdsLink(Link):
         self._ends = None
 
     def _receive(self, reader: _Entity, wake: _Entity) -> None:
-        """Deliver what is read, until the link closes."""
+        """Deliver samples until the link closes."""
         waitset = WaitSet(self._session.participant)
         waitset.attach(ReadCondition(reader, _ANY))
         waitset.attach(wake)

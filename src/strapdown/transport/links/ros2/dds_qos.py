@@ -117,7 +117,7 @@ class Watch:
                 )
 
     def look(self, reader: _Entity, writer: _Entity) -> None:
-        """Warn of what is new; an endpoint has until the next look to match.
+        """Warn of new incompatible endpoints; an endpoint has until the next call to match.
 
         Parameters
         ----------

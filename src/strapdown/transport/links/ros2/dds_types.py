@@ -1,6 +1,6 @@
 """The types of ROS as Cyclone DDS wants them, made from the definitions of the messages.
 
-Samples stay in bytes: the types tell others the structure, and pass what they carry through.
+Samples stay in bytes: the types announce the structure to others, and carry the bytes unchanged.
 All are final, as those of ROS 2 are; the names are those that ROS 2 gives them in DDS.
 """
 

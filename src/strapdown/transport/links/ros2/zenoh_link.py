@@ -97,7 +97,7 @@ class RosZenohLink(SessionLink):
         return len(self._tokens[PUBLISHER])
 
     def subscribers(self) -> int:
-        """Count the subscribers elsewhere, once what is sent here reaches them."""
+        """Count the subscribers elsewhere, once messages reach them."""
         publisher = self._publisher
         if isinstance(publisher, zenoh.Publisher):
             status: object = publisher.matching_status

@@ -75,7 +75,7 @@ class Endpoints:
         return len(self.connect) == 1 and not (self.listen or self.config)
 
     def settings(self, mode: Mapping[str, Any] = _PEER) -> zenoh.Config:
-        """Return zenoh's settings, with those of a mode where nothing is said.
+        """Return zenoh's settings, completed with those of the mode.
 
         Raises
         ------
@@ -225,8 +225,8 @@ def message_of(error: zenoh.ZError) -> str:
 
 def _open(endpoints: Endpoints) -> zenoh.Session:
     if endpoints.has_one_way_out:
-        # What is there hands on messages between its clients, and not between its peers; but
-        # only a peer can begin before anybody is there.
+        # The listener forwards messages between its clients, and not between its peers; but only
+        # a peer can start before a listener does.
         with suppress(zenoh.ZError):
             return zenoh.open(endpoints.settings(_CLIENT))
     try:

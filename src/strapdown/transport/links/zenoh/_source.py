@@ -121,7 +121,7 @@ class Source:
         self._accept([by_number[seq] for seq in numbers if seq >= self._next])
 
     def _accept(self, arrivals: Sequence[Arrival]) -> None:
-        """Deliver messages, which ascend, and count what is missing between them."""
+        """Deliver messages in ascending order, and count those missing between them."""
         if not arrivals:
             return
         expected = arrivals[0].seq if self._next is None else self._next

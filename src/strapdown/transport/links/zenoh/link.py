@@ -271,8 +271,8 @@ class ZenohLink(SessionLink):
             return
         self._sources[gid].learn(first, end, history)
 
-    # What follows may wait, and is left to a thread of our own; those that zenoh would start
-    # keep the interpreter from ending.
+    # The methods below may block, and run in a thread of this module; those that zenoh would
+    # start keep the interpreter from exiting.
 
     def _later(self, action: Callable[[Item], None]) -> Callback[Item]:
         return Callback(lambda item: self._chores.put(partial(action, item)), indirect=False)
