@@ -22,7 +22,6 @@ PENDING = [
     {"estimation.filter", "estimation.intake"},
     {"estimation.navigation.errors", "estimation.navigation.memory",
      "estimation.navigation.params"},
-    {"transport.exchange", "transport.ring", "transport.slots"},
 ]  # fmt: skip
 """Circles that are still to be cut; none is ever added."""
 

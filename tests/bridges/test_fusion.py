@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from strapdown.bridges.live.fusion import fuse_topic
+from strapdown.bridges.live import fuse_topic
 from strapdown.bridges.mavlink import MavlinkLink, fuse_link
 from strapdown.estimation import FILTERS
 from strapdown.messages import Imu, Pose3D, conversion

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import strapdown.formats as files
-from strapdown.bridges.live.player import Player
-from strapdown.bridges.live.recorder import LiveOptions, Recorder
+from strapdown.bridges.live import LiveOptions, Player, Recorder
 from strapdown.errors import FormatError, TransportError, UnknownNameError, ValueRangeError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import Imu, Pose3D, RosImu, Vector3

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import strapdown.formats as files
-from strapdown.bridges.live.recorder import LiveOptions, Recorder
+from strapdown.bridges.live import LiveOptions, Recorder
 from strapdown.errors import RecordError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import (
@@ -310,7 +310,7 @@ import os, sys, time
 from pathlib import Path
 import strapdown.formats.mcap.bulk
 from strapdown import Topic
-from strapdown.bridges.live.recorder import LiveOptions, Recorder
+from strapdown.bridges.live import LiveOptions, Recorder
 from strapdown.messages import Imu
 
 def record(path):

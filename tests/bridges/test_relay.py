@@ -6,7 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from strapdown.bridges.live.relay import Relay
+from strapdown.bridges.live import Relay
 from strapdown.errors import TransportError
 from strapdown.messages import Imu, Pose3D, RosImu, SensorCombined, VehicleImu, conversion
 from strapdown.transport import Topic

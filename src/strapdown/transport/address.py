@@ -2,7 +2,7 @@
 
 ``ipc:imu``, ``ros1:/imu/data``, ``ros2:/imu/data?rmw=zenoh&domain=3``, ``horus:imu``,
 ``zenoh:imu?listen=tcp/127.0.0.1:7447``, and for short ``zenoh:tcp/10.0.0.2:7447/imu/data``,
-where the endpoint to connect to stands before the name. The keys are the options of the
+where the endpoint to connect to precedes the name. The keys are the options of the
 backend, and ``type``, which names the type of the messages; lists are separated by commas.
 """
 
@@ -40,11 +40,11 @@ __all__ = [
 ]
 
 DISCOVERY_S = 1.0
-"""How long to ask who is there what a topic carries [s]."""
+"""Longest search for the type that a topic carries [s]."""
 LOOK_S = 0.2
-"""How often to ask again [s]."""
+"""Interval between questions [s]."""
 ANSWER_S = 0.5
-"""How long to wait for an answer then [s]; on a network it takes more than a moment."""
+"""Longest wait for one answer [s]; on a network it takes more than a moment."""
 
 _BACKEND = re.compile(r"\w{2,}")  # one letter is a drive
 _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<name>.*)")
@@ -52,16 +52,16 @@ _ENDPOINT = re.compile(r"(?P<endpoint>(?:tcp|udp|tls|quic|ws)/[^/]+:\d+)/(?P<nam
 
 @dataclass(frozen=True)
 class Address:
-    """Where a live topic is.
+    """Address of a live topic.
 
     Parameters
     ----------
     backend : Backend
-        The way its messages travel, with options.
+        Backend that carries its messages, with options.
     name : str
         Name of the topic.
     msg_type : type, optional
-        Type of its messages, where the address says it.
+        Type of its messages, if the address contains it.
 
     Raises
     ------
@@ -100,10 +100,10 @@ def parse_address(text: str) -> Address:
         There is no such backend, option or type of messages; the message gives the nearest.
     ValueRangeError
         The form is not ``BACKEND:NAME[?key=value&...]``, no topic has such a name, or a value is
-        none for its key.
+        invalid for its key.
     TransportError
-        Neither the address nor the environment gives an endpoint to zenoh, so nobody else would
-        hear it.
+        Neither the address nor the environment gives zenoh an endpoint, so that it would reach
+        nobody.
 
     Examples
     --------
@@ -143,19 +143,19 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
 
 
 def can_find_type(address: Address) -> bool:
-    """Whether :func:`find_type` can ask: those on the topic say there what it carries."""
+    """Whether :func:`find_type` can ask: participants announce the type on this backend."""
     return _finder(address) is not None
 
 
 def find_type(address: Address, timeout_s: float = DISCOVERY_S) -> type[Any] | None:
-    """Return what a topic carries, as far as who is there now can tell within ``timeout_s``.
+    """Return the type that a topic carries, if a participant answers within ``timeout_s``.
 
     Raises
     ------
     BackendMissingError
         A package is not installed.
     TransportError
-        Nobody answers whom the backend needs, or the topic carries what no type here can hold.
+        A service that the backend needs does not answer, or no type here fits the topic.
     """
     find = _finder(address)
     return None if find is None else find(address.backend, address.name, timeout_s)
@@ -164,24 +164,24 @@ def find_type(address: Address, timeout_s: float = DISCOVERY_S) -> type[Any] | N
 def await_type(
     address: Address, *, stop: Event, waiting: Callable[[], object], until_s: float = math.inf
 ) -> tuple[type[Any] | None, bool]:
-    """Wait for somebody who says what a topic carries, where nothing else says it.
+    """Wait for a participant that announces the type of a topic, unless the address has it.
 
     Parameters
     ----------
     address : Address
     stop : Event
-        Ends it, within a second.
+        Ends the wait, within a second.
     waiting : callable
-        Told once if nobody is there yet.
+        Called once if there is no participant yet.
     until_s : float
-        When to give up, by ``time.monotonic`` [s].
+        End of the wait, by ``time.monotonic`` [s].
 
     Returns
     -------
     kind : type or None
-        What to open it with; None where told to stop, or nobody came.
+        Type to open it with; None if stopped, or if no participant came.
     waited : bool
-        Whether nobody was there yet, so that everything retained is news.
+        Whether there was no participant at first, so that all retained messages are new.
 
     Raises
     ------
@@ -216,10 +216,10 @@ def open_topic(
     ----------
     address : str or Address
     msg_type : type, optional
-        Type of the messages; by default what the address says, else what the topic carries,
-        else the type whose default topic has this name, else ``Imu``.
+        Type of the messages; by default that in the address, else the one that the topic
+        carries, else the type whose default topic has this name, else ``Imu``.
     timeout_s : float
-        Longest time to find out what the topic carries [s].
+        Longest search for the type that the topic carries [s].
     **options
         Those of :class:`~strapdown.transport.topic.Topic`.
 

@@ -1,7 +1,7 @@
-"""By which way the messages of a topic travel, and the options of each way.
+"""Backends that carry the messages of a topic, and their options.
 
 ==========  ==================================  ===================================  =============
-backend     reaches                             by                                   extra
+backend     reaches                             through                              extra
 ==========  ==================================  ===================================  =============
 ``auto``    this host                           ring, and ``ipc`` where it is there
 ``local``   this process                        a ring in memory
@@ -36,11 +36,11 @@ _log = getLogger(__name__)
 
 @dataclass(frozen=True)
 class Backend:
-    """A way for messages to travel; equal options share one ring for each topic name."""
+    """A transport of messages; equal options share one ring for each topic name."""
 
     name: ClassVar[str]
     module: ClassVar[str | None] = None
-    """Where its function ``open_link(backend, channel, sink) -> Link`` is."""
+    """Module with its function ``open_link(backend, channel, sink) -> Link``."""
 
     def open_link(self, channel: Channel, sink: Sink) -> Link | None:
         """Join a topic; None where it stays within the process.
@@ -50,7 +50,7 @@ class Backend:
         BackendMissingError
             A package is not installed.
         TransportError
-            Others use the topic in another way, such as with another type of messages; or
+            Others use the topic differently, such as with another type of messages; or
             nobody answers.
         """
         if self.module is None:
@@ -85,7 +85,7 @@ class Zenoh(Backend):
         variables ``STRAPDOWN_ZENOH_CONNECT`` and ``STRAPDOWN_ZENOH_LISTEN`` name, separated by
         commas. Without any the topic reaches this process only.
     config : str
-        A file of zenoh's own settings, for TLS and passwords.
+        A configuration file of zenoh, for TLS and passwords.
     """
 
     connect: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Zenoh(Backend):
 
     @property
     def reaches_others(self) -> bool:
-        """Whether anything is given that says where others are."""
+        """Whether any endpoint or configuration is given."""
         return bool(self.connect or self.listen or self.config)
 
     def resolved(self) -> Zenoh:
@@ -123,7 +123,7 @@ class Ros1(Backend):
     Parameters
     ----------
     frame_id : str
-        What the headers of sent messages say.
+        Frame in the headers of sent messages.
     """
 
     frame_id: str = ""
@@ -138,11 +138,11 @@ class Ros2(Backend):
     Parameters
     ----------
     rmw : {"dds", "zenoh"}
-        How it talks.
+        Middleware.
     domain : int, optional
         By default that of the environment variable ``ROS_DOMAIN_ID``, or 0.
     frame_id : str
-        What the headers of sent messages say.
+        Frame in the headers of sent messages.
     qos : {"default", "sensor", "latched"}
         Reliable sending and best-effort receiving, which match everybody; best effort, keep
         last 5; reliable and transient local.
@@ -168,12 +168,12 @@ AnyBackend: TypeAlias = str | Backend
 
 
 def _listed(variable: str) -> tuple[str, ...]:
-    """Return what a variable of the environment lists, separated by commas."""
+    """Return the items of an environment variable, which are separated by commas."""
     return tuple(filter(None, map(str.strip, os.environ.get(variable, "").split(","))))
 
 
 def find_backend(backend: AnyBackend) -> Backend:
-    """Return a backend by name; ``auto`` is what ``STRAPDOWN_BACKEND`` says, or ``ipc``.
+    """Return a backend by name; ``auto`` is that of ``STRAPDOWN_BACKEND``, or ``ipc``.
 
     Where iceoryx2 cannot be imported ``auto`` is ``local``.
 
@@ -195,7 +195,7 @@ def find_backend(backend: AnyBackend) -> Backend:
 
 @cache
 def _has_iceoryx2() -> bool:
-    """Whether there is shared memory; says once where not."""
+    """Whether shared memory is available; logged once if not."""
     try:
         import_module("iceoryx2")
     except (ImportError, OSError) as error:

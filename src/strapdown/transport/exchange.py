@@ -1,4 +1,4 @@
-"""The messages of a topic as its link sees them: what comes from elsewhere, and what went out."""
+"""Retained messages of a topic with their origins: the sink of its link."""
 
 # ruff: noqa: SLF001 (a ring and its handles are one thing)
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LINK", "WAIT_SLICE_S", "Exchange"]
 
-WAIT_SLICE_S = 0.1  # longest sleep without a look at signals
+WAIT_SLICE_S = 0.1  # longest sleep between checks for signals
 
 
 class _NoLink(Link):
-    """The link of a topic that stays within the process."""
+    """Link of a topic that stays within the process."""
 
     name = "local"
     active = False
@@ -44,7 +45,7 @@ NO_LINK: Final = _NoLink()
 
 
 class Exchange(Slots):
-    """The retained messages of a topic with their origins: the sink of its link.
+    """Retained messages of a topic, those from this process and those from elsewhere.
 
     Parameters
     ----------
@@ -53,19 +54,14 @@ class Exchange(Slots):
 
     __slots__ = (
         "changed",
-        "channel",
+        "counts",
         "delivered",
         "direct",
-        "duplicates",
         "in_step",
         "leading",
         "link",
-        "lost",
-        "malformed",
         "origins",
         "out",
-        "out_of_order",
-        "overwritten",
         "owed",
         "passed",
         "publisher",
@@ -75,29 +71,28 @@ class Exchange(Slots):
     )
 
     def __init__(self, channel: Channel) -> None:
-        self.channel = channel
-        self.since_ns = 0  # what others sent before is not wanted
-        super().__init__(channel.name, channel.capacity, keeps=channel.reliable)
+        self.since_ns = 0  # earlier messages of others are left out
+        super().__init__(channel)
 
     def clear(self) -> None:
-        """Begin without messages, locks and link."""
+        """Reset to a topic without messages and link, with new locks."""
         super().clear()
         self.changed = threading.Condition(self.lock)
         self.link: Link | None = None  # to be opened
         self.publisher = uuid4().hex
         self.delivered = 0  # messages from elsewhere
-        self.origins: dict[int, Arrival] = {}  # of all from elsewhere, and of stamped ones
-        self.stamps = False  # whether anybody asks for the time of sending
-        self.passed = 0  # messages from here that the link has got
-        self.in_step = False  # whether these are all
-        self.out = 0  # on a reliable topic, number of the first message that it has not got
+        self.origins: dict[int, Arrival] = {}  # of messages from elsewhere and of stamped ones
+        self.stamps = False  # whether the time of sending is stored
+        self.passed = 0  # messages from here that the link has sent
+        self.in_step = False  # whether these are all from here
+        self.out = 0  # on a reliable topic, number of the first message not sent
         self.waiting = 0  # threads that wait for a message or for room
         self.leading = False  # whether a thread waits in the link
-        self.owed: list[Arrival] = []  # messages that are still to be appended
-        self.direct: Handle | None = None  # has received these, and takes more from the link itself
-        self.overwritten = self.lost = self.duplicates = self.out_of_order = self.malformed = 0
+        self.owed: list[Arrival] = []  # messages still to be appended
+        self.direct: Handle | None = None  # has received the owed ones; takes from the link
+        self.counts: Counter[str] = Counter()  # by the fields of TopicStats
 
-    # What the link calls
+    # Calls of the link
 
     def deliver(self, arrivals: Sequence[Arrival]) -> None:
         """Append messages from elsewhere; on a reliable topic, wait until there is room."""
@@ -109,11 +104,11 @@ class Exchange(Slots):
             for arrival in arrivals:
                 payload = arrival.payload
                 if len(payload) != size and not self._is_decodable(payload):
-                    self.malformed += 1
+                    self.counts["malformed"] += 1
                     continue
-                if self.keeps and not (link is not None and link.waits):
+                if self.channel.reliable and not (link is not None and link.waits):
                     while self._is_full() and self.link is link:
-                        self.changed.notify_all()  # somebody may wait for those before
+                        self.changed.notify_all()  # a thread may wait for the messages before
                         self._sleep(WAIT_SLICE_S)
                 self.origins[self.append(payload)] = arrival
                 self.delivered += 1
@@ -121,36 +116,33 @@ class Exchange(Slots):
                 self.changed.notify_all()
 
     def lose(self, messages: int, *, overwritten: bool = False) -> None:
-        """Count messages that will not come."""
+        """Count messages that will not arrive."""
         with self.lock:
-            if overwritten:
-                self.overwritten += messages
-            else:
-                self.lost += messages
+            self.counts["lost_overwritten" if overwritten else "lost_transport"] += messages
 
     def note(self, *, duplicates: int = 0, out_of_order: int = 0, malformed: int = 0) -> None:
-        """Count what came and was not delivered, or came late."""
+        """Count messages that were received and not delivered, or received late."""
         with self.lock:
-            self.duplicates += duplicates
-            self.out_of_order += out_of_order
-            self.malformed += malformed
+            self.counts.update(
+                duplicates=duplicates, out_of_order=out_of_order, malformed=malformed
+            )
 
     def retained(self) -> list[Arrival]:
-        """Return the messages sent from here that are still there."""
+        """Return the retained messages that were sent from here."""
         with self.lock:
-            self.settle()  # or the sender would go on meanwhile
+            self.settle()  # so that the sender does not continue meanwhile
             return self._sent_since(self.tail)
 
     # The methods below need the lock.
 
     def settle(self) -> None:
-        """Append what is owed; no handle takes messages from the link itself any longer."""
+        """End sending and direct receiving without the lock; append owed messages."""
         super().settle()
         handle, self.direct = self.direct, None
         if not self.owed:
             return
         if handle is not None:
-            handle._segment = NOTHING  # it may not receive them once more
+            handle._segment = NOTHING  # it does not receive them again
             self.delivered += len(self.owed)
         first = self.append_all([arrival[0] for arrival in self.owed])
         self.origins.update(enumerate(self.owed, first))
@@ -178,15 +170,15 @@ class Exchange(Slots):
     def slowest(self, sending: Handle | None) -> int:
         """Return the number of the first message that some handle, or a reliable link, needs."""
         needed = super().slowest(sending)
-        linked = self.keeps and self.link not in (None, NO_LINK)
+        linked = self.channel.reliable and self.link not in (None, NO_LINK)
         return min(needed, self.out) if linked else needed
 
     def _is_full(self) -> bool:
         with self.lock:
-            return self.head - self.slowest(None) >= self.capacity
+            return self.head - self.slowest(None) >= self.channel.capacity
 
     def _heed(self) -> None:
-        """Make every message come to :meth:`write` where that is needed."""
+        """Force the next message through :meth:`write` if it must be stamped or passed on."""
         if self.stamps or (self.link or NO_LINK).active:
             self.settle()
 
@@ -205,13 +197,13 @@ class Exchange(Slots):
         return self.origins[number]
 
     def _sent_since(self, first: int) -> list[Arrival]:
-        """Return what was sent from here, from message number ``first`` on."""
+        """Return the messages sent from here, from number ``first`` on."""
         self._number_from(first)
         known = [self.origins[number] for number in range(first, self.head)]
         return [origin for origin in known if origin.publisher == self.publisher]
 
     def _number_from(self, first: int) -> None:
-        """Note the origin, without a time, of what was sent from here while nobody asked."""
+        """Store the origin, without a time, of messages sent from here without the lock."""
         head = self.head
         seq = head - self.delivered
         for number in range(head - 1, first - 1, -1):

@@ -1,4 +1,4 @@
-"""What joins the ring of a topic in this process to the same topic elsewhere."""
+"""Interface between the ring of a topic in this process and the same topic elsewhere."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Arrival", "Channel", "Link", "Sink"]
 
 @dataclass(frozen=True)
 class Channel:
-    """What a link has to know about its topic.
+    """Description of a topic for its link.
 
     Parameters
     ----------
     name : str
         Name of the topic, without a leading slash.
     form : WireForm
-        How its messages stand in memory.
+        Memory layout of its messages.
     capacity : int
         Messages that are retained, a power of two.
     reliable : bool
-        Whether a sender waits for slow receivers; otherwise the oldest messages give way.
+        Whether a sender waits for slow receivers; otherwise the oldest messages are replaced.
     """
 
     name: str
@@ -45,40 +45,40 @@ class Arrival(NamedTuple):
     seq: int
     """Number that its publisher gave it: 0, 1, 2, ..."""
     publisher: str
-    """Who sent it; unlike any other publisher, and unlike itself after a restart."""
+    """Identifier of the sender, unique among publishers; a restarted one gets another."""
     sent_ns: int
     """Wall clock of the sender [ns since 1970]; 0 where it is not known."""
     received_ns: int
-    """Wall clock here when it came [ns since 1970]."""
+    """Wall clock here when it was received [ns since 1970]."""
 
 
 class Sink(Protocol):
-    """Where a link puts what arrives: the ring of the topic. Every method is safe among threads."""
+    """Destination of received messages: the ring of the topic. Every method is thread-safe."""
 
     @property
     def intake(self) -> RLock:
-        """The lock that who calls ``Link.poll`` holds; a thread can take it twice."""
+        """Reentrant lock held by the caller of ``Link.poll``."""
         ...
 
     @property
     def outgoing(self) -> RLock:
-        """The lock that who calls ``Link.send`` holds, unless the channel is reliable."""
+        """Lock held by the caller of ``Link.send``, unless the channel is reliable."""
         ...
 
     def deliver(self, arrivals: Sequence[Arrival]) -> None:
-        """Append messages and wake who waits; wrong sizes are counted as malformed, left out."""
+        """Append messages and wake waiting threads; leave out and count malformed ones."""
         ...
 
     def lose(self, messages: int, *, overwritten: bool = False) -> None:
-        """Count messages that were sent and will not come: for every handle that listens.
+        """Count messages that were sent and will not arrive, for every handle that listens.
 
-        ``overwritten`` says that they gave way to newer ones because nobody here was quick
-        enough; otherwise they were lost on the way.
+        With ``overwritten`` they were replaced by newer ones because nobody here was quick
+        enough; otherwise they were lost in transport.
         """
         ...
 
     def note(self, *, duplicates: int = 0, out_of_order: int = 0, malformed: int = 0) -> None:
-        """Count what came and was not delivered, or came late."""
+        """Count messages that were received and not delivered, or received late."""
         ...
 
     def retained(self) -> Sequence[Arrival]:
@@ -93,60 +93,59 @@ class Link(ABC):
     """
 
     name: ClassVar[str]
-    """Of the backend, such as ``"ipc"``."""
+    """Name of the backend, such as ``"ipc"``."""
     is_network: ClassVar[bool] = False
     waits: ClassVar[bool] = False
-    """Whether messages are only taken in by :meth:`poll` and :meth:`wait`; otherwise a thread of
-    the link delivers them by itself."""
+    """Whether messages are only received in :meth:`poll` and :meth:`wait`; otherwise a thread of
+    the link delivers them."""
     replays: ClassVar[bool] = False
-    """Whether publishers elsewhere send again what they retain, with the time of this host."""
+    """Whether publishers elsewhere repeat retained messages, with time stamps of this host."""
     takes: bool = False
-    """Whether it has :meth:`take`."""
+    """Whether :meth:`take` is implemented."""
     active: bool = True
-    """Whether anybody elsewhere may listen, so that :meth:`send` is called. A link that knows of
-    nobody sets it to False, which makes sending within the process a good deal faster, and back to
-    True in :meth:`tend` when somebody came. It then gets, by :meth:`send`, what it has missed and
-    the ring still holds."""
+    """Whether anybody elsewhere may listen, so that :meth:`send` is called. A link without
+    listeners sets it to False, which makes sending within the process a good deal faster, and back
+    to True in :meth:`tend` when one has joined. Its :meth:`send` then gets the messages that it
+    has missed and the ring still holds."""
 
     @abstractmethod
     def send(self, message: Arrival) -> None:
-        """Hand a message that was sent here to whoever listens elsewhere; in order, one by one.
+        """Send a message of this process to all listeners elsewhere; called once each, in order.
 
-        Called under the ring's lock for sending, not under that for receiving. A link on a
-        ``reliable`` channel may wait for room here: the ring calls it from a thread of its own
-        then.
+        Called under the ring's lock for sending, not under that for receiving. On a ``reliable``
+        channel the ring calls it from a separate thread, so that it may wait for room.
         """
 
     def poll(self) -> None:  # noqa: B027 (not every link needs it)
-        """Deliver what has arrived, without waiting."""
+        """Deliver the messages that have arrived, without waiting."""
 
     def take(self) -> Arrival | None:
-        """Return the next message, or None; deliver it if something is missing before it.
+        """Return the next message, or None; deliver it instead if one is missing before it.
 
         Called instead of :meth:`poll`, under the ring's lock, while nobody polls.
         """
         return None
 
     def wait(self, timeout_s: float) -> None:  # noqa: B027 (not every link needs it)
-        """Sleep until something may have arrived, :meth:`wake` is called, or time is over.
+        """Sleep until a message may have arrived, :meth:`wake` is called, or the timeout is over.
 
-        Only of links that ``waits``; one thread at a time.
+        Only for links with ``waits``; called by one thread at a time.
         """
 
     def wake(self) -> None:  # noqa: B027 (not every link needs it)
-        """End a :meth:`wait` that another thread is in, or is just about to begin."""
+        """End the :meth:`wait` of another thread, even one that is just about to begin."""
 
     def tend(self) -> None:  # noqa: B027 (not every link needs it)
-        """Do what must be done now and then: called every 0.1 s while the topic is open."""
+        """Do periodic work; called every 0.1 s while the topic is open."""
 
     def settle(self) -> None:  # noqa: B027 (not every link needs it)
-        """Learn of losses that nothing has told yet, such as the tail of a flood.
+        """Detect losses that are not known yet, such as those at the end of a burst.
 
         Called by ``stats()`` and before closing; takes 0.5 s at most.
         """
 
     def problem(self) -> str:
-        """Say what keeps messages from passing just now, if anything."""
+        """Describe a current obstacle to the transport, or return an empty string."""
         return ""
 
     @abstractmethod
@@ -159,4 +158,4 @@ class Link(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Leave, and give back every resource."""
+        """Leave the topic, and release every resource."""

@@ -1,4 +1,4 @@
-"""Names of topics: which are allowed, and which one is meant."""
+"""Names of topics: rules, and choice of the one that is given."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def checked_name(name: str) -> str:
     Raises
     ------
     ValueRangeError
-        It is not allowed.
+        The name is not allowed.
     """
     where = f"topic name {name!r}"
     if "@" in name:

@@ -44,8 +44,8 @@ def open_handle(
     Raises
     ------
     TransportError
-        The topic carries another type, has another capacity, or treats slow receivers in
-        another way; or the link to elsewhere cannot be opened.
+        The topic carries another type, has another capacity or reliability; or its link cannot
+        be opened.
     """
     _shut_forgotten()
     with _LOCK:
@@ -66,7 +66,7 @@ def close_handle(handle: Handle) -> None:
     """Leave the topic; the last handle closes its link."""
     with _LOCK:
         ring = handle._ring
-        if ring is None:
+        if not isinstance(ring, Ring):  # it is closed
             return
         ring.leave(handle)
         if ring.handles:
@@ -82,7 +82,7 @@ def _forget(ring: Ring) -> None:
 
 
 def _shut_forgotten() -> None:
-    """Shut the rings whose handles nobody holds any more."""
+    """Shut the rings whose handles have all been garbage collected."""
     with _LOCK:
         forgotten = [ring for ring in _RINGS.values() if not ring.handles]
         for ring in forgotten:
@@ -99,7 +99,7 @@ def _shut_quietly(ring: Ring) -> None:
 
 
 def _keep() -> None:
-    """Have a thread that tends links."""
+    """Start the thread that tends links, unless it runs."""
     global _keeper  # noqa: PLW0603 (one for the process)
     with _LOCK:
         if _keeper is None:
@@ -108,7 +108,7 @@ def _keep() -> None:
 
 
 def _tend() -> None:
-    """Tend all links until there is none."""
+    """Tend all links until none is left."""
     global _keeper  # noqa: PLW0603 (as _keep)
     while True:
         time.sleep(TEND_S)
@@ -151,12 +151,12 @@ def _type_name(kind: type) -> str:
 
 
 def _start_anew_after_fork() -> None:
-    """Give the child rings of its own: empty, with links and locks that no lost thread holds."""
+    """Empty the rings of a forked child: no links, and new locks, which no thread holds."""
     global _keeper  # noqa: PLW0603 (as _keep)
     _keeper = None
     for ring in list(_RINGS.values()):
         if ring.link not in (None, NO_LINK):
-            # It belongs to the parent: not even the end of this process may close it.
+            # It belongs to the parent: not even the exit of this process may close it.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(ring.link))
         ring.clear()
     _LOCK.release()

@@ -1,4 +1,20 @@
-"""The ring behind a topic: its messages in this process, and the link to where else it is."""
+"""Ring of a topic: sending, receiving, waiting and counting in this process, with one link.
+
+The protocol without locks is drawn in :mod:`strapdown.transport.slots`. A thread that waits for a
+message is in one of two places::
+
+    runs --- wait: settled, no message, nobody leads --->  leads: in Link.wait (links that `waits`)
+     ^  `--- wait: settled, no message, else ----------->  waits: in changed.wait
+     |                                                       |
+     `--- notified, woken, or WAIT_SLICE_S is over ----------'
+
+The leader polls the link or, for the ``direct`` handle, takes one message from it. ``_follow`` ends
+leading and notifies the others, of which one leads next. A thread that appends a message notifies
+those that wait, and wakes the leader. ``waiting`` and ``leading`` change under the lock.
+
+Locks are taken in the order ``joining``, ``outgoing``, ``intake``, ``lock``; a thread that holds
+``lock`` only tries ``intake``.
+"""
 
 # ruff: noqa: SLF001 (a ring and its handles are one thing)
 
@@ -13,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from strapdown.errors import StrapdownError, TransportError
 from strapdown.transport.exchange import NO_LINK, WAIT_SLICE_S, Exchange
 from strapdown.transport.link import Arrival
-from strapdown.transport.slots import NOTHING, closed_error
+from strapdown.transport.slots import NOTHING, TRAILING, Start, closed_error
 from strapdown.transport.stats import TopicStats
 
 if TYPE_CHECKING:
@@ -29,22 +45,22 @@ Taken = TypeVar("Taken")
 
 new: Final = tuple.__new__  # takes half the time of a call of the class
 
-ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not tell
+ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not notify
 SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
 CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
-MOST_OWED: Final = 64  # messages that are sent or taken from the link before they are appended
-LOOK_EVERY: Final = 64  # a handle that is behind looks at the link every so many messages
+MOST_OWED: Final = 64  # messages that may be owed to the ring
+LOOK_EVERY: Final = 64  # messages that a handle that is behind reads between looks at the link
 
 
 class Ring(Exchange):
-    """The messages of one topic, and the link to where else it is.
+    """Messages of one topic in this process, and the link that joins it to other processes.
 
     Parameters
     ----------
     backend : Backend
     channel : Channel
     linked : callable
-        Called once there is a link.
+        Called once the link is open.
     """
 
     __slots__ = ("backend", "failure", "intake", "joining", "linked", "outgoing")
@@ -55,15 +71,15 @@ class Ring(Exchange):
         super().__init__(channel)
 
     def clear(self) -> None:
-        """Begin without messages, locks and link."""
+        """Reset to a ring without messages and link, with new locks."""
         super().clear()
         self.joining, self.outgoing, self.intake = (threading.RLock() for _ in range(3))
-        self.failure: StrapdownError | None = None  # of handing on what was sent
+        self.failure: StrapdownError | None = None  # of sending on a reliable link
 
-    # Who is there
+    # Handles and link
 
     def join(self) -> Link:
-        """Return the link; it is opened if that has not happened."""
+        """Return the link, and open it on the first call."""
         link = self.link
         if link is not None:
             return link
@@ -76,26 +92,28 @@ class Ring(Exchange):
                     self._heed()
                 if link is not None:
                     self.linked()
-                    if self.keeps:
+                    if self.channel.reliable:
                         threading.Thread(target=self._hand_on, args=[link], daemon=True).start()
             return self.link or NO_LINK
 
     def enter(self, handle: Handle, history: int | None) -> None:
-        """Let a handle read, from ``history`` messages back."""
+        """Add a handle, which receives from ``history`` messages back."""
         with self.lock:
-            retained = min(self.head, self.capacity)
+            retained = min(self.head, self.channel.capacity)
             back = retained if history is None else min(history, retained)
             if history == 0 and self.link is None and not self.handles:
                 self.since_ns = time_ns()
             handle._ring = self
-            handle._start(self.head - back, (self.overwritten, self.lost))
+            counts = self.counts
+            since = Start(self.head - back, counts["lost_overwritten"], counts["lost_transport"])
+            handle._start(since)
             self.handles.add(handle)
 
     def leave(self, handle: Handle) -> None:
-        """Forget a handle, and wake whoever waits on it."""
+        """Remove a handle, and wake the threads that wait on it."""
         with self.lock:
             self.settle()
-            handle._ring, handle._segment, handle._trails = None, NOTHING, False
+            handle._ring, handle._segment = None, NOTHING
             self.handles.discard(handle)
             self.changed.notify_all()
             link = self.link if self.leading else None
@@ -103,17 +121,17 @@ class Ring(Exchange):
             link.wake()
 
     def shut(self) -> None:
-        """Close the link, once a reliable topic has handed on what was sent."""
+        """Close the link; a reliable topic waits first until its messages are passed on."""
         with self.lock:
             link = self.link
             if link is None or link is NO_LINK:
                 return
             end = monotonic() + SEND_WAIT_S
-            while self.keeps and self.out < self.head and monotonic() < end:
+            while self.channel.reliable and self.out < self.head and monotonic() < end:
                 if self.failure is not None:
                     break
                 self._sleep(WAIT_SLICE_S)
-            unsent = self.head - self.out if self.keeps else 0
+            unsent = self.head - self.out if self.channel.reliable else 0
             self.link = NO_LINK
             end = monotonic() + CLOSE_WAIT_S
             self.changed.notify_all()
@@ -122,18 +140,18 @@ class Ring(Exchange):
             while self.leading and monotonic() < end:
                 self._sleep(WAIT_SLICE_S)
         with ExitStack() as held:
-            for lock in (self.outgoing, self.intake, self.joining):
+            for lock in (self.joining, self.outgoing, self.intake):
                 if lock.acquire(timeout=max(0.0, end - monotonic())):
                     held.callback(lock.release)
             link.close()
         if unsent:
             raise TransportError(
-                f"topic {self.name!r}: closed with {unsent} messages that nobody took; "
+                f"topic {self.channel.name!r}: closed with {unsent} messages that nobody took; "
                 "wait for subscribers before closing"
             ) from self.failure
 
     def tend(self) -> None:
-        """Do what a link must have done now and then."""
+        """Do the periodic work of the link, receive from it, and send it what it lacks."""
         with self.joining:
             link = self.link
             if link is None or link is NO_LINK:
@@ -144,28 +162,28 @@ class Ring(Exchange):
             self._heed()
         if listened:
             self.poll()
-        if link.active and not self.keeps:
+        if link.active and not self.channel.reliable:
             self._pass_on(link)
 
     # Sending
 
     def write(self, handle: Handle, stored: Any) -> None:  # noqa: ANN401 (in the form of the topic)
-        """Append a message, and make the handle the sender if nobody wants to hear of the next."""
-        if self.keeps:
+        """Append a message, and make the handle the sender if nothing has to see the next one."""
+        if self.channel.reliable:
             if not self.write_if_room(handle, stored, SEND_WAIT_S):
                 raise TransportError(
-                    f"topic {self.name!r}: no room within {SEND_WAIT_S} s among "
-                    f"{self.capacity} messages; some subscriber does not receive"
+                    f"topic {self.channel.name!r}: no room within {SEND_WAIT_S} s among "
+                    f"{self.channel.capacity} messages; some subscriber does not receive"
                 )
             return
         link = self.link or self.join()
-        with self.outgoing:  # nobody else appends what is sent here
+        with self.outgoing:  # one message of this process at a time
             if link.active:
                 if not self.in_step:
                     self._pass_on(link)
                 now = time_ns()
                 message = new(Arrival, (stored, self.passed, self.publisher, now, now))
-                link.send(message)  # first of all, since somebody waits
+                link.send(message)  # first, for the sake of latency
                 self.passed += 1
                 with self.lock:
                     if self.direct is not None or len(self.owed) >= MOST_OWED:
@@ -184,21 +202,21 @@ class Ring(Exchange):
             link.wake()
 
     def write_if_room(self, handle: Handle, stored: Any, timeout: float) -> bool:  # noqa: ANN401 (as write)
-        """Append a message once nobody still needs the one that gives way."""
+        """Append a message once no handle needs the one that it replaces."""
         link = self.join()
         end = monotonic() + timeout
-        slice_s = WAIT_SLICE_S if self.keeps else ROOM_SLICE_S
+        slice_s = WAIT_SLICE_S if self.channel.reliable else ROOM_SLICE_S
         while True:
             with self.outgoing:
                 with self.lock:
                     self.settle()
                     if self.failure is not None:
                         raise self.failure
-                    has_room = self.head - self.slowest(handle) < self.capacity
+                    has_room = self.head - self.slowest(handle) < self.channel.capacity
                     if has_room:
                         self._append(handle, stored)
                     leading = self.leading
-                if has_room and link.active and not self.keeps:
+                if has_room and link.active and not self.channel.reliable:
                     self._pass_on(link)
             if has_room:
                 break
@@ -206,16 +224,16 @@ class Ring(Exchange):
             if remaining <= 0.0:
                 return False
             with self.lock:
-                if self.head - self.slowest(handle) >= self.capacity:
+                if self.head - self.slowest(handle) >= self.channel.capacity:
                     self._sleep(min(remaining, slice_s))
                 if handle._ring is not self:
-                    raise closed_error(self.name)
+                    raise closed_error(self.channel.name)
         if leading:
             link.wake()
         return True
 
     def _pass_on(self, link: Link) -> None:
-        """Give the link what it has not got, in order."""
+        """Send the link the messages that it lacks, in order."""
         with self.outgoing:
             with self.lock:
                 if self.link is not link:
@@ -225,7 +243,7 @@ class Ring(Exchange):
                 if sent == self.passed:
                     self.in_step = True
                     return
-                batch = self._sent_since(max(0, head - 1))  # that is all in most cases
+                batch = self._sent_since(max(0, head - 1))  # in most cases only one is missing
                 if len(batch) != sent - self.passed:
                     batch = self._sent_since(self.tail)
                     batch = [message for message in batch if message.seq >= self.passed]
@@ -234,7 +252,7 @@ class Ring(Exchange):
                 link.send(message)
 
     def _hand_on(self, link: Link) -> None:
-        """Give the link of a reliable topic one message after the other; it may wait."""
+        """Send a reliable link the messages one by one; it may block."""
         try:
             while True:
                 with self.lock:
@@ -258,11 +276,11 @@ class Ring(Exchange):
     def read(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
         """Take the next message, or None after ``timeout`` seconds.
 
-        Few things happen between the end of a wait and the return, since somebody waits for the
-        message, and because a processor that was busy elsewhere is slow at first. So a handle that
-        has caught up becomes the ``direct`` one, and what it takes from the link is only noted as
-        owed to the ring. Whatever needs to know how far the ring and its handles are begins with
-        ``settle()``, which appends that, and ends the rule; so does whoever polls the link.
+        For the sake of latency little happens between the end of a wait and the return, since a
+        processor that was busy elsewhere is slow at first. A handle that has caught up therefore
+        becomes the ``direct`` one: messages that it takes from the link are only noted as owed to
+        the ring. Every method that depends on the state of the ring and its handles first calls
+        ``settle()``, which appends owed messages and ends this mode; so does ``poll()``.
         """
         end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
         if self.direct is handle:
@@ -275,12 +293,12 @@ class Ring(Exchange):
         """Take the next message and its origin, or None after ``timeout`` seconds."""
         end = math.inf if timeout is None else monotonic() + timeout if timeout else 0.0
         with self.lock:
-            self.stamps = True  # from now on it is noted when messages are sent
+            self.stamps = True  # from now on times of sending are stored
             self._heed()
         return self._read(handle, end, self._take_with_origin)
 
     def _read_directly(self, handle: Handle, timeout: float | None) -> Any:  # noqa: ANN401 (as write)
-        """Take a message from the link; wait there for one, if that is wanted and no one does."""
+        """Take a message from the link; with a timeout, wait there if no other thread does."""
         link = self.link or self.join()
         leads = False
         try:
@@ -303,7 +321,7 @@ class Ring(Exchange):
                 self._follow()
 
     def _lead(self, handle: Handle, link: Link, seconds: float) -> Any:  # noqa: ANN401 (as write)
-        """Wait in the link, and take in what comes; return what a direct handle takes from it."""
+        """Wait in the link; return the message of a direct handle, or else poll the link."""
         link.wait(seconds)
         with self.lock:
             if self.direct is handle and (arrival := link.take()) is not None:
@@ -313,10 +331,10 @@ class Ring(Exchange):
         return None
 
     def _follow(self) -> None:
-        """Lead no longer; one of those who wait goes on in the link."""
-        self.leading = False
-        if self.waiting:
-            with self.lock:
+        """End leading, and wake the waiting threads: one of them continues in the link."""
+        with self.lock:  # a thread that sees a leader is waiting before this begins
+            self.leading = False
+            if self.waiting:
                 self.changed.notify_all()
 
     def _read(
@@ -328,7 +346,7 @@ class Ring(Exchange):
         directly: bool = False,
     ) -> Taken | None:
         link = self.link or self.join()
-        looks = handle._segment is not NOTHING or handle._cursor % LOOK_EVERY == 0
+        looks = handle._segment is self.segment or handle._cursor % LOOK_EVERY == 0
         if looks and link.waits:
             self.poll()
         taken = take(handle)
@@ -342,7 +360,12 @@ class Ring(Exchange):
         return taken
 
     def _take(self, handle: Handle) -> Any:  # noqa: ANN401 (as write)
-        if handle._segment is not NOTHING:  # it has caught up: no lock, as Topic.recv
+        if handle._segment is TRAILING:  # no lock: see slots.py
+            offset = handle._cursor - self.base
+            if -self.channel.capacity <= offset < 0 and self.segment[offset] is None:
+                handle._cursor += 1
+                return self.previous[offset]
+        elif handle._segment is not NOTHING:  # caught up: no lock, as in Topic.recv
             try:
                 stored = handle._segment[handle._index]
             except IndexError:  # the segment is over
@@ -353,18 +376,13 @@ class Ring(Exchange):
                     return stored
                 if not self.owed:
                     return None
-        elif handle._trails:  # no lock either: see slots.py
-            index = handle._cursor - self.before
-            if 0 <= index < self.capacity and self.segment[index] is None:
-                handle._cursor += 1
-                return self.previous[index]
         with self.lock:
             number = self.listen(handle)
             stored = None
             if number < self.head:
                 stored = self.at(number)
                 handle._cursor += 1
-                if self.keeps and self.waiting:
+                if self.channel.reliable and self.waiting:
                     self.changed.notify_all()
             self.catch_up(handle)
             return stored
@@ -377,7 +395,7 @@ class Ring(Exchange):
             return None
 
     def drain(self, handle: Handle, limit: int | None) -> list[Any]:
-        """Take what is there, at most ``limit`` messages."""
+        """Take all waiting messages, at most ``limit``."""
         self.poll()
         with self.lock:
             start = self.listen(handle)
@@ -399,7 +417,7 @@ class Ring(Exchange):
         try:
             with self.lock:
                 if handle._ring is not self:
-                    raise closed_error(self.name)
+                    raise closed_error(self.channel.name)
                 self.settle()
                 if self.position(handle) < self.head:
                     return None
@@ -409,7 +427,7 @@ class Ring(Exchange):
                 leads = self.leading = True
                 may_take = directly and link.takes and not self.since_ns
                 if may_take and self.intake.acquire(blocking=False):
-                    self.direct = handle  # nobody is just taking in what would come before
+                    self.direct = handle  # no thread is polling messages that come first
                     self.intake.release()
             return self._lead(handle, link, seconds)
         finally:
@@ -417,19 +435,19 @@ class Ring(Exchange):
                 self._follow()
 
     def poll(self) -> None:
-        """Take in what has arrived, if no thread of the link does."""
+        """Deliver the messages that have arrived, unless a thread of the link does."""
         link = self.link or self.join()
-        if not link.waits or (self.keeps and self._is_full()):
+        if not link.waits or (self.channel.reliable and self._is_full()):
             return
         with self.intake:
             if self.link is not link:
                 return
-            if self.direct is not None:  # only who holds intake makes it another one
+            if self.direct is not None:  # set only under intake
                 with self.lock:
                     self.settle()
             link.poll()
 
-    # What is known
+    # State
 
     def latest(self) -> Any:  # noqa: ANN401 (whatever was stored)
         """Return the newest message, or None."""
@@ -445,7 +463,7 @@ class Ring(Exchange):
             return self.head - max(self.position(handle), self.tail)
 
     def stats(self, handle: Handle, *, settled: bool = True) -> TopicStats:
-        """Count everything at one instant, with the losses that nothing has told yet or without."""
+        """Return all counts of one instant; ``settled`` includes losses not detected before."""
         link = self.join()
         if settled:
             link.settle()
@@ -454,16 +472,16 @@ class Ring(Exchange):
             self.settle()
             position = self.position(handle)
             lapped = max(0, self.tail - position)
-            overwritten, lost = handle._past
-            overwritten = self.overwritten - overwritten + handle._lost + lapped
+            since, counts = handle._since, self.counts
+            overwritten = counts["lost_overwritten"] - since.overwritten + handle._lost + lapped
             return TopicStats(
                 sent=handle._sent,
-                received=position - handle._first - handle._lost,
+                received=position - since.number - handle._lost,
                 lost_overwritten=overwritten if handle._listens else 0,
-                lost_transport=self.lost - lost if handle._listens else 0,
-                duplicates=self.duplicates,
-                out_of_order=self.out_of_order,
-                malformed=self.malformed,
+                lost_transport=counts["lost_transport"] - since.lost if handle._listens else 0,
+                duplicates=counts["duplicates"],
+                out_of_order=counts["out_of_order"],
+                malformed=counts["malformed"],
                 publishers=sum(each._sent > 0 for each in self.handles) + elsewhere[0],
                 subscribers=sum(each._listens for each in self.handles) + elsewhere[1],
                 problem=problem,
@@ -472,7 +490,7 @@ class Ring(Exchange):
     def is_sent_to(self, handle: Handle) -> bool:
         """Whether anybody but this handle has sent."""
         with self.lock:
-            here = any(each is not handle and self.sent_by(each) for each in self.handles)
+            here = any(each is not handle and each._sent + each._next for each in self.handles)
         return here or self.join().publishers() > 0
 
     def is_heard(self, handle: Handle) -> bool:

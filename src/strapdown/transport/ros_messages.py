@@ -1,4 +1,4 @@
-"""How messages of a topic stand on the wires of ROS.
+"""ROS types and wire formats of the messages of a topic.
 
 ===================  =============================  ===========
 message here         ROS type                       wires
@@ -9,7 +9,7 @@ messages of PX4      ``px4_msgs/...``               CDR
 ===================  =============================  ===========
 
 Conversion follows :mod:`strapdown.messages.conversion`: stamps become header stamps, and the
-covariances of ``Imu`` are brought into the normal form of the dialect that is written. A
+covariances of ``Imu`` are converted to the normal form of the dialect that is written. A
 ``RosImu`` passes unchanged, its own frame name included.
 """
 
@@ -40,16 +40,16 @@ __all__ = ["RosForm", "message_type_of", "ros_form", "type_carried"]
 
 @dataclass(frozen=True)
 class RosForm:
-    """How one type of messages is written for ROS, and read.
+    """Encoding and decoding of one message type for ROS.
 
     Parameters
     ----------
     msg_type : type
-        The messages here.
+        The type here.
     ros : RosType
-        The messages there.
+        The ROS type.
     wires : tuple of Wire
-        Ways of serialisation that the ROS type has.
+        Serialisations that the ROS type has.
     """
 
     msg_type: type[Any]
@@ -72,16 +72,16 @@ class RosForm:
         payload : bytes-like
             The message in its :func:`~strapdown.transport.wire.wire_form`.
         frame_id : str
-            What the header says, where the message does not name a frame itself.
+            Frame in the header, if the message names none.
         wire : Wire
             One of :attr:`wires`.
         seq : int
-            What a ROS 1 header says.
+            Sequence number in a ROS 1 header.
 
         Returns
         -------
         bytes
-            Of CDR, with its encapsulation of four bytes.
+            With CDR, including its encapsulation of four bytes.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class RosForm:
         Parameters
         ----------
         data : bytes-like
-            Of CDR, with its encapsulation of four bytes.
+            With CDR, including its encapsulation of four bytes.
         wire : Wire
             One of :attr:`wires`.
 
@@ -108,13 +108,13 @@ class RosForm:
         Raises
         ------
         FormatError
-            The bytes are no such message.
+            The bytes are not such a message.
         """
         return self._read(data, wire)
 
 
 def ros_form(msg_type: type[Any], wire: Wire = Wire.CDR) -> RosForm:
-    """Return how messages of a type are written for ROS.
+    """Return the ROS form of a message type.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def ros_form(msg_type: type[Any], wire: Wire = Wire.CDR) -> RosForm:
 
 
 def message_type_of(ros_name: str) -> type[Any] | None:
-    """Return the messages that stand for a ROS type, such as ``"sensor_msgs/msg/Imu"``.
+    """Return the message type for a ROS type, such as ``"sensor_msgs/msg/Imu"``.
 
     Names of ROS 1 and DDS (``"sensor_msgs/Imu"``, ``"sensor_msgs::msg::dds_::Imu_"``) are
     understood too; ``sensor_msgs/Imu`` gives ``Imu``.
@@ -143,12 +143,12 @@ def message_type_of(ros_name: str) -> type[Any] | None:
 
 
 def type_carried(topic: str, ros_names: Collection[str]) -> type[Any] | None:
-    """Return the messages that stand for what others publish on a topic; None if nobody does.
+    """Return the message type for a topic that others publish; None if nobody does.
 
     Raises
     ------
     TransportError
-        No messages here stand for any of the ROS types.
+        No message type fits any of the ROS types.
     """
     kinds = filter(None, map(message_type_of, sorted(ros_names)))
     kind = next(kinds, None)
@@ -193,7 +193,7 @@ def _read_ros_imu(data: Payload, wire: Wire) -> bytes:
     message = cdr.decode(data, 37, wire)
     try:
         return cdr.encode(message)
-    except ValueRangeError as error:  # ROS 1 has stamps and frame names that ROS 2 has not
+    except ValueRangeError as error:  # ROS 1 has stamps and frame names that ROS 2 does not have
         raise FormatError(str(error)) from error
 
 
@@ -204,7 +204,7 @@ def _uorb_form(ros: RosType, kind: type[UorbMessage]) -> RosForm:
         return kind.from_buffer_copy(payload).to_cdr()
 
     def read(data: Payload, _wire: Wire) -> bytes:
-        padded = 0 < len(data) - size < 4  # RTPS fills a message up to whole words
+        padded = 0 < len(data) - size < 4  # RTPS pads a message to whole words
         return bytes(kind.from_cdr(data[:size] if padded else data))
 
     return RosForm(kind, ros, (Wire.CDR,), write, read)

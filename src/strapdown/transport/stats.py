@@ -1,4 +1,4 @@
-"""What a handle on a topic has counted, and what is known about one message."""
+"""Counts of a handle on a topic, and the origin of one message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["Info", "TopicStats"]
 
 @dataclass(frozen=True)
 class TopicStats:
-    """Exact counts of one handle, and who else is there.
+    """Exact counts of one handle, and the number of other participants.
 
     Once a handle has drained its topic, ``received + lost_overwritten + lost_transport`` is the
-    number of messages sent since it joined, and of those it took over as history.
+    number of messages sent since it joined, plus those it received as history.
 
     Parameters
     ----------
@@ -22,19 +22,19 @@ class TopicStats:
     received : int
         Messages received through it.
     lost_overwritten : int
-        Messages that gave way to newer ones before this handle received them; a handle that
-        has never received has lost none.
+        Messages replaced by newer ones before this handle received them; a handle that has
+        never received has lost none.
     lost_transport : int
         Messages lost between processes.
     duplicates, out_of_order : int
-        Messages from other processes that arrived twice, and were left out, or late.
+        Messages from other processes that arrived twice and were left out, or arrived late.
     malformed : int
-        Messages from other processes that were left out because they are none of this type.
+        Messages from other processes that were left out because they are not of this type.
     publishers, subscribers : int
         Open handles on the topic that have sent, and that have received, and as many processes
         elsewhere.
     problem : str
-        What keeps messages from passing just now, such as a ROS master that does not answer.
+        Current obstacle to the transport, such as a ROS master that does not answer.
     """
 
     sent: int = 0
@@ -50,7 +50,7 @@ class TopicStats:
 
 
 class Info(NamedTuple):
-    """Where a message comes from; times are those of wall clocks [ns since 1970].
+    """Origin of a message; times are those of wall clocks [ns since 1970].
 
     The difference of the two is the delay on one host. Between hosts it also holds the
     difference of their clocks.
@@ -59,8 +59,8 @@ class Info(NamedTuple):
     seq: int
     """Number that its publisher gave it: 0, 1, 2, ..."""
     publisher: str
-    """Who sent it: another one for each process, and after each restart."""
+    """Identifier of the sending process; another one after each restart."""
     sent_ns: int
-    """When it was sent; 0 where that is not known."""
+    """Time of sending; 0 where that is not known."""
     received_ns: int
-    """When it came to this process; 0 where that is not known."""
+    """Time of reception in this process; 0 where that is not known."""

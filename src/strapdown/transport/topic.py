@@ -1,13 +1,13 @@
 """Named topics of typed messages.
 
 Each topic is one ring of messages, shared by every handle of this process that is open on its
-name; a handle is a cursor into the ring. ``send`` writes into the ring once, whoever listens;
-where the ring is full the oldest message gives way, and each handle that had not received it
-counts one lost. Every handle gets every message, those it sent itself included, in the order of
-sending. A backend joins the ring to the same topic in other processes.
+name; a handle is a cursor into the ring. ``send`` writes into the ring once, regardless of the
+number of receivers. Where the ring is full the newest message replaces the oldest, and each handle
+that had not received it counts one lost. Every handle gets every message, including its own, in
+the order of sending. A backend joins the ring to the same topic in other processes.
 
-A message is copied when it is sent and again when it is received, so nobody's later edits
-reach anybody else. The ring lives as long as a handle is open on it.
+A message is copied when it is sent and again when it is received, so later edits stay local. The
+ring exists as long as a handle is open on it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = ["Topic"]
 Message = TypeVar("Message")
 
 DEFAULT_CAPACITY: Final = 1024
-LOOK_S: Final = 0.005  # between looks at who is there
+LOOK_S: Final = 0.005  # between looks for others
 
 _log = getLogger(__name__)
 
 
 class Topic(Handle, Generic[Message]):
-    """A handle on a topic, to send and to receive; every method is safe among threads.
+    """A handle on a topic, to send and to receive; every method is thread-safe.
 
     ``Topic("imu.data", Imu)`` is short for ``Topic(Imu, name="imu.data")``.
 
@@ -67,17 +67,17 @@ class Topic(Handle, Generic[Message]):
         Name of the topic: letters, digits and ``_ . / -``, at most 255; one leading slash does
         not count. By default ``msg_type.__topic_name__``. The two mean the same.
     backend : str or Backend, optional
-        How messages travel: ``"local"`` within the process, ``"ipc"`` on this host,
+        Transport of messages: ``"local"`` within the process, ``"ipc"`` on this host,
         ``"zenoh"``, ``"horus"``, ``"ros1"``, ``"ros2"``, or one of these with options, such
-        as ``Zenoh(connect=("tcp/10.0.0.2:7447",))``. By default what the environment variable
-        ``STRAPDOWN_BACKEND`` says, or ``ipc``.
+        as ``Zenoh(connect=("tcp/10.0.0.2:7447",))``. By default the one named by the
+        environment variable ``STRAPDOWN_BACKEND``, or ``ipc``.
     history : int, optional
-        How many of the messages that were sent before this handle joined it receives; by
-        default all that are retained. What other processes retain comes whole, or over ``ipc``
-        not at all where the first handle of this process asks for 0.
+        Number of messages sent before this handle joined that it receives; by default all that
+        are retained. From other processes it receives all, or over ``ipc`` none if the first
+        handle of this process asks for 0.
     reliability : {"sensor", "reliable"}, optional
-        What a slow subscriber causes: the oldest messages give way and are counted, or the
-        sender waits.
+        Effect of a slow subscriber: the oldest messages are replaced and counted as lost, or
+        the sender waits.
 
     Raises
     ------
@@ -104,6 +104,7 @@ class Topic(Handle, Generic[Message]):
     """
 
     __slots__ = ("_callbacks", "_copy", "_decode", "_form", "_name", "_type", "_waiter")
+    _ring: Ring | None
 
     @overload
     def __init__(
@@ -173,7 +174,7 @@ class Topic(Handle, Generic[Message]):
         open_handle(self, way, channel, history, any_capacity=capacity is None)
 
     def send(self, message: Message) -> bool:
-        """Put a copy of a message on the topic.
+        """Send a copy of a message.
 
         It never waits, unless the topic is reliable: then for room, 5 s at most.
 
@@ -203,7 +204,7 @@ class Topic(Handle, Generic[Message]):
         return True
 
     def try_send(self, message: Message) -> bool:
-        """Send only if no message gives way that a subscriber of this process has yet to receive.
+        """Send only if no message is replaced that a subscriber of this process has yet to receive.
 
         As long as nobody has received from the topic, every open handle counts as one that will.
 
@@ -245,17 +246,17 @@ class Topic(Handle, Generic[Message]):
         Parameters
         ----------
         timeout : float or None, optional
-            Longest wait [s], by default none; ``None`` waits for ever. Ctrl-C ends a wait.
+            Longest wait [s], by default 0; ``None`` waits for ever. Ctrl-C ends a wait.
 
         Returns
         -------
         message or None
-            None where nothing came in time.
+            None if none came in time.
 
         Raises
         ------
         ValueRangeError
-            The timeout is negative or NaN, and nothing is there.
+            The timeout is negative or NaN, and no message is waiting.
         TransportError
             The handle is closed, or was closed during the wait.
         """
@@ -271,7 +272,7 @@ class Topic(Handle, Generic[Message]):
                 return None
         else:
             self._index += 1  # one step since the look at _segment: see slots.py
-        decode = self._decode  # CPython 3.11 calls a slot's value quicker through a local name
+        decode = self._decode  # CPython 3.11 calls the value of a slot faster through a local name
         return decode(stored)
 
     def try_recv(self) -> Message | None:
@@ -279,9 +280,9 @@ class Topic(Handle, Generic[Message]):
         return self.recv(0.0)
 
     def recv_with_info(self, timeout: float | None = 0.0) -> tuple[Message, Info] | None:
-        """Receive the next message, and where it comes from.
+        """Receive the next message and its origin.
 
-        The time of sending of messages from this process is known from the first call on.
+        For messages of this process the time of sending is known from the first call on.
 
         Parameters
         ----------
@@ -291,7 +292,7 @@ class Topic(Handle, Generic[Message]):
         Returns
         -------
         (message, Info) or None
-            None where nothing came in time.
+            None if none came in time.
 
         Raises
         ------
@@ -305,11 +306,11 @@ class Topic(Handle, Generic[Message]):
         return self._decode(stored), Info(*origin[1:])
 
     def recv_all(self, max: int | None = None) -> list[Message]:  # noqa: A002 (the API's name)
-        """Receive the messages that wait, oldest first, at most ``max`` of them."""
+        """Receive the waiting messages, oldest first, at most ``max`` of them."""
         return [self._decode(stored) for stored in self._open().drain(self, max)]
 
     def recv_array(self) -> AnyArray:
-        """Receive the messages that wait, as one array of the type's ``dtype``.
+        """Receive the waiting messages as one array of the type's ``dtype``.
 
         Raises
         ------
@@ -324,7 +325,7 @@ class Topic(Handle, Generic[Message]):
         return np.frombuffer(bytearray().join(self._open().drain(self, None)), dtype)
 
     def read_latest(self) -> Message | None:
-        """Return the newest message that is retained, and leave it to be received."""
+        """Return the newest retained message without receiving it."""
         stored = self._open().latest()
         return None if stored is None else self._decode(stored)
 
@@ -347,7 +348,7 @@ class Topic(Handle, Generic[Message]):
     async def __anext__(self) -> Message:
         """Receive the next message; cancelling it loses none."""
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(0)  # others have their turn however quickly messages come
+        await asyncio.sleep(0)  # other tasks run even if messages never stop
         while True:
             try:
                 message = self.recv()
@@ -366,8 +367,8 @@ class Topic(Handle, Generic[Message]):
         """Call a function with each message from now on, until the handle is closed.
 
         One thread calls all functions of this handle, one after the other, with the same
-        message. An error of one is logged and ends nothing. The thread takes the messages: do
-        not receive from this handle otherwise.
+        message. An error of a function is logged, and the thread continues. It takes the
+        messages: do not receive from this handle otherwise.
 
         Raises
         ------
@@ -382,11 +383,11 @@ class Topic(Handle, Generic[Message]):
                 threading.Thread(target=self._call, name=name, daemon=True).start()
 
     def wait_for_publisher(self, timeout: float | None = None) -> bool:
-        """Wait until anybody else has sent on the topic; False after ``timeout`` seconds."""
+        """Wait until another handle or process has sent; False after ``timeout`` seconds."""
         return self._wait_until(Ring.is_sent_to, timeout)
 
     def wait_for_subscriber(self, timeout: float | None = None) -> bool:
-        """Wait until anybody else receives from the topic; False after ``timeout`` seconds."""
+        """Wait until another handle or process receives; False after ``timeout`` seconds."""
         return self._wait_until(Ring.is_heard, timeout)
 
     def pending_count(self) -> int:
@@ -394,7 +395,7 @@ class Topic(Handle, Generic[Message]):
         return self._open().pending(self)
 
     def missed_count(self) -> int:
-        """Messages that gave way before this handle received them."""
+        """Messages that were replaced before this handle received them."""
         return self.stats().lost_overwritten
 
     def dropped_count(self) -> int:
@@ -430,7 +431,7 @@ class Topic(Handle, Generic[Message]):
 
     @property
     def backend_type(self) -> str:
-        """How messages leave the process, such as ``"ipc"``; ``"local"`` where they do not."""
+        """Backend by which messages leave the process, such as ``"ipc"``, or ``"local"``."""
         return self._open().join().name
 
     @property
@@ -445,12 +446,12 @@ class Topic(Handle, Generic[Message]):
     def close(self) -> None:
         """Leave the topic; a second call does nothing.
 
-        The last handle on a reliable topic waits until all was handed on, 5 s at most.
+        The last handle on a reliable topic waits until all messages are delivered, 5 s at most.
 
         Raises
         ------
         TransportError
-            Not all was handed on.
+            Not all were delivered.
         """
         waiter, self._waiter = self._waiter, None
         close_handle(self)
@@ -504,7 +505,7 @@ class Topic(Handle, Generic[Message]):
 
 
 class _Copy:
-    """What gives the copy of a message when the message is added to it."""
+    """Operand that returns a copy of the message that is added to it."""
 
     def __init__(self, encode: Callable[[Any], object]) -> None:
         self.encode = encode

@@ -1,4 +1,4 @@
-"""How messages stand in memory and between processes: one form for each type."""
+"""Layout of messages in memory and between processes: one form for each type."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
 
 @dataclass(frozen=True)
 class WireForm(Generic[Message]):
-    """The private copy of a message that a topic keeps, and hands from process to process.
+    """Form of the private copy of a message, which a topic stores and passes between processes.
 
     Parameters
     ----------
     msg_type : type
     name : str
-        By which other processes know the type, such as ``"Imu"``.
+        Name of the type in other processes, such as ``"Imu"``.
     encode : callable
         Makes the copy.
     decode : callable
-        Makes a message of its own from it; raises FormatError where it is malformed.
+        Makes a separate message from it; raises FormatError where it is malformed.
     size : int or None
         Bytes of every copy; None where they differ.
     can_leave : bool
-        Whether the copies are bytes, which other processes understand.
+        Whether the copies are bytes that other processes understand.
     """
 
     msg_type: type[Message]
@@ -61,7 +61,7 @@ class WireForm(Generic[Message]):
 
 
 def wire_form(msg_type: type[Message]) -> WireForm[Message]:
-    """Return the form of a type of messages; types of a user's own stay within the process."""
+    """Return the form of a message type; types of a user stay within the process."""
     name = msg_type.__qualname__
     if issubclass(msg_type, Record):
         size = msg_type.dtype.itemsize

@@ -1,4 +1,4 @@
-"""Orientation live: IMU messages of one topic in, poses on another out."""
+"""Live orientation: IMU messages of one topic in, poses on another out."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ Message = TypeVar("Message")
 __all__ = ["BLOCK", "LOOK_S", "fuse_topic", "incoming", "poses"]
 
 LOOK_S: Final = 0.2
-"""How long the end waits for an answer at most [s]."""
+"""Longest wait for an answer at the end [s]."""
 BLOCK: Final = 25
-"""So many messages are answered sooner as a series than one by one."""
+"""Number of messages from which a series is faster than single updates."""
 _SLICE_S: Final = 0.05
-"""The same where parts that end wait for each other, one after another [s]."""
+"""The same in a pipeline, whose stages end one after another [s]."""
 
 
 def incoming(source: Topic[Message], *, stop: Event) -> Iterator[list[Message]]:
-    """Yield the messages of a topic as they come, until told to stop.
+    """Yield the messages of a topic as they arrive, until stopped.
 
-    What has piled up is one block, so a slow moment does not put its receiver behind.
+    Messages that have queued up form one block, so that a slow receiver catches up.
 
     Parameters
     ----------
     source : Topic
-        Where they come from.
+        Topic to receive from.
     stop : Event
-        Ends it, within 0.05 s; what waits then is the last block.
+        Ends the iteration within 0.05 s; queued messages are the last block.
     """
     while True:
         is_last = stop.is_set()
@@ -51,7 +51,7 @@ def incoming(source: Topic[Message], *, stop: Event) -> Iterator[list[Message]]:
 
 
 def poses(orientation: OrientationFilter, messages: Sequence[Imu]) -> Iterator[Pose3D]:
-    """Yield the pose at each message, with its stamp and position 0; a lone one costs 15 us."""
+    """Yield the pose at each message, with its stamp and position 0; one takes 15 us."""
     if len(messages) < BLOCK:
         for each in messages:
             sample = ImuSample(each.timestamp_ns, each.angular_velocity, each.linear_acceleration)
@@ -71,9 +71,9 @@ def fuse_topic(
     stop: Event,
     answered: Callable[[int, float], object] | None = None,
 ) -> FilterReport:
-    """Estimate orientation from the messages of a topic until told to stop.
+    """Estimate orientation from the messages of a topic until stopped.
 
-    Each message is answered by a pose with its stamp, position 0, as soon as it comes.
+    Each message is answered at once by a pose with its stamp and position 0.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ def fuse_topic(
     target : Topic of Pose3D
         ENU from FLU.
     orientation : OrientationFilter
-        Goes on from its state; it holds the last estimate afterwards.
+        Continues from its state; it holds the last estimate afterwards.
     stop : Event
-        Ends it, within 0.05 s; what waits then is answered.
+        Ends the estimation within 0.05 s; queued messages are answered.
     answered : callable, optional
-        Told after each block of messages how many it answered, and how long that took [s].
+        Called after each block with the number of messages and the time taken [s].
 
     Returns
     -------

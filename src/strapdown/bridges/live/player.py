@@ -1,4 +1,4 @@
-"""Recordings onto live topics, in their own time."""
+"""Playback of recordings onto live topics, at recorded intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["PlayReport", "Player"]
 
 SLICE_S: Final = 0.1
-"""Longest wait at once, so that a signal is heard [s]."""
+"""Longest uninterrupted wait, so that signals are handled [s]."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class PlayReport(FieldsAsHtml):
     messages : mapping of str to int
         Messages sent, by topic of the recording.
     skipped : mapping of str to int
-        Messages that were not sent: their type has no topic here, or nobody wanted it.
+        Messages that were not sent: their type has no topic, or no target was given.
     passes : int
-        How often the end was reached.
+        Number of times that the end was reached.
     left_out : mapping of str to int
         Fields that the type of a topic cannot hold, with how many messages used them.
     lost : tuple of str
-        What is damaged in the recording, or was refused by a topic, one line each.
+        Damage in the recording and messages refused by a topic, one line each.
     """
 
     messages: Mapping[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class PlayReport(FieldsAsHtml):
 
 
 class _Next(Enum):
-    """What to do with a message when its time is over."""
+    """Outcome of the wait for a message."""
 
     SEND = auto()
     SEEK = auto()
@@ -69,7 +69,7 @@ class _Next(Enum):
 
 
 class Player:
-    """Sends the messages of a recording at the intervals at which they came.
+    """Playback of the messages of a recording at the intervals at which they were recorded.
 
     :meth:`run` plays in the thread that calls it; the other methods work from any thread.
     Messages keep their stamps and, from MCAP, their bytes; where a topic has another type they
@@ -80,16 +80,16 @@ class Player:
     path : path-like
         A recording of any format.
     targets : mapping of str to Topic, or callable
-        Where the messages of each topic go; a function gets name and type of a topic and
-        returns a handle, or None to leave the topic out.
+        Destination of each topic; a function gets the name and type of a topic and returns a
+        handle, or None to leave the topic out.
     rate : float
-        Recorded seconds in one second; ``inf``: as fast as it goes.
+        Recorded seconds per second; ``inf``: as fast as possible.
     loop : bool
-        Begin again at the end.
+        Restart at the end.
     start_s : float
-        Where to begin [s after the first message].
+        Start position [s after the first message].
     topics : iterable of str, optional
-        Those to play, by default all.
+        Topics to play, by default all.
 
     Raises
     ------
@@ -136,18 +136,18 @@ class Player:
 
     @property
     def position_s(self) -> float:
-        """Where playing is [s after the first message]."""
+        """Position [s after the first message]."""
         return max(0.0, (self._now_ns - (self._start_ns or 0)) / NS_PER_S)
 
     @property
     def duration_s(self) -> float | None:
-        """Length of the recording [s], once it plays and where the file says so."""
+        """Length of the recording [s]; None before it plays or if the file does not state it."""
         start_ns, end_ns = self._start_ns, self._file.end_ns
         return None if start_ns is None or end_ns is None else (end_ns - start_ns) / NS_PER_S
 
     @property
     def rate(self) -> float:
-        """Recorded seconds in one second; may be changed while playing."""
+        """Recorded seconds per second; may be changed while playing."""
         return self._rate
 
     @rate.setter
@@ -159,7 +159,7 @@ class Player:
 
     @property
     def paused(self) -> bool:
-        """Whether playing stands still; may be changed."""
+        """Whether playing is paused; may be changed."""
         return self._paused
 
     @paused.setter
@@ -170,7 +170,7 @@ class Player:
             self._changed.notify_all()
 
     def seek(self, position_s: float) -> None:
-        """Go on from another place [s after the first message]."""
+        """Continue from another position [s after the first message]."""
         with self._changed:
             self._seek_s = max(0.0, position_s)
             self._changed.notify_all()
@@ -196,7 +196,7 @@ class Player:
         UnknownNameError
             The recording does not have one of the topics.
         FormatError, OSError
-            It cannot be read.
+            The recording cannot be read.
         """
         from_s = self._start_s
         self._start_ns = self._file.start_ns
@@ -213,14 +213,14 @@ class Player:
         return self.report()
 
     def report(self) -> PlayReport:
-        """Return the account until now."""
+        """Return the account so far."""
         lost = [*self._file.lost, *(each.line(name) for name, each in [*self._refused.items()])]
         skipped = self._file.skipped + self._skipped
         left_out = dict(self._left_out)
         return PlayReport(dict(self._sent), dict(skipped), self._passes, left_out, tuple(lost))
 
     def _pass(self, from_s: float) -> _Next | None:
-        """Play once from a place to the end; return why it ended before."""
+        """Play once from a position to the end; return the reason if it ended before."""
         from_ns = (self._start_ns or 0) + round(from_s * NS_PER_S)
         with self._changed:
             self._now_ns = from_ns
@@ -258,7 +258,7 @@ class Player:
             handle = targets(*key) if callable(targets) else targets.get(topic)
             steps = [] if handle is None else steps_between(form.msg_type, handle.msg_type)
             self._ways[key] = handle, steps
-            with self._changed:  # what opening took is no part of the recording
+            with self._changed:  # the time that opening took is not played
                 self._anchor(message.t_ns)
         handle, steps = self._ways[key]
         if handle is None:
@@ -275,15 +275,15 @@ class Player:
                 self._sent[topic] += 1
         except TransportError:
             raise
-        except (StrapdownError, OverflowError) as error:  # of this message, not of the others
+        except (StrapdownError, OverflowError) as error:  # only this message is refused
             self._refused.setdefault(topic, Refused(str(error))).count += 1
 
     def _anchor(self, t_ns: int) -> None:
-        """Count time from now, and from there in the recording."""
+        """Tie the present to a time in the recording."""
         self._anchor_ns, self._anchor_s = t_ns, monotonic()
 
     def _time_ns(self) -> int:
-        """Return the time of the recording that it is now."""
+        """Return the time in the recording that corresponds to now."""
         if math.isinf(self._rate):
             return self._now_ns
         return self._anchor_ns + round((monotonic() - self._anchor_s) * self._rate * NS_PER_S)

@@ -1,4 +1,4 @@
-"""Live topics to a file that outlives the process."""
+"""Recording of live topics to a file that stays readable if the process is killed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["LiveOptions", "RecordReport", "Recorder"]
 
 LOOK_S: Final = 0.1
-"""How long the end of a recording waits for a topic at most [s]."""
+"""Longest wait for a topic at the end of a recording [s]."""
 SHORT_S: Final = 0.001
-"""How long a topic has to wait at once where the disk is slow [s]."""
+"""Interval between checks whether a slow disk has caught up [s]."""
 FRAMES: Final = "ENU from FLU; px4_msgs: NED from FRD"
-"""What the file says of the frames of its messages."""
+"""Frames of the messages, as stated in the file."""
 _USUAL: Final = LiveOptions()
 
 
@@ -69,7 +69,7 @@ class Recorder:
     Parameters
     ----------
     path : path-like
-        The file; of a series, ``run.mcap`` stands for ``run_000.mcap`` and so on.
+        The file; in a series, ``run.mcap`` means ``run_000.mcap`` and so on.
     topics : iterable of Topic
         Handles to receive from; they stay those of the caller, who receives nothing from them.
     force : bool
@@ -79,14 +79,14 @@ class Recorder:
     count : int, optional
         End after so many messages.
     metadata : mapping of str to str, optional
-        What to say in the file beside the version, the time of the start and the frames.
+        Metadata of the file, in addition to the version, the start time and the frames.
 
     Raises
     ------
     FileExistsError
         A file exists, and not ``force``; or is being written by another process.
     OSError
-        Whatever else the operating system says about the file.
+        Any other error of the operating system for the file.
     TypeError
         A topic carries a type of a user's own.
 
@@ -165,7 +165,7 @@ class Recorder:
         message : object
             Of its type.
         received_ns : int, optional
-            When it came [ns since 1970]; by default now.
+            Time of reception [ns since 1970]; by default now.
 
         Returns
         -------
@@ -297,10 +297,10 @@ class Recorder:
         try:
             while not self._stopping.is_set():
                 self._take(name, topic, LOOK_S)
-            for _ in range(topic.pending_count()):  # where more comes that is not waited for
+            for _ in range(topic.pending_count()):  # messages that come later are not waited for
                 self._take(name, topic, 0.0)
         except RecordError:
-            return  # close() says it
+            return  # close() reports it
         except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to: it is counted)
             followed.error = error
 
@@ -319,7 +319,7 @@ class Recorder:
         return False
 
     def _losses(self) -> list[str]:
-        """Say what is missing."""
+        """Return a line for each kind of loss."""
         lost = []
         if dropped := self._file.dropped:
             lost.append(f"{counted(dropped, 'message')} dropped: the disk is too slow")
@@ -342,7 +342,7 @@ class Refused:
     count: int = 0
 
     def line(self, name: str) -> str:
-        """Return what a report says."""
+        """Return the losses of a report as lines."""
         return f"{name}: {counted(self.count, 'message')} refused: {self.why}"
 
 
@@ -354,7 +354,7 @@ class _Followed:
     error: Exception | None = None
 
     def losses(self) -> list[str]:
-        """Say what the topic lost before it came here."""
+        """Return a line with the losses of the topic before recording."""
         ways: dict[str, int] = {}
         try:
             stats = self.topic.stats()

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Relay", "RelayReport", "steps_between"]
 
 LOOK_S = 0.2
-"""How long the end waits for an answer at most [s]."""
+"""Longest wait for an answer at the end [s]."""
 TELL_S = 1.0
-"""How often to tell how it stands [s]; to count losses takes some backends a moment."""
+"""Interval between accounts [s]; counting losses takes a moment on some backends."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class RelayReport(FieldsAsHtml):
     received, sent : int
         Messages.
     lost : int
-        Messages of the source that never came here.
+        Messages of the source that were not received.
     malformed : int
-        What came and was no message.
+        Received data that were not messages.
     refused : int
         Messages that could not be converted or sent.
     left_out : mapping of str to int
@@ -95,7 +95,7 @@ class Relay:
         duration: float = math.inf,
         progress: Callable[[RelayReport], object] | None = None,
     ) -> RelayReport:
-        """Pass on what comes until told to stop, within 0.2 s, or the time is over.
+        """Pass on messages until stopped, within 0.2 s, or until the time is over.
 
         Parameters
         ----------
@@ -104,12 +104,12 @@ class Relay:
         duration : float
             Longest time [s].
         progress : callable, optional
-            Told every second how it stands.
+            Gets an account every second.
 
         Raises
         ------
         TransportError
-            A topic was closed, or its backend cannot go on.
+            A topic was closed, or its backend cannot continue.
         """
         now = time.monotonic()
         until, next_told = now + duration, now + TELL_S
@@ -124,7 +124,7 @@ class Relay:
         return self.report()
 
     def report(self) -> RelayReport:
-        """Return how it stands."""
+        """Return the account so far."""
         stats = self._source.stats()
         return RelayReport(
             self._received,

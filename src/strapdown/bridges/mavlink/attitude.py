@@ -63,7 +63,7 @@ def trajectory_from_attitude_records(records: NDArray[np.void]) -> Trajectory:
     Parameters
     ----------
     records : (N,) array of DTYPES[Kind.ATTITUDE_QUATERNION]
-        Of one sender. ``repr_offset_q`` turns displays only, and is left out.
+        Records of one sender. ``repr_offset_q`` rotates displays only, and is ignored.
 
     Returns
     -------

@@ -40,7 +40,7 @@ _STAMP: Final = 8
 
 
 class _Source(NamedTuple):
-    """Where a stream of messages comes from."""
+    """Source of a stream of messages."""
 
     system: int
     component: int
@@ -54,9 +54,9 @@ class _Source(NamedTuple):
 
 
 class Collection:
-    """What was received, by sender and sensor.
+    """Received messages, by sender and sensor.
 
-    Topics are named ``sys1/comp1/highres_imu``, with ``/id1`` and so on behind it for sensors
+    Topics are named ``sys1/comp1/highres_imu``, followed by ``/id1`` and so on for sensors
     other than 0.
 
     Parameters
@@ -97,7 +97,7 @@ class Collection:
         name : str
             Of the format, in the report.
         path : Path, optional
-            Where it comes from.
+            Source of the message.
         """
         imu: dict[str, ImuSeries] = {}
         trajectories: dict[str, Trajectory] = {}
@@ -147,7 +147,7 @@ def _is_sensible(records: NDArray[np.void]) -> NDArray[np.bool_]:
 
 
 def _coverage(records: NDArray[np.void]) -> Coverage:
-    """Return how much of the time HIGHRES_IMU accounts for, as far as its stamps say."""
+    """Return the share of time that HIGHRES_IMU covers, judged by its stamps."""
     try:
         return increments_from_records(Kind.HIGHRES_IMU, records, force=True).coverage
     except ValueRangeError:  # fewer than two messages
@@ -155,7 +155,7 @@ def _coverage(records: NDArray[np.void]) -> Coverage:
 
 
 def _notes(kind: Kind, records: NDArray[np.void]) -> Iterator[str]:
-    """Say what a user should know about a stream."""
+    """Yield notes on a stream for the user."""
     if kind is Kind.HIL_SENSOR:
         resets = int((records["fields_updated"] & SIMULATOR_RESET != 0).sum())
         if resets:
@@ -220,7 +220,7 @@ def read_tlog(
 
 
 def _no_frame(data: bytes, at: int, path: Path) -> FormatError:
-    """Say what stands in the place of a frame."""
+    """Return the error for bytes that are not a frame."""
     begin = at + _STAMP
     end = end_of_frame(data, begin)
     remedy = 'read with on_error="salvage" to go on'

@@ -1,4 +1,4 @@
-"""What the IMU messages of MAVLink mean: to and from series, increments and attitude.
+"""Conversion of the IMU messages of MAVLink to and from series, increments and attitude.
 
 Axes
     "NED body frame" in MAVLink means body FRD, and acceleration means specific force: level and
@@ -6,7 +6,7 @@ Axes
 Units
     HIL_SENSOR and HIGHRES_IMU: m/s^2, rad/s, gauss, hPa, degrees Celsius, as float32, with one
     bit a number that says whether it was measured. SCALED_IMU: thousandths of g, rad/s and
-    gauss, truncated toward zero. RAW_IMU: whatever the sender likes, so a scale must be given.
+    gauss, truncated toward zero. RAW_IMU: units of the sender, so a scale must be given.
 Time
     HIL_SENSOR holds samples at points in time. The others, from PX4, hold means over an
     interval of the autopilot: HIGHRES_IMU stamped at its end, SCALED_IMU when published [ms].
@@ -60,7 +60,7 @@ _LIMITS: Final = np.iinfo(np.int16)
 
 @dataclass(frozen=True)
 class RawScale:
-    """What one count of RAW_IMU is; only its sender knows.
+    """Value of one count of RAW_IMU, which depends on the sender.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ class RawScale:
 
 @dataclass(frozen=True)
 class Ambient:
-    """What a message holds beside an IMU: numbers, or one a row; NaN is not measured.
+    """Other quantities of a message: numbers, or one a row; NaN is not measured.
 
     Parameters
     ----------
     abs_pressure, diff_pressure : float or (N,) array_like
         Of the air, and of the pitot tube [hPa].
     pressure_alt : float or (N,) array_like
-        Altitude that the pressure says [m].
+        Altitude from pressure [m].
     temperature : float or (N,) array_like
         [degrees Celsius].
     """
@@ -242,7 +242,7 @@ def _count_scale(kind: Kind, scale: RawScale | None) -> tuple[FloatArray, FloatA
 
 
 def coarseness(kind: Kind) -> str:
-    """Say in which steps a message of whole numbers counts."""
+    """Return the resolution of a message of whole numbers, for a note."""
     return "16 bits" if kind is Kind.RAW_IMU else "16 bits, in thousandths of g and rad/s"
 
 

@@ -1,4 +1,4 @@
-"""Frames in bytes: pymavlink decodes and checks them, and what is lost is counted."""
+"""Frames in bytes: pymavlink decodes and checks them, and losses are counted."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class SourceCount:
     Parameters
     ----------
     messages : int
-        Frames that came.
+        Frames received.
     lost : int
         Frames that are missing by the sequence number.
     late : int
-        Frames that came twice, or after a later one (then they are among ``lost``, too).
+        Frames received twice, or after a later one (these also count as ``lost``).
     """
 
     messages: int = 0
@@ -49,7 +49,7 @@ class SourceCount:
 
 
 class Decoder:
-    """What reads frames, version 1 and 2, and counts.
+    """Decoder of frames of version 1 and 2, with counts.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Decoder:
         return message, end
 
     def datagram(self, data: bytes) -> list[WireMessage]:
-        """Return the messages in a datagram; what is no frame is skipped and counted."""
+        """Return the messages in a datagram; bytes outside of frames are skipped and counted."""
         messages = []
         at, is_lost = 0, False
         while at < len(data):

@@ -34,7 +34,7 @@ def fuse_link(
     goes_on: Callable[[], bool],
     use_magnetic_field: bool = True,
 ) -> Trajectory:
-    """Estimate orientation from HIGHRES_IMU or HIL_SENSOR as long as told to.
+    """Estimate orientation from HIGHRES_IMU or HIL_SENSOR until stopped.
 
     The first sender and kind that is heard is followed; others are left alone.
 

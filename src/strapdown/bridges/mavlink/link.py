@@ -53,7 +53,7 @@ class SendReport(FieldsAsHtml):
     messages : int
         How many were sent.
     refused : int
-        How many of them found nobody at the address, as far as the system says so.
+        Number of these that the system reports as refused at the address.
     saturated : int
         How many hold a number that did not fit 16 bits.
     wall_s : float
@@ -67,7 +67,7 @@ class SendReport(FieldsAsHtml):
 
 
 class MavlinkLink:
-    """MAVLink 2 over UDP, to one address or from whoever sends.
+    """MAVLink 2 over UDP, to one address or from any sender.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class MavlinkLink:
     BackendMissingError
         pymavlink is not installed.
     OSError
-        The address cannot be had; ``filename`` says which.
+        The address is not available; ``filename`` contains it.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class MavlinkLink:
         Returns
         -------
         object or None
-            None: none came in time.
+            None if none came in time.
         """
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
         while not self._received:
@@ -281,7 +281,7 @@ class MavlinkLink:
             self._socket.sendto(data, self._heard)
 
     def _note_refusal(self) -> None:
-        """Count it where the system says that nobody is at the address."""
+        """Count a send that the system reports as refused at the address."""
         if self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             self._refused += 1
 

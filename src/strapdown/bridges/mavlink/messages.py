@@ -54,7 +54,7 @@ class Kind(StrEnum):
 
 
 class WireMessage(Protocol):
-    """What is used of a message object of pymavlink."""
+    """Interface of a message object of pymavlink, as far as it is used."""
 
     def get_type(self) -> str:
         """Return the name of the message."""
@@ -63,7 +63,7 @@ class WireMessage(Protocol):
         """Return the number of the vehicle that sent it."""
 
     def get_srcComponent(self) -> int:
-        """Return the number of the part of the vehicle that sent it."""
+        """Return the number of the component of the vehicle that sent it."""
 
     def pack(self, mav: object) -> bytes:
         """Return the frame."""

@@ -1,4 +1,4 @@
-"""What the devices of a robot publish: ``sensor_msgs/Imu`` with one block filled.
+"""Messages that the devices of a robot publish: ``sensor_msgs/Imu`` with one block filled.
 
 ========================  ==========================  =====================
 device                    topic                       block
@@ -41,7 +41,7 @@ BLOCKS: Final[Mapping[str, str]] = {
     "Accelerometer": "linear_acceleration",
     "Gyro": "angular_velocity",
 }
-"""Which block of the message a device fills."""
+"""Block of the message that each device fills."""
 
 
 def ros_name(name: str) -> str:

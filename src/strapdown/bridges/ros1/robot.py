@@ -60,7 +60,7 @@ class RosRobot:
     profile : str
         How its devices behave.
     namespace : str
-        What stands before every name; empty for none.
+        Prefix of every name; empty for none.
     lock : Lock
         Held while somebody uses the world.
     simulated_clock : bool
@@ -138,7 +138,7 @@ class RosRobot:
         self._services[path] = self._node.rospy.Service(path, service, handle)
 
     def publish(self, step_ms: int) -> None:
-        """Publish what is due after a step of so many ms; time counts as the controller's steps."""
+        """Publish the messages due after a step of so many ms, in the controller's time."""
         self._time_ms += step_ms
         for sensor in self._sensors:
             sensor.publish(self._time_ms)

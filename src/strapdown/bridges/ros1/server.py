@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["Ros1Devices"]
 
 NAP_S = 0.02
-"""How long to sleep before looking whether all is over [s]."""
+"""Interval between checks whether the simulation has ended [s]."""
 LAG_S = 0.1
-"""By how much a simulation may be late and catch up [s]."""
+"""Delay up to which a simulation catches up [s]."""
 _WRONG_STEP = "Wrong time step: {} for robot: {}."
 
 
 class Ros1Devices:
-    """Puts robots of a world on the graph; a context manager.
+    """Robots of a world on the ROS graph; a context manager.
 
-    Of several robots each has its name before the names of its devices.
+    If there are several robots, the name of each precedes those of its devices.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class Ros1Devices:
     robots : sequence of str
         Which of its robots.
     namespace : str
-        What stands before every name; empty for none.
+        Prefix of every name; empty for none.
     synchronize : bool
-        Whether time goes on only when a client calls ``robot/time_step``, a webots_ros/set_int
+        Whether time advances only when a client calls ``robot/time_step``, a webots_ros/set_int
         with milliseconds; for one robot.
     rate : float
         How many times as fast as the wall clock the simulation is, otherwise.
@@ -117,12 +117,12 @@ class Ros1Devices:
         self.close()
 
     def run(self) -> None:
-        """Let time go on until the simulation has ended, or :meth:`stop` is called.
+        """Run the simulation until it has ended, or :meth:`stop` is called.
 
         Raises
         ------
         StrapdownError
-            The world cannot go on.
+            The world cannot continue.
         """
         step_s = self._world.basic_time_step / 1000.0 / self._rate
         due_s = monotonic()
@@ -138,17 +138,17 @@ class Ros1Devices:
             raise self._failure
 
     def stop(self) -> None:
-        """Let :meth:`run` return; from any thread or signal handler."""
+        """Make :meth:`run` return; callable from any thread or signal handler."""
         self._over = True
 
     def close(self) -> None:
-        """Take the robots from the graph."""
+        """Remove the robots from the graph."""
         self._over = True
         for robot in self.robots:
             robot.close()
 
     def _step(self, ms: int) -> bool:
-        """Let time pass for all robots; return whether the simulation goes on."""
+        """Advance time for all robots; return whether the simulation continues."""
         try:
             for robot in self.robots:
                 if robot.robot.step(ms) < 0:
@@ -162,7 +162,7 @@ class Ros1Devices:
         return not self._over
 
     def _step_on_request(self, ms: int) -> bool:
-        """Let time pass because a client asks for it."""
+        """Advance time at the request of a client."""
         if ms < 1 or ms % int(self._world.basic_time_step):
             say(_WRONG_STEP, ms, self.robots[0].robot.name)
             return False

@@ -1,4 +1,4 @@
-"""The other end of one socket: bytes that came, requests in them, and answers on their way."""
+"""Connection over one socket: received bytes, the requests in them, and pending answers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Connection"]
 
 CHUNK: Final = 1 << 16
 MAX_AHEAD: Final = 1 << 20
-"""How much a controller may send that has not had its answer [bytes]."""
+"""Most data that a controller may send before it has its answer [bytes]."""
 RECEIVE_S: Final = 0.02
-"""How long a receiving waits at most [s]."""
+"""Longest wait of one receive call [s]."""
 
 
 class Connection:
-    """A controller, or who may become one.
+    """Connection of a controller, or of a client that may become one.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Connection:
     waits : bool
         For the end of a step; until then its next request has to wait too.
     received : bytes or bytearray
-        What came and was not taken.
+        Received bytes that are not processed yet.
     unsent : bytes
-        What could not be sent yet.
+        Data still to be sent.
     told : set of str
-        What was logged about it, and need not be logged again.
+        Notes that were logged once already.
     """
 
     def __init__(self, peer: socket.socket, robot: str) -> None:
@@ -71,7 +71,7 @@ class Connection:
         return self._peer.fileno()
 
     def receive(self) -> bool:
-        """Take what came, or comes at once; False where the other end has closed."""
+        """Receive available data; False if the other end has closed."""
         try:
             data = self._peer.recv(CHUNK)
         except BlockingIOError:
@@ -95,7 +95,7 @@ class Connection:
         Raises
         ------
         FormatError
-            What came is no request, or more than a patient controller sends.
+            The data are not a request, or more than a controller may send ahead.
         """
         received = self.received
         if self.waits or self.unsent:
@@ -122,17 +122,17 @@ class Connection:
             sent = self._peer.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
             sent = 0
-        except OSError:  # the next receiving tells that the other end is lost
+        except OSError:  # the next receive call detects that the other end is lost
             sent = len(data)
         self.unsent = data[sent:]
 
     def quit(self, timeout_s: float) -> None:
-        """Tell a controller to quit; OSError where it is gone already."""
+        """Send a controller the request to quit; OSError if it has left already."""
         self._peer.settimeout(timeout_s)
         self._peer.sendall(self.unsent + quit_message(tcp=self.tcp))
 
     def drain(self, timeout_s: float) -> bool:
-        """Throw away what comes; False where the other end has closed."""
+        """Discard received data; False if the other end has closed."""
         self._peer.settimeout(timeout_s)
         return bool(self._peer.recv(CHUNK))
 
@@ -141,7 +141,7 @@ class Connection:
         self._peer.close()
 
     def _growing(self) -> bytearray:
-        """Return what came as bytes that grow and shrink in place."""
+        """Return a buffer of received bytes."""
         if isinstance(self.received, bytes):
             self.received = bytearray(self.received)
         return self.received

@@ -1,4 +1,4 @@
-"""Where controllers find a simulator on this machine, by the rules of Webots R2025a.
+"""Folder in which controllers find a simulator on this machine, as in Webots R2025a.
 
 Every simulator has a folder ``<tmp>/webots/<user>/<id>/``. A file ``loading`` in it makes
 controllers wait, and every robot that they can connect to has sockets ``ipc/<robot>/extern`` and
@@ -22,15 +22,15 @@ from strapdown.errors import TransportError
 __all__ = ["Instance", "instances_folder"]
 
 DOORS: Final = ("extern", "intern")
-"""For controllers that a user starts, and for those that a simulator starts."""
+"""Sockets for controllers that a user starts, and for those that a simulator starts."""
 SETTLED_S: Final = 60.0
-"""How old a folder is at least whose sockets are all open [s]."""
+"""Age from which a folder without answering sockets is removed [s]."""
 _SOCKETS: Final = "ipc/*/*tern"
 _BACKLOG: Final = 16
 
 
 def instances_folder() -> Path:
-    """Return the folder in which a user's simulators have theirs.
+    """Return the folder that contains the folders of a user's simulators.
 
     The temporary folder is the fixed one; TMPDIR does not count. A snap of Webots has its own.
     """
@@ -76,7 +76,7 @@ class Instance:
         self._sockets: list[socket.socket] = []
 
     def set_loading(self, *, loading: bool) -> None:
-        """Tell controllers to wait, or that they may come."""
+        """Mark the simulator as loading, so that controllers wait, or as ready."""
         if loading:
             (self.path / "loading").touch()
         else:

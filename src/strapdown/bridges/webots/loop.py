@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 __all__ = ["LINGER_S", "Loop", "Scheduler"]
 
 QUIET_S: Final = 0.02
-"""A handshake has no end mark: it is over when nothing more came for so long [s]."""
+"""Silence that ends a handshake, which has no end mark [s]."""
 PATIENCE_S: Final = 10.0
-"""How long controllers may go on after the end of the simulation before the loop ends [s]."""
+"""Longest time for controllers to continue after the end of the simulation [s]."""
 LINGER_S: Final = 1.0
-"""How long to wait for controllers that were told to leave [s]."""
+"""Longest wait for controllers that were asked to quit [s]."""
 LOOK_S: Final = 0.005
-"""How often to look whether a step's time on the wall clock has come [s]."""
+"""Interval between checks whether a step is due on the wall clock [s]."""
 LONE_S: Final = 0.02
-"""How long one controller may have the loop for itself [s]."""
+"""Longest time that one controller may occupy the loop [s]."""
 MIN_HELLO: Final = 3
 
 
 class Scheduler(Protocol):
-    """Moves a world on when every robot that takes part waits for it."""
+    """Advances a world when every participating robot waits for it."""
 
     def submit(self, port: Any, ms: int, requests: Sequence[Request]) -> object:  # noqa: ANN401 (of its own kind)
-        """Take a robot's requests, and let it wait for ``ms`` of simulated time."""
+        """Accept the requests of a robot, which then waits for ``ms`` of simulated time."""
         ...
 
     def drop(self, port: Any) -> object:  # noqa: ANN401 (of its own kind)
-        """Close a port, and let the others go on without it until it submits again."""
+        """Close a port; the others continue without it until it submits again."""
         ...
 
     def ready(self) -> Sequence[tuple[Port, Answer]]:
@@ -62,7 +62,7 @@ class Loop:
     Parameters
     ----------
     realtime : bool
-        The scheduler lets simulated time not run ahead of the wall clock.
+        The scheduler does not let simulated time run ahead of the wall clock.
     log : callable
         Gets every line that is worth reading.
 
@@ -89,7 +89,7 @@ class Loop:
         self._ended_at: float | None = None
 
     def open(self, robot: str, listeners: Iterable[socket.socket]) -> None:
-        """Let controllers come to a robot by listening sockets."""
+        """Accept controllers of a robot on listening sockets."""
         self.robots[robot] = None
         for listener in listeners:
             self._open(listener, robot)
@@ -113,13 +113,13 @@ class Loop:
             self._turn()
 
     def stop(self) -> None:
-        """Let :meth:`run` return; from any thread or signal handler."""
+        """Make :meth:`run` return; callable from any thread or signal handler."""
         self._stopping = True
         with suppress(OSError):
             self._alarm.send(b".")
 
     def close(self) -> None:
-        """Tell all controllers to quit, and give them a moment."""
+        """Ask all controllers to quit, and wait a moment for them."""
         until = monotonic() + LINGER_S
         told = [each for each in self._connections.values() if each.session is not None]
         for connection in told:
@@ -154,12 +154,12 @@ class Loop:
         """Return what happened, and to whom.
 
         One controller alone is read from without asking who else there is, which saves a tenth of
-        its step; whoever comes waits a moment more.
+        its step; a new one waits a moment more.
         """
         if self._lone and monotonic() < self._lone_until:
             return self._lone
         events = self._poll.poll(self._patience_ms())
-        if len(events) > 1:  # who leaves makes room for who comes
+        if len(events) > 1:  # leaving controllers make room for new ones
             events.sort(key=lambda event: event[0] in self._doors)
         is_lone = len(self._connections) == 1 and not (self._timers or self._realtime)
         if is_lone and events == [(next(iter(self._connections)), select.POLLIN)]:
@@ -192,7 +192,7 @@ class Loop:
         return max(min(times) - monotonic(), 0.0) * 1000.0 if times else None
 
     def _ring(self) -> None:
-        """Do what was put off until now."""
+        """Handle the timers that are due."""
         now = monotonic()
         for connection, time in list(self._timers.items()):
             if time <= now:
@@ -205,13 +205,13 @@ class Loop:
     # -- connections -------------------------------------------------------------------------------
 
     def _open(self, listener: socket.socket, robot: str) -> None:
-        """Let controllers come by a listening socket; those of TCP name their robot later."""
+        """Accept controllers on a listening socket; those on TCP name their robot later."""
         listener.setblocking(False)  # noqa: FBT003 (the library's form)
         self._doors[listener.fileno()] = (listener, robot)
         self._poll.register(listener, select.POLLIN)
 
     def _admit(self, listener: socket.socket, robot: str) -> None:
-        """Take a new connection, unless its robot has one."""
+        """Accept a new connection, unless its robot has one."""
         try:
             peer, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
@@ -282,7 +282,7 @@ class Loop:
             self._timers[connection] = monotonic() + QUIET_S
 
     def _proceed(self, connection: Connection) -> None:
-        """Do what the received requests say, each after the answer to the one before."""
+        """Execute the received requests, each after the answer to the one before."""
         try:
             while connection.received and (request := connection.request()) is not None:
                 if not request:
@@ -293,7 +293,7 @@ class Loop:
             self._end(connection, f"connection closed: {error}")
 
     def _handle(self, connection: Connection, request: bytes) -> None:
-        """Do what one request says."""
+        """Execute one request."""
         port, session = connection.port, connection.session
         if port is None or session is None:
             self._begin(connection, request)
@@ -315,7 +315,7 @@ class Loop:
             self._timers[connection] = monotonic() + 1e-3 * max(incoming.wait_ms, 0)
 
     def _begin(self, connection: Connection, request: bytes) -> None:
-        """Answer the first request: it asks what there is, whatever it says."""
+        """Answer the first request with a description of the robot, regardless of its content."""
         port = self._port(connection.robot)
         info = port.configure()
         session = Session(info, tcp=connection.tcp, realtime=self._realtime)
@@ -327,20 +327,20 @@ class Loop:
         self._send(connection, session.configure())
 
     def _answer(self, connection: Connection, answer: Answer, *, urdf: bool = False) -> None:
-        """Tell a controller what its port answered."""
+        """Send a controller the answer of its port."""
         if answer.delay < 0:
             self._ended_at = monotonic()
         if connection.session is not None:
             self._send(connection, connection.session.answer(answer, urdf=urdf))
 
     def _send(self, connection: Connection, data: bytes) -> None:
-        """Send, now or as soon as it is possible."""
+        """Send data, now or as soon as possible."""
         connection.send(data)
         if connection.unsent:
             self._poll.modify(connection, select.POLLIN | select.POLLOUT)
 
     def _tell(self, connection: Connection, incoming: Incoming) -> None:
-        """Log a controller's output, and once what it said in vain."""
+        """Log a controller's output, and once a request without effect."""
         for text in incoming.console:
             for line in text.splitlines():
                 self._log(f"[{connection.robot}] {line}")

@@ -1,4 +1,4 @@
-"""How a controller names its robot to a simulator of Webots R2025a: in a path, or in a handshake.
+"""Name of a controller's robot, in a path or a handshake, as in Webots R2025a.
 
 A handshake by TCP is the text ``CTR``, with ``Robot-Name:`` on a second line where the controller
 knows a name, and no end mark; the answer is one word.
@@ -24,7 +24,7 @@ __all__ = [
 
 CONNECTED: Final = b"CONNECTED"
 PROCESSING: Final = b"PROCESSING"
-"""The world is not there yet: the controller comes again."""
+"""Answer while the world is not loaded: the controller retries."""
 FORBIDDEN: Final = b"FORBIDDEN"
 FAILED: Final = b"FAILED"
 
@@ -36,7 +36,7 @@ _NAME_FOLLOWS: Final = b"Robot-Name:"
 
 
 def encoded_name(robot: str, used: int) -> str:
-    """Return the name of a robot as it stands in the path of its socket or in a handshake.
+    """Return the name of a robot as encoded in the path of its socket or in a handshake.
 
     Parameters
     ----------

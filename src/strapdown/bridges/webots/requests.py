@@ -1,8 +1,8 @@
-"""What a controller that is linked with the library of Webots R2025a says, as requests to a port.
+"""Messages of a controller with the library of Webots R2025a, as requests to a port.
 
 A request is ``int32`` size, ``uint32`` duration [ms] and records of ``uint16`` tag, ``int32`` size
-and commands of that device; tag 0 is the robot. Four zero bytes say goodbye. All is little endian
-and packed. The tables follow ``src/controller/c`` of the public sources of Webots.
+and commands of that device; tag 0 is the robot. Four zero bytes mean that it leaves. All is little
+endian and packed. The tables follow ``src/controller/c`` of the public sources of Webots.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Incoming", "read_request", "request_size"]
 
 MAX_REQUEST: Final = 1 << 26
-"""The largest request that is believed [bytes]; a picture for a display may be large."""
+"""Largest valid request [bytes]; a picture for a display may be large."""
 MAX_MS: Final = (1 << 31) - 1
 """The longest step; a negative one of the C interface arrives as more."""
 
@@ -82,14 +82,14 @@ _MOTOR_COMMANDS: Final[Mapping[int, tuple[str, Struct]]] = {
 
 
 class Incoming(NamedTuple):
-    """What a request says.
+    """Content of a request.
 
     Parameters
     ----------
     ms : int
-        Simulated time that is asked for [ms]; 0: only an exchange.
+        Requested simulated time [ms]; 0: only an exchange.
     requests : sequence of Request
-        What the port is asked.
+        Requests to the port.
     leaving : bool
         The controller's program is ending.
     urdf : bool
@@ -138,9 +138,9 @@ def read_request(request: bytes, kinds: Sequence[str]) -> Incoming:
     Parameters
     ----------
     request : bytes
-        As long as :func:`request_size` says, and not 0.
+        Bytes, in the length given by :func:`request_size`, which is not 0.
     kinds : sequence of str
-        Name of the node of each tag; 0 is the robot. What is said to other tags is skipped.
+        Name of the node of each tag; 0 is the robot. Commands to other tags are skipped.
 
     Raises
     ------

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 __all__ = ["Server"]
 
 LOOK_S: Final = 0.005
-"""How often to look whether the world is loaded [s]."""
+"""Interval between checks whether the world is loaded [s]."""
 
 
 class Server:
-    """Lets controllers drive the robots of a world; a context manager.
+    """Server through which controllers drive the robots of a world; a context manager.
 
     Parameters
     ----------
     address : (str, int), optional
-        Where to listen for TCP; port 0 takes any free one. By default only UNIX sockets.
+        Address for TCP; port 0 takes any free one. By default only UNIX sockets.
     number : int, optional
         Of the instance; by default the TCP port, else the number of this process.
     realtime : bool
-        The scheduler lets simulated time not run ahead of the wall clock.
+        The scheduler does not let simulated time run ahead of the wall clock.
     log : callable, optional
         Gets every line that is worth reading; by default they go to stderr.
 
@@ -93,13 +93,13 @@ class Server:
 
     @property
     def instance_path(self) -> str:
-        """What a controller that a simulator starts finds in WEBOTS_INSTANCE_PATH."""
+        """Value of WEBOTS_INSTANCE_PATH for controllers that a simulator starts."""
         return f"{self._instance.path}/"
 
     def urls(self, robot: str) -> tuple[str, ...]:
-        """Return what a controller of this robot may have as its WEBOTS_CONTROLLER_URL.
+        """Return the possible values of WEBOTS_CONTROLLER_URL for a controller of this robot.
 
-        The name stands there as it is: the controller library percent-encodes it by itself.
+        The name is not encoded: the controller library percent-encodes it.
         """
         urls = [f"ipc://{self._instance.number}/{robot}"]
         if self.address is not None:
@@ -108,7 +108,7 @@ class Server:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Tell controllers to come again while the block prepares the world."""
+        """Ask controllers to retry while the block prepares the world."""
         over = threading.Event()
         thread = threading.Thread(target=self._put_off, args=(over,), daemon=True)
         self._instance.set_loading(loading=True)
@@ -121,7 +121,7 @@ class Server:
             self._instance.set_loading(loading=False)
 
     def open(self, robots: Sequence[str]) -> None:
-        """Let controllers connect to robots; :meth:`serve` will answer them.
+        """Accept connections of controllers to robots; :meth:`serve` answers them.
 
         Raises
         ------
@@ -152,24 +152,24 @@ class Server:
         TransportError
             The sockets of a robot cannot be opened.
         StrapdownError
-            The world cannot go on.
+            The world cannot continue.
         """
         self.open(robots)
         self._loop.run(self._tcp, port, scheduler)
 
     def stop(self) -> None:
-        """Let :meth:`serve` return; from any thread or signal handler."""
+        """Make :meth:`serve` return; callable from any thread or signal handler."""
         self._loop.stop()
 
     def close(self) -> None:
-        """Tell all controllers to quit, give them a moment, and remove the instance's folder."""
+        """Ask all controllers to quit, wait a moment, and remove the instance's folder."""
         self._loop.close()
         if self._tcp is not None:
             self._tcp.close()
         self._instance.close()
 
     def _put_off(self, over: threading.Event) -> None:
-        """Tell whoever comes by TCP that the world is not there yet."""
+        """Ask clients on TCP to retry, since the world is not loaded yet."""
         while self._tcp is not None and not over.is_set():
             came, _, _ = select.select([self._tcp], [], [], LOOK_S)
             if came:

@@ -1,4 +1,4 @@
-"""What a controller that is linked with the library of Webots R2025a is told, in bytes.
+"""Answers to a controller with the library of Webots R2025a, in bytes.
 
 Over a UNIX socket an answer is ``int32`` size, ``int32`` delay [ms] and records of ``uint16`` tag,
 ``uint8`` command and data, whose length the receiver must know; over TCP the same records travel
@@ -72,7 +72,7 @@ def no_event(*, tcp: bool) -> bytes:
 
 
 class Session:
-    """What one controller has been told, and the next answer in bytes.
+    """State of one controller, and its next answer in bytes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Session:
     tcp : bool
         The transport: TCP, or a UNIX socket.
     realtime : bool
-        What the client is told of the speed.
+        Speed that is reported to the client.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Live pipelines: device, recording or topic, sensor model, filter, topics, recorder, as one.
 
-A pipeline is a TOML file with one table ``[KIND.NAME]`` a part:
+A pipeline is a TOML file with one table ``[KIND.NAME]`` a stage:
 
 ==========  =========================================  ==================  ===================
 kind        keys                                       takes               gives

@@ -1,4 +1,4 @@
-"""What all parts of a pipeline share: their inputs, their output, counts, and how they end."""
+"""Base of the stages of a pipeline: inputs, output, counts, start and end."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Part", "PartReport", "State"]
 
 _DELAYS: Final = 1000
-"""Of so many blocks of messages the latency is the median."""
+"""Number of blocks of messages over which the latency is the median."""
 
 
 class State(StrEnum):
-    """Where a part stands."""
+    """State of a stage."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class PartReport(FieldsAsHtml):
-    """How a part is doing, or did.
+    """Account of a stage, running or ended.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class PartReport(FieldsAsHtml):
         From the header of its table.
     state : State
     received, sent : int
-        Messages it took from other parts or from outside, and messages it passed on, published or
+        Messages received from other stages or from outside, and messages passed on, published or
         recorded.
     lost : int
         Messages that were sent to it and that it did not get.
@@ -96,12 +96,12 @@ class PartReport(FieldsAsHtml):
 
 
 class Part(ABC):
-    """A part of a pipeline, made from its table; it runs in a thread of its own.
+    """Stage of a pipeline, built from its table; it runs in a separate thread.
 
     Parameters
     ----------
     table : Table
-        What the file says about it.
+        Its table in the file.
 
     Attributes
     ----------
@@ -122,13 +122,13 @@ class Part(ABC):
     TAKES: ClassVar[type[Any] | None] = None
     """Type of the messages it takes; None is any."""
     SOURCES: ClassVar[range] = range(1, 2)
-    """How many parts it may take them from."""
+    """Numbers of stages from which it may receive."""
     gives: type[Any] | None = None
-    """Type of the messages it gives to others."""
+    """Type of its output messages."""
     speed: float = 1.0
-    """How many times faster than the wall clock its messages come."""
+    """Ratio of the time of its messages to the wall clock."""
     seed: int | None = None
-    """Of its noise, where that is known."""
+    """Seed of its noise, if that is known."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.name, self.kind = table, table.name, table.kind
@@ -148,25 +148,25 @@ class Part(ABC):
         self._before = 0
         self._lost: int | None = None
 
-    # -- what a kind of part does ----------------------------------------------------------------
+    # -- overridden by each kind of stage --------------------------------------------------------
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Learn which parts it takes messages from; they have joined theirs before."""
+        """Set the stages it receives from, which are joined before it."""
         self.parts = list(parts)
 
     def before(self) -> dict[str, Part]:
-        """Return the parts by name whose messages lead to it."""
+        """Return the stages upstream of it, by name."""
         found: dict[str, Part] = {}
         for part in self.parts:
             found |= {**part.before(), part.name: part}
         return found
 
     def open(self, stack: ExitStack) -> None:  # noqa: B027 (not every part needs it)
-        """Get ready for the first message; what is to be closed goes on the stack."""
+        """Prepare for the first message; resources to be closed go on the stack."""
 
     @abstractmethod
     def work(self) -> None:
-        """Work until told to stop, or nothing is left."""
+        """Process messages until stopped, or until none is left."""
 
     def outside(self) -> Sequence[Topic[Any]]:
         """Return the topics outside of the pipeline that it receives from."""
@@ -184,7 +184,7 @@ class Part(ABC):
     # -- while it runs ---------------------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Pass over what came from outside while other parts got ready."""
+        """Skip messages from outside that came while other stages were being prepared."""
         with suppress(TransportError):  # it has failed, and is closed
             for topic in self.outside():
                 topic.recv_all()
@@ -196,24 +196,24 @@ class Part(ABC):
         self.state = State.RUNNING
 
     def settle(self) -> None:
-        """Count for the last time what was lost before it came, while the topics are open."""
+        """Store the count of lost messages while the topics are still open."""
         lost = self.lost()
         with self._counting:
             self._lost = lost
 
     def end(self, error: BaseException | None) -> None:
-        """Have ended, well or by an error."""
+        """Record the end, normal or by an error."""
         self._ended_s = monotonic()
         self.error = error
         self.state = State.ENDED if error is None else State.FAILED
 
     def give(self, message: object) -> None:
-        """Send a message to the parts behind."""
+        """Send a message to the following stages."""
         if self.outlet is not None:
             self.outlet.send(message)
 
     def follow(self, source: Topic[Any], take: Callable[[Any], object]) -> None:
-        """Hand every message of a topic on until told to stop."""
+        """Pass every message of a topic to a function until stopped."""
         for messages in incoming(source, stop=self.stop):
             began_s = perf_counter()
             for message in messages:
@@ -221,7 +221,7 @@ class Part(ABC):
             self.passed(len(messages), perf_counter() - began_s)
 
     def passed(self, messages: int, seconds: float) -> None:
-        """Count messages that came and went on, and how long that took."""
+        """Count messages that were received and passed on, and the time taken."""
         self._received += messages
         self._sent += messages
         self._delays.append(seconds)
@@ -241,7 +241,7 @@ class Part(ABC):
             return self._lost
 
     def report(self) -> PartReport:
-        """Say how it is doing."""
+        """Return the account of the stage."""
         now_s = self._ended_s or monotonic()
         delays = list(self._delays)
         return PartReport(

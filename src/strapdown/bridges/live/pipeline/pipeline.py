@@ -1,4 +1,4 @@
-"""A pipeline: its parts linked, started, watched and stopped as one."""
+"""Pipeline: stages that are connected, started, watched and stopped as one."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = ["Pipeline", "PipelineReport"]
 
 _log = getLogger(__name__)
 _CAPACITY: Final = 4096
-"""Messages that may wait before a part."""
+"""Messages that may be queued for a stage."""
 _numbers = itertools.count()
 
 
 def _topic(table: Table) -> Part:
-    """Return what a ``[topic.NAME]`` is: a source, unless it takes messages from a part."""
+    """Return the stage of a ``[topic.NAME]``: a sink if it receives from a stage, else a source."""
     return TopicSink(table) if table.texts("from") else TopicSource(table)
 
 
@@ -52,19 +52,19 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
     "filter": FilterStage,
     "record": RecordSink,
 }
-"""What a part can be."""
+"""Stages by the kind in their header."""
 
 
 @dataclass(frozen=True)
 class PipelineReport(FieldsAsHtml):
-    """How a pipeline is doing, or did.
+    """Account of a pipeline, running or ended.
 
     Parameters
     ----------
     parts : tuple of PartReport
         In the order of the file.
     running_s : float
-        How long it has been running [s].
+        Running time [s].
     """
 
     parts: tuple[PartReport, ...]
@@ -72,7 +72,7 @@ class PipelineReport(FieldsAsHtml):
 
     @property
     def failed(self) -> bool:
-        """Whether a part has failed."""
+        """Whether a stage has failed."""
         return any(part.state is State.FAILED for part in self.parts)
 
     @property
@@ -88,9 +88,9 @@ class PipelineReport(FieldsAsHtml):
 class Pipeline:
     """Parts that pass messages on to each other, each in a thread of its own.
 
-    They begin together, when all are ready, and end from front to back: a part ends when those
-    before it have ended and it has worked off what they sent, or when all those behind it have
-    ended. The others go on where one fails.
+    All start together once they are ready, and end from front to back: a stage ends when those
+    before it have ended and it has processed their messages, or when all those behind it have
+    ended. The others continue if one fails.
 
     A context manager, which stops it.
 
@@ -177,12 +177,12 @@ class Pipeline:
         return cls(text, folder=path.parent, path=path, force=force)
 
     def start(self, say: Callable[[str], object] | None = None) -> None:
-        """Let all parts get ready, and then begin, once; return when they have.
+        """Prepare all stages, then start them, once; return when they run.
 
         Parameters
         ----------
         say : callable, optional
-            Told a line when something happens to a part, from its thread; by default it is logged.
+            Gets a line for each event of a stage, from its thread; by default it is logged.
 
         Raises
         ------
@@ -202,18 +202,18 @@ class Pipeline:
         self._go.wait()
 
     def stop(self) -> None:
-        """Let the sources end, and the other parts after them."""
+        """Stop the sources, and the other stages after them."""
         for part in self.parts:
             if not part.parts:
                 part.stop.set()
         self._go.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until all parts have ended; False where they have not in time."""
+        """Wait until all stages have ended; False if they have not in time."""
         return self._ended.wait(timeout_s)
 
     def report(self) -> PipelineReport:
-        """Say how it is doing."""
+        """Return the account of the pipeline."""
         now_s = monotonic() if math.isnan(self._ended_s) else self._ended_s
         running_s = 0.0 if math.isnan(self._began_s) else now_s - self._began_s
         return PipelineReport(tuple(part.report() for part in self.parts), running_s)
@@ -234,9 +234,9 @@ class Pipeline:
     # -- inside ----------------------------------------------------------------------------------
 
     def _link(self) -> None:
-        """Open the topics between parts."""
+        """Open the topics between stages."""
         number = next(_numbers)
-        # Where nothing keeps time senders wait for receivers; else these lose what comes too fast.
+        # Without pacing, senders wait for receivers; otherwise slow receivers lose messages.
         way = "reliable" if any(part.speed == math.inf for part in self.parts) else "sensor"
         for part in self.parts:
             if part.gives is not None:
@@ -251,7 +251,7 @@ class Pipeline:
                     inlet.try_recv()  # from now on it counts what it loses
 
     def _run(self, part: Part) -> None:
-        """Be the thread of a part."""
+        """Run a stage in its thread."""
         error: Exception | None = None
         with ExitStack() as links:
             for topic in filter(None, (part.outlet, *part.inlets.values())):
@@ -292,7 +292,7 @@ class Pipeline:
             _log.warning("not told %r: %s", line, wording(error))
 
     def _has_ended(self, part: Part) -> None:
-        """Let those end that have nothing more to do without this part."""
+        """Stop the stages that have no input left without this one."""
         self._is_ready(part)
         report = part.report()
         ended = f"ended: {counted(report.messages, 'message')}"
@@ -311,7 +311,7 @@ class Pipeline:
 
 
 def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
-    """Raise where a part cannot take messages from the parts that it names."""
+    """Raise an error if a stage cannot receive from the stages that it names."""
     table = part.table
     if len(sources) not in part.SOURCES or len({*sources}) < len(sources):
         wanted = {0: "no part", 1: "one part"}.get(part.SOURCES[-1], "parts, each once,")
@@ -332,7 +332,7 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
 
 
 def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> list[str]:
-    """Return the names of parts, each after those that it takes messages from."""
+    """Return the names of stages, each after those that it receives from."""
     done: list[str] = []
     left = list(parts)
     while left:
@@ -346,7 +346,7 @@ def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> li
 
 
 def _circle(name: str, sources: Mapping[str, list[str]], left: set[str]) -> list[str]:
-    """Return parts that take messages from each other in a circle, beginning with one of them."""
+    """Return stages that receive from each other in a circle, beginning with one of them."""
     path: list[str] = []
     while name not in path:
         path.append(name)

@@ -30,7 +30,7 @@ class TopicSink(Part):
             self._address = parse_address(table.need("address", str))
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Publish what the part before gives."""
+        """Publish the messages of the preceding stage."""
         super().join(parts)
         (source,) = parts
         wanted, given = self._address.msg_type, source.gives
@@ -43,13 +43,13 @@ class TopicSink(Part):
         self._topic = stack.enter_context(open_topic(self._address, self.parts[0].gives))
 
     def work(self) -> None:
-        """Publish what comes."""
+        """Publish every message."""
         for source in self.inlets.values():
             self.follow(source, self._topic.send)
 
 
 class RecordSink(Part):
-    """Writes a recording that outlives the process, each part's messages as a topic."""
+    """Sink that writes the messages of each stage as a topic of a recording."""
 
     SOURCES = range(1, 2**16)
 
@@ -85,12 +85,12 @@ class RecordSink(Part):
             recorder.follow(source, name)
 
     def work(self) -> None:
-        """Write what comes; what waits at the end is written when the file is closed."""
+        """Write every message; those queued at the end are written when the file is closed."""
         while not self.stop.is_set() and not self._recorder.wait(LOOK_S):
             pass
 
     def counts(self) -> tuple[int, int]:
-        """Return how many messages came and were written."""
+        """Return the numbers of messages received and written."""
         report = self._report()
         written = sum(report.messages.values())
         return written + report.dropped, written

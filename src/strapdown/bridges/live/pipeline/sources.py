@@ -57,7 +57,7 @@ class Pace:
         self._began_s = 0.0
 
     def wait(self, t_ns: int) -> bool:
-        """Sleep until the time of a stamp has come; False where the end came first."""
+        """Sleep until the time of a stamp; False if the stage is stopped before."""
         if self._first_ns is None:
             self._first_ns, self._began_s = t_ns, time.monotonic()
         due_s = self._began_s + (t_ns - self._first_ns) * self._per_ns
@@ -66,7 +66,7 @@ class Pace:
 
 
 class PacedSource(Part):
-    """What gives samples that have stamps, at their time."""
+    """Source that gives stamped samples at their time."""
 
     SOURCES = range(1)
     gives = Imu
@@ -96,7 +96,7 @@ def device_source(table: Table) -> PacedSource:
 
 
 class DeviceSource(PacedSource):
-    """A simulated device, stamped by the wall clock unless told otherwise."""
+    """Simulated device, stamped by the wall clock unless ``start_ns`` is given."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -111,7 +111,7 @@ class DeviceSource(PacedSource):
         return time.time_ns() if self._start_ns is None else self._start_ns
 
     def ride(self, motion: str) -> Ride:
-        """Return a motion that goes on for as long as the device, or as it can."""
+        """Return a motion as long as the device runs, or as long as it can be."""
         found = find_motion(self.table.place_or_name(motion), duration_s=self.duration_s)
         if self.duration_s is None and math.isinf(found.source.end_s):
             return replace(found, duration_s=_ENDLESS_S)
@@ -136,13 +136,13 @@ class MotionSource(DeviceSource):
         self.notes += ride.notes
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the sensor compiled."""
+        """Compile the sensor ahead of the first sample."""
         (simulator,) = self._run.simulators
         conversion.imu_from_series(simulator.run(1).series())
         simulator.reset(noise="restart")
 
     def blocks(self) -> Iterator[ImuSeries]:
-        """Yield what the sensor measures."""
+        """Yield the samples of the sensor."""
         rows = max(1, round(_AHEAD_S * (self.rate_hz or 1.0)))
         start_ns = self.start_ns()
         for (samples,), _truth in self._run.blocks(rows):
@@ -243,7 +243,7 @@ class TopicSource(Part):
         self._topic = stack.enter_context(open_topic(self._address, self.gives, history=0))
 
     def work(self) -> None:
-        """Pass on what comes."""
+        """Pass on every message."""
         for topic in self.outside():
             self.follow(topic, self.give)
 

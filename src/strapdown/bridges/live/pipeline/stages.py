@@ -31,8 +31,8 @@ _REST: Final = (0.0, 0.0, 0.0)
 class SensorStage(Part):
     """A sensor model: each message is taken for what a perfect sensor would read.
 
-    Between two messages the reading stands still; noise and filters of the part run at their own
-    rate all the same.
+    The input is held between two messages; noise and filters of the sensor run at their own rate
+    regardless.
     """
 
     TAKES = Imu
@@ -47,7 +47,7 @@ class SensorStage(Part):
         self.rate_hz = table.positive("rate")
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Take the rate of the part before, unless the table says it."""
+        """Take the rate of the preceding stage, unless the table states it."""
         super().join(parts)
         self.rate_hz = self.rate_hz or parts[0].rate_hz
         if self.rate_hz is None:
@@ -63,7 +63,7 @@ class SensorStage(Part):
         }
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the model compiled."""
+        """Compile the model ahead of the first message."""
         self._imu.feed(_REST, _REST)
         self._imu.reset(noise="restart")
 
@@ -116,7 +116,7 @@ class FilterStage(Part):
         self.rate_hz = parts[0].rate_hz
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
-        """Have the filter compiled."""
+        """Compile the filter ahead of the first message."""
         at_rest = Imu(0.0, 0.0, 9.81, *_REST)
         for messages in ([at_rest], [at_rest] * BLOCK):
             for _ in poses(self._filter, messages):

@@ -1,4 +1,4 @@
-"""The file of a pipeline: one table a part, read strictly, with the line of what is wrong."""
+"""File of a pipeline: one table a stage, read strictly; errors name the line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORDS: Mapping[type, str] = {
 
 
 class Table:
-    """The table ``[KIND.NAME]`` of one part; it knows its lines, and which keys were asked for.
+    """Table ``[KIND.NAME]`` of one stage, with its lines and the keys that were read.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Table:
     values : mapping
         From its keys.
     file : PipelineFile
-        Where it stands.
+        Position in the file.
     """
 
     def __init__(self, kind: str, name: str, values: Mapping[str, Any], file: PipelineFile) -> None:
@@ -146,7 +146,7 @@ class Table:
 
     @contextmanager
     def about(self, *keys: str) -> Iterator[None]:
-        """Give what is wrong inside the place of a key: the first that the error mentions.
+        """Add the position of a key to an error: the first key that the error mentions.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class PipelineFile:
     path : Path, optional
         Where the text is from, for errors.
     force : bool
-        Whether parts may replace files.
+        Whether stages may replace files.
     """
 
     def __init__(self, text: str, *, folder: Path, path: Path | None, force: bool) -> None:

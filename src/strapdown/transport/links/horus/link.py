@@ -1,15 +1,16 @@
 """Topics shared with programs that use horus itself, through ``horus.Topic``.
 
-horus (distribution ``horus-robotics``) hands out no bytes, so messages are converted field by
+horus (distribution ``horus-robotics``) does not expose bytes, so messages are converted field by
 field, in :mod:`strapdown.transport.links.horus.objects`. Three properties of its library, version
 0.4.1, shape this module:
 
-* A handle that both sends and receives goes deaf or is heard no longer. So a process has one
-  handle to send with and one to receive with. The latter hears the former, and what it hears
-  again is left out.
-* A topic with a single subscriber drops what is new when its 1024 places are full, and tells
-  the sender only. With two subscribers it drops what is old, and tells each receiver how much.
-  So a third handle, which belongs to another thread and only has to be there, is the second.
+* A handle that both sends and receives stops receiving or being received. So a process has one
+  handle to send with and one to receive with. The latter also receives messages of the former,
+  which are left out.
+* A topic with a single subscriber drops new messages when its 1024 slots are full, and reports
+  that to the sender only. With two subscribers it drops old ones, and reports the number to each
+  receiver. So a third handle, which belongs to another thread and is otherwise unused, is the
+  second subscriber.
 
 Nothing in horus wakes a receiver: waiting is polling.
 """
@@ -47,11 +48,11 @@ _log = getLogger(__name__)
 FIRST_PAUSE_S = 50e-6
 LONGEST_PAUSE_S = 1e-3
 BATCH = 4096
-"""Messages taken in at once, so that a flood keeps no lock for long."""
+"""Messages received at once, so that a burst does not hold a lock for long."""
 PATIENCE = 4
-"""The part of a topic's places that is filled before what came is taken in."""
+"""Share of a topic's slots that is filled before messages are fetched while tending."""
 SCAN_S = 0.25
-"""For how long a look at the processes of this host counts [s]."""
+"""Validity of a scan of the processes of this host [s]."""
 
 
 def open_link(_backend: Backend, channel: Channel, sink: Sink) -> HorusLink:
@@ -121,13 +122,13 @@ class HorusLink(Link):
         self._to_horus: Callable[[bytes], Any] = partial(CODECS[kind][1], horus)
         self._topic_name = channel.name
         self._lock = threading.Lock()  # of the handles and of what is below
-        self._delivery = threading.Lock()  # keeps what is delivered in order
+        self._delivery = threading.Lock()  # keeps deliveries in order
         self._inbox: list[Arrival] = []
         self._unheard: deque[bytes] = deque(maxlen=BATCH)  # sent here, not yet heard again
         self._patience = max(1, min(channel.capacity, BATCH) // PATIENCE)
         self._missed = self._dropped = 0  # as the handles count
         self._gap = self._own_gap = 0  # missed since the last settlement, and of those our own
-        self._lost = 0  # of others, to be told to the sink
+        self._lost = 0  # of others, to be reported to the sink
         self._heard_s = 0.0
         self._seq = 0
         self._sent = False
@@ -159,19 +160,19 @@ class HorusLink(Link):
         self._path = _path_of(channel.name)
 
     def send(self, message: Arrival) -> None:
-        """Hand a message to horus, which drops the oldest where it has no room."""
+        """Pass a message to horus, which drops the oldest where it has no room."""
         with self._lock:
             if self._sender is None:
                 return
             self._sent = True
             theirs = self._to_horus(message.payload)
             self._sender.send(theirs)
-            self._unheard.append(self._from_horus(theirs))  # not all of Odometry comes back
+            self._unheard.append(self._from_horus(theirs))  # horus does not return all of Odometry
             if len(self._unheard) >= self._patience:
                 self._collect()
 
     def poll(self) -> None:
-        """Deliver what has arrived."""
+        """Deliver the messages that have arrived."""
         with self._delivery:
             with self._lock:
                 self._collect()
@@ -183,7 +184,7 @@ class HorusLink(Link):
                 self._sink.deliver(arrivals)
 
     def wait(self, timeout_s: float) -> None:
-        """Look again and again, the seldomer the longer nothing comes."""
+        """Poll, at intervals that grow as long as no message comes."""
         until = time.monotonic() + timeout_s
         while not self._has_news() and (left := until - (now := time.monotonic())) > 0.0:
             pause = min(max((now - self._heard_s) / 4.0, FIRST_PAUSE_S), LONGEST_PAUSE_S)
@@ -196,14 +197,14 @@ class HorusLink(Link):
             self._bell.release()
 
     def tend(self) -> None:
-        """Stay registered, and take in what came, before it is overwritten."""
+        """Stay registered, and fetch messages before they are overwritten."""
         with self._lock:
             if self._second is not None:
                 self._second.recv()
         self.poll()
 
     def settle(self) -> None:
-        """Account for what was overwritten."""
+        """Account for messages that were overwritten."""
         self.poll()
 
     def publishers(self) -> int:
@@ -239,12 +240,12 @@ class HorusLink(Link):
             if message is not None:
                 self._take(message)
                 continue
-            if not self._missed_more():  # nothing is left; else the handle has moved on
+            if not self._missed_more():  # all are received, none was skipped
                 self._account()
                 return
 
     def _take(self, message: Any) -> None:  # noqa: ANN401 (a class of horus)
-        """Put a message into the inbox, unless it was sent from here."""
+        """Store a message in the inbox, unless it was sent from here."""
         if message is None:
             return
         payload = self._from_horus(message)
@@ -269,7 +270,7 @@ class HorusLink(Link):
         return bool(grown)
 
     def _account(self) -> None:
-        """Tell apart, when nothing is left to receive, whose messages were missed."""
+        """Attribute missed messages to this process or others, once all are received."""
         dropped = self._sender.dropped_count() - self._dropped
         if dropped:
             if not self._dropped:

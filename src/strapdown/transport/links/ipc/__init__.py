@@ -1,10 +1,10 @@
 """Topics among the processes of one user on one host, through iceoryx2's shared memory.
 
 A process joins the service ``strapdown/NAME`` of iceoryx2: messages by publish and subscribe,
-and an event beside them that wakes who waits. It publishes only while somebody elsewhere
-listens. Who comes late gets what the ring of the sender retains.
+and an event that wakes waiting threads. It publishes only while another process listens. A late
+subscriber gets the messages that the ring of the sender retains.
 
-Files belong to the user alone (mode 0600, in directories of mode 0750), whatever the umask:
+Files belong to the user alone (mode 0600, in directories of mode 0750), regardless of the umask:
 ``/tmp/strapdown-UID`` and, in shared memory, ``/dev/shm/strapdown-UID_*``. Every program of that
 user may send and receive; there is no further check.
 """

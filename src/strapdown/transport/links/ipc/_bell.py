@@ -1,4 +1,4 @@
-"""What wakes the processes that wait for messages of a topic."""
+"""Events that wake the processes that wait for messages of a topic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bell:
         self._timeout = (0.0, iox.Duration.from_nanos(0))
 
     def ring(self) -> None:
-        """Wake who waits, in this process and elsewhere."""
+        """Wake waiting threads of this process and others."""
         self._rung = True
         try:  # noqa: SIM105 (suppress takes longer, and somebody waits)
             (self._notifier or self._make_notifier()).notify()
@@ -33,12 +33,12 @@ class Bell:
             pass
 
     def ring_here(self) -> None:
-        """Wake who waits in this process, unless it was woken already."""
+        """Wake the waiting thread of this process, unless it was woken already."""
         if self._listener is not None and not self._rung:
             self.ring()
 
     def wait(self, timeout_s: float) -> None:
-        """Wait for the bell; the first time not at all, since it was not heard before."""
+        """Wait for the event; return at once on the first call, which may have missed one."""
         if self._listener is None:
             self._make_notifier()
             with self._lock:
@@ -54,7 +54,7 @@ class Bell:
         self._rung = False
 
     def close(self) -> None:
-        """Neither ring nor wait any longer."""
+        """Release the ports of the event."""
         with self._lock:
             self._notifier = self._listener = None
 

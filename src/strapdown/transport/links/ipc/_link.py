@@ -22,8 +22,8 @@ __all__ = ["IpcLink"]
 class IpcLink(Link):
     """One topic of this process, joined to that of others.
 
-    A port to receive exists from the start, so that what others send waits there for the first
-    look; a process that only sends gives it up. A port to send exists while others listen.
+    A port to receive exists from the start, so that messages of others are queued before the first
+    poll; a process that only sends gives it up. A port to send exists while others listen.
     """
 
     name = "ipc"
@@ -83,7 +83,7 @@ _LINKS: WeakSet[IpcLink] = WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """Keep in a forked child what is the parent's; here topics are joined anew."""
+    """Keep the objects of the parent in a forked child, whose topics are joined again."""
     for link in list(_LINKS):
         _node.keep_for_ever(link)  # to destroy it would destroy the parent's
     _LINKS.clear()

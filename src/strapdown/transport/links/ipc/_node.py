@@ -43,7 +43,7 @@ iox.set_log_level_from_env_or(iox.LogLevel.Fatal)  # what fails is raised, and t
 
 
 def config() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
-    """Return where the files are: places of this user's own, so users do not block each other.
+    """Return the paths of the files, which are separate for each user, so none blocks another.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _clean() -> None:
 
 
 def clean(*, at_once: bool = False) -> None:
-    """Give back what processes held that died, if the last time is a while ago."""
+    """Release the resources of dead processes, unless that was done a moment ago."""
     global _cleaned_s  # noqa: PLW0603 (as in join)
     now = time.monotonic()
     if not at_once and now - _cleaned_s < CLEANING_S:
@@ -118,7 +118,7 @@ def abandon() -> None:
 
 
 def keep_for_ever(*things: object) -> None:
-    """Never destroy objects: in a forked child that would destroy what the parent uses."""
+    """Keep objects for ever: to destroy them in a forked child would destroy the parent's."""
     for thing in things:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 

@@ -1,4 +1,4 @@
-"""The receiving end of a topic: messages of other processes, with what was lost between them."""
+"""Receiving end of a topic: messages of other processes, and the gaps between them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class _Peer:
 
 
 class Receiver:
-    """A port to receive, there or not; whoever polls holds the lock ``intake`` of the sink.
+    """Optional port to receive; the thread that polls holds the lock ``intake`` of the sink.
 
-    Each publisher has a queue of its own in shared memory, where its oldest messages give way.
-    What gave way shows as a gap in its numbers when the next one is taken.
+    Each publisher has a separate queue in shared memory, in which new messages replace the oldest.
+    The loss appears as a gap in its numbers when the next one is taken.
     """
 
     def __init__(self, service: Service, sink: Sink) -> None:
@@ -55,10 +55,10 @@ class Receiver:
         self.ports = 0
         """Subscribers of this process: 0 or 1."""
         self.is_used = False
-        """Whether anybody ever received."""
+        """Whether any handle has received."""
 
     def open(self) -> None:
-        """Queue from now on what others send."""
+        """Queue messages of others from now on."""
         with self._sink.intake:
             if self._port is None:
                 self.ports = 1
@@ -67,7 +67,7 @@ class Receiver:
                 self._opened_ns = time.monotonic_ns()
 
     def take(self) -> Arrival | None:
-        """Return the next message, or None; deliver it if something is missing before it."""
+        """Return the next message, or None; deliver it instead if one is missing before it."""
         sample = self._receive()
         if sample is None:
             self._spent = None
@@ -79,11 +79,11 @@ class Receiver:
             self._deliver()
             return None
         peer.next_seq = seq + 1
-        self._spent = sample  # it takes time to let go of it: before the next wait
+        self._spent = sample  # releasing it takes time: before the next wait
         return new(Arrival, (payload, seq, peer.name, sent_ns, time_ns()))
 
     def poll(self) -> None:
-        """Deliver what has come."""
+        """Deliver the messages in the queues."""
         self.is_used = True
         if self._port is None:
             self.open()
@@ -91,7 +91,7 @@ class Receiver:
         self._deliver()
 
     def make_room(self) -> None:
-        """Take what this process sent itself off its queue, so that the sender need not wait."""
+        """Remove messages of this process from its queue, so that the sender does not wait."""
         with self._sink.intake:
             self._hold_all()
 

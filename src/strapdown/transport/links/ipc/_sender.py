@@ -1,4 +1,4 @@
-"""The sending end of a topic, which is there only while somebody elsewhere listens."""
+"""Sending end of a topic, which exists only while another process listens."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["Sender"]
 
 LINGER_S = 0.25  # until every subscriber has met a new publisher: each looks every 0.1 s
-PAUSE_S, LONGEST_PAUSE_S = 0.0002, 0.01  # between two looks whether somebody has made room
+PAUSE_S, LONGEST_PAUSE_S = 0.0002, 0.01  # between checks for room
 
 
 class Sender:
-    """A port to send, there or not.
+    """Optional port to send.
 
     The first to listen gets what the ring retains; the history of iceoryx2 serves those who come
-    later. A new port begins whenever listeners return, and is a new publisher to them. Who joins
-    between two looks gets the first messages with the next one.
+    later. When listeners return, a new port is opened, which is a new publisher to them. A listener
+    that joins between two checks gets the first messages with the next one.
     """
 
     def __init__(self, service: Service, sink: Sink, receiver: Receiver, bell: Bell) -> None:
@@ -41,7 +41,7 @@ class Sender:
         self._write = layout(self._size or 0).pack_into
         self._memory: Any = None  # for the next message and its header
         self._send: Any = None  # sends it
-        self._origin = (0, 0, 0)  # what every header says of the port
+        self._origin = (0, 0, 0)  # the same in every header
         self._next_seq = 0
         self._served = 0  # subscribers elsewhere that have had their history
         self._changed_s = 0.0  # when their number changed
@@ -76,12 +76,12 @@ class Sender:
             self._loan(size)
 
     def send_reliably(self, message: Arrival) -> None:
-        """Send, and wait until everybody has had room."""
+        """Send, and wait until every subscriber has had room."""
         with self._lock:
             self.send(message)
 
     def serve(self) -> None:
-        """Give who came since the last time what is retained; close the port if all have left."""
+        """Send retained messages to new subscribers; close the port if all have left."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -111,7 +111,7 @@ class Sender:
     # The methods below need the lock.
 
     def _open(self, upcoming: Arrival) -> bool:
-        """Open the port if anybody listens, and send what is retained before a message."""
+        """Open the port if anybody listens, and send the retained messages before a new one."""
         if not self._is_used:
             self._is_used = True
             if not self._receiver.is_used:  # a process that only sends
@@ -137,14 +137,14 @@ class Sender:
         self._port = self._memory = self._send = None
 
     def _insist(self, message: Arrival, reached: int) -> None:
-        """Send again until everybody has had room; who has it already leaves it out."""
+        """Send again until every subscriber has had room; those that have it leave it out."""
         payload, seq, _, sent_ns, _ = message
         pause_s = PAUSE_S
         while reached < self._members.number_of_subscribers and not self._is_closing:
             self._receiver.make_room()
             time.sleep(pause_s)
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
-            _node.clean()  # the dead make no room
+            _node.clean()  # dead subscribers make no room
             self._loan(len(payload))
             self._write(self._memory, 0, seq, sent_ns, *self._origin, payload)
             reached = self._send()

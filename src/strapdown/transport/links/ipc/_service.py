@@ -46,7 +46,7 @@ _FAILURES: Final = (
 
 @cache
 def layout(size: int) -> Struct:
-    """Return how a header and so many bytes of a message stand in memory."""
+    """Return the layout of a header and a message of so many bytes."""
     return Struct(f"{HEADER}{size}s")
 
 
@@ -62,7 +62,7 @@ class Service:
     Raises
     ------
     TransportError
-        Others use it in another way, or it cannot be opened.
+        Others use it differently, or it cannot be opened.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -87,7 +87,7 @@ class Service:
         """Messages that wait for a subscriber at most, and that a late one gets at most."""
 
     def publisher(self) -> Any:  # noqa: ANN401 (iceoryx2 has no types)
-        """Make a port to send; a message for which somebody has no room fails to reach them."""
+        """Create a port to send; a subscriber without room does not get the message."""
         builder = self._messages.publisher_builder()
         builder = builder.backpressure_strategy(iox.BackpressureStrategy.DiscardData)
         if self.channel.form.size is None:
@@ -113,7 +113,7 @@ class Service:
         _node.leave()
 
     def _open_messages(self) -> Any:  # noqa: ANN401 (as publisher)
-        """Open the service that is there; who comes first creates it, with his capacity."""
+        """Open the service, or create it with the capacity of this process."""
         channel = self.channel
 
         def builder() -> Any:  # noqa: ANN401 (as publisher)
@@ -142,8 +142,8 @@ class Service:
         return events.max_notifiers(MAX_PROCESSES).open_or_create()
 
     def _check_use(self) -> None:
-        """Refuse a topic that others use in another way, and say in which."""
-        _node.clean(at_once=True)  # the dead use nothing
+        """Raise an error that names the difference if others use the topic differently."""
+        _node.clean(at_once=True)  # dead processes use nothing
         used = _node.description(self.channel.name)
         if used not in (None, self._attributes):
             raise TransportError(

@@ -1,8 +1,8 @@
-"""What iceoryx2 0.10 leaves of processes that were killed while they opened or closed something.
+"""Removal of files that iceoryx2 0.10 leaves when a process is killed while opening or closing.
 
-Its own cleaning forgets the tag of a port, because of that the node of the process, and sometimes
-memory of the port. The names of files hold the numbers of ports, and these the process. A service
-whose creation was not finished blocks its name for ever.
+Its own cleaning forgets the tag of a port, therefore the node of the process, and sometimes the
+memory of the port. File names contain the numbers of ports, and these identify the process. A
+service whose creation was not finished blocks its name for ever.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ serialised by :mod:`strapdown.transport.ros_messages`. ``header.seq`` counts fro
 foreign ``header.seq`` are losses. A slow subscriber loses the oldest of 1000 messages; where
 the topic is reliable the sender waits for it.
 
-Other nodes have no history: who comes late gets what is sent from then on. Nodes of ROS have one
-topic for a type, so nobody else may use the name with another one.
+Other nodes have no history: a late subscriber gets the messages sent from then on. A topic of ROS
+has one type, so nobody else may use the name with another one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Ros1Link", "find_type", "open_link", "ros1_node"]
 
 _COUNT = 1 << 32
-"""How far ``header.seq`` counts."""
+"""Modulus of ``header.seq``."""
 
 
 def open_link(backend: Ros1, channel: Channel, sink: Sink) -> Ros1Link:
@@ -57,7 +57,7 @@ def find_type(_backend: Ros1, name: str, _timeout_s: float) -> type[Any] | None:
     Raises
     ------
     TransportError
-        ROS 1 is not installed, no master answers, or no message here stands for the type.
+        ROS 1 is not installed, no master answers, or no message type here fits the ROS type.
     ValueRangeError
         ROS does not allow the name.
     """
@@ -103,7 +103,7 @@ class Ros1Link(Link):
             self._publisher.send(data)
 
     def problem(self) -> str:
-        """Say that the master is lost, while it is."""
+        """Report a master that does not answer, as long as it does not."""
         return "the ROS master does not answer" if self._node.is_lost else ""
 
     def publishers(self) -> int:
@@ -153,7 +153,7 @@ class Ros1Link(Link):
             self._connections += 1
             self._peers[caller] = peer = _Peer(f"{caller}#{self._connections}", header, seq)
         missed = (seq - peer.next) % _COUNT
-        if 0 < missed < _COUNT // 2:  # otherwise it began anew
+        if 0 < missed < _COUNT // 2:  # otherwise it restarted
             self._sink.lose(missed)
         peer.header, peer.next = header, seq + 1
         self._sink.deliver([Arrival(payload, seq, peer.name, 0, received_ns)])

@@ -4,9 +4,9 @@ rospy comes with the distribution (Debian's ``python3-rospy``), not from PyPI. I
 so its folder is put at the end of ``sys.path`` when it is first needed. It allows one node in a
 process, once; every ROS 1 topic and device of the process shares it.
 
-What rospy leaves out is done here. A master that died and came back is told again about all
-topics and services, and nothing waits for one that does not answer: what is closed meanwhile is
-not told. Topics are closed before the node leaves. The logging of the process stays as it is.
+This module adds what rospy lacks. All topics and services are registered again with a master that
+was restarted, and nothing waits for one that does not answer: topics closed meanwhile are not
+unregistered. Topics are closed before the node leaves. Logging of the process is not changed.
 A node whose master is on this host listens on this host only, unless ``ROS_IP`` or
 ``ROS_HOSTNAME`` say otherwise.
 """
@@ -53,18 +53,18 @@ _log = logging.getLogger(__name__)
 INSTALL: Final = (
     "apt install --no-install-recommends python3-rospy python3-sensor-msgs python3-rosmaster"
 )
-"""What brings rospy, the messages and a master."""
+"""Command that installs rospy, the messages and a master."""
 FOLDER: Final = "/usr/lib/python3/dist-packages"
-"""Where Debian's packages are."""
+"""Folder of Debian's Python packages."""
 QUEUE: Final = 1000
-"""Messages that wait for one slow subscriber; then the oldest give way."""
+"""Messages queued for one slow subscriber; beyond that the oldest are dropped."""
 
 _MASTER_S: Final = 2.0
-"""How long a master may take to answer [s]."""
+"""Longest wait for an answer of the master [s]."""
 _WATCH_S: Final = 1.0
-"""How often the master is asked whether it still knows the node [s]."""
+"""Interval at which the master is asked whether it still knows the node [s]."""
 _FLUSH_S: Final = 1.0
-"""How long a subscriber may take to fetch what still waits when the publisher closes [s]."""
+"""Longest wait for subscribers to fetch queued messages when the publisher closes [s]."""
 _NAP_S: Final = 0.002
 _NO_ANSWER: Final = (
     *(OSError, xmlrpc.client.Error, http.client.HTTPException),
@@ -81,7 +81,7 @@ def load(name: str = "rospy") -> ModuleType:
     Raises
     ------
     TransportError
-        It is not installed; the message says how to.
+        It is not installed; the message contains the command that installs it.
     """
     if find_spec("rospy") is None:
         folders = os.environ.get("STRAPDOWN_ROS1_PATH", FOLDER).split(os.pathsep)
@@ -99,7 +99,7 @@ def load(name: str = "rospy") -> ModuleType:
 
 
 def graph_name(name: str) -> str:
-    """Return the name of a topic in the graph: from its root, whatever the namespace is.
+    """Return the name of a topic from the root of the graph, regardless of the namespace.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class _Transport(xmlrpc.client.Transport):
 
 
 class Master:
-    """What a master knows; no node is needed to ask it.
+    """Client of a ROS master; it needs no node.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class RawPublisher:
         Name in the graph.
     ros : RosType
     waits : bool
-        Whether sending waits for slow subscribers, instead of dropping what is oldest for them.
+        Whether sending waits for slow subscribers instead of dropping their oldest messages.
 
     Raises
     ------
@@ -200,7 +200,7 @@ class RawPublisher:
     def subscribers(self) -> list[Any]:
         """Return the connections to other nodes."""
         connections = self._impl.connections
-        if connections is not self._known:  # rospy makes a new list when one comes or goes
+        if connections is not self._known:  # rospy makes a new list on each change
             mine = self._node.name
             self._others = [each for each in connections if each.endpoint_id != mine]
             self._known = connections
@@ -247,11 +247,11 @@ class Node:
         Where other nodes find it.
     master : Master
     is_lost : bool
-        Whether the master does not answer at present. Topics that are connected go on.
+        Whether the master does not answer at present. Connected topics continue.
     """
 
     MARK: Final = "strapdown_node"
-    """What the headers of connections to nodes of ours have, and no others."""
+    """Field in the headers of connections to nodes of this package, and of no others."""
 
     def __init__(self) -> None:
         self.master = Master()
@@ -327,7 +327,7 @@ class Node:
             self.is_lost = False
 
     def _lose(self) -> None:
-        """Tell the master nothing from now on: rospy would wait for it, maybe without end."""
+        """Stop all calls to the master: rospy might wait for it without end."""
         _log.warning(
             "the ROS master at %s does not answer: connected topics go on, new ones have to wait "
             "for it",
@@ -339,7 +339,7 @@ class Node:
         self.is_lost = True
 
     def _register_again(self) -> None:
-        """Tell the master about every topic and service."""
+        """Register every topic and service with the master again."""
         registration = self._registration
         topics, services = registration.get_topic_manager(), registration.get_service_manager()
         kinds = registration.Registration
@@ -360,7 +360,7 @@ class Node:
                 self._look()
 
     def _leave(self) -> None:
-        """Close what is open, and leave the graph, at the end of the process."""
+        """Close all topics and leave the graph, at the end of the process."""
         if self.is_alive:
             registry._shut_all()  # noqa: SLF001 (it is about to happen anyway, but too late)
             self.look()
@@ -390,14 +390,14 @@ def ros1_node() -> Node:
 
 
 def _stay_on_this_host(master_uri: str) -> None:
-    """Let the node listen to this host only where its master is here, and nothing else is said."""
+    """Bind the node to loopback if its master is local and the environment sets no address."""
     is_here = (urlsplit(master_uri).hostname or "") in {"localhost", "127.0.0.1", "::1"}
     if is_here and not os.environ.keys() & {"ROS_IP", "ROS_HOSTNAME"}:
         os.environ["ROS_IP"] = "127.0.0.1"
 
 
 def _leave_logging(*_arguments: object) -> None:
-    """Stand for what would replace the handlers of the root logger."""
+    """Do nothing, in place of the function that replaces the root logger's handlers."""
 
 
 def _raw_class(base: type[Any], kind: type[Any]) -> type[Any]:

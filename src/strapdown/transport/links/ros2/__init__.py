@@ -1,7 +1,7 @@
 """Topics of a ROS 2 graph, without a ROS installation: over DDS, or over zenoh.
 
-Both ways write the bytes of :mod:`strapdown.transport.ros_messages`. Names follow the rules of
-ROS 2, which are narrower than those of topics here.
+Both middlewares carry the bytes of :mod:`strapdown.transport.ros_messages`. Names follow the rules
+of ROS 2, which are narrower than those of topics here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "dds": "strapdown.transport.links.ros2.dds",
     "zenoh": "strapdown.transport.links.ros2.zenoh",
 }
-"""Where each way has its own ``open_link`` and ``find_type``."""
+"""Modules with the ``open_link`` and ``find_type`` of each middleware."""
 
 
 def open_link(backend: Ros2, channel: Channel, sink: Sink) -> Link:
@@ -62,7 +62,7 @@ def find_type(backend: Ros2, name: str, timeout_s: float) -> type[Any] | None:
     UnknownNameError, ValueRangeError, BackendMissingError
         As :func:`open_link`.
     TransportError
-        They publish what no message here stands for; or nobody answers.
+        No message type here fits what they publish, or nobody answers.
     """
     name = name.removeprefix("/")
     check_name(name)
@@ -92,7 +92,7 @@ def check_name(name: str) -> None:
     Raises
     ------
     ValueRangeError
-        A part between slashes is not letters, digits and underscores, or begins with a digit.
+        A token between slashes is not letters, digits and underscores, or begins with a digit.
     """
     bad = next((part for part in name.split("/") if not _PART.fullmatch(part)), None)
     if bad is not None:

@@ -12,10 +12,10 @@ On a reliable topic ``default`` keeps all on both sides, and both are reliable. 
 keep all until they are taken, which matters to nobody else: where their room of 8192 messages
 is full, DDS counts what it refuses, while a reader that keeps the last overwrites in silence.
 
-Cyclone DDS does not say how many messages were lost on the way, and messages of ROS 2 have no
-numbers. So a writer here puts the last 14 bits of a number into its source time stamp, and says so
-by its entity name; the stamp is wrong by 8 us at most. Others see nothing of it, and what is lost
-of theirs is not seen here.
+Cyclone DDS does not report how many messages were lost in transport, and messages of ROS 2 have no
+numbers. So a writer here stores the last 14 bits of a number in its source time stamp, marked by
+its entity name; the stamp is wrong by 8 us at most. Other programs ignore it, and losses of their
+messages are not seen here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _NUMBER: Final = 2**14 - 1
 
 
 class DdsLink(Link):
-    """One writer and one reader on a topic; a thread delivers what is read."""
+    """One writer and one reader on a topic; a thread delivers the samples."""
 
     name: ClassVar[str] = "ros2"
     is_network: ClassVar[bool] = True
@@ -101,7 +101,7 @@ class DdsLink(Link):
         self._thread.start()
 
     def send(self, message: Arrival) -> None:
-        """Write a message; on a reliable topic, wait for room."""
+        """Send a message; on a reliable topic, wait for room."""
         sample = self._sample(self._form.encode(message.payload, self._frame_id, Wire.CDR))
         stamp_ns = (message.sent_ns or time.time_ns()) & ~_NUMBER | message.seq & _NUMBER
         while (ends := self._ends) and not self._closing.is_set():
@@ -140,7 +140,7 @@ class DdsLink(Link):
             self._sink.lose(refused, overwritten=True)
 
     def problem(self) -> str:
-        """Say which end elsewhere does not fit, and why."""
+        """Report an incompatible endpoint elsewhere, and the policy that differs."""
         return self._watch.problem
 
     def publishers(self) -> int:
@@ -148,7 +148,7 @@ class DdsLink(Link):
         return len(ends[0].matched_pub) if (ends := self._ends) else 0
 
     def subscribers(self) -> int:
-        """Count the readers elsewhere that get what is sent here."""
+        """Count the readers elsewhere that are matched with the writer."""
         return len(ends[1].matched_sub) if (ends := self._ends) else 0
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class DdsLink(Link):
         self._ends = None
 
     def _receive(self, reader: _Entity, wake: _Entity) -> None:
-        """Deliver what is read, until the link closes."""
+        """Deliver samples until the link closes."""
         waitset = WaitSet(self._session.participant)
         waitset.attach(ReadCondition(reader, _ANY))
         waitset.attach(wake)
@@ -188,7 +188,7 @@ class DdsLink(Link):
                 publishers = {handle: publishers[handle] for handle in here & publishers.keys()}
 
     def _deliver(self, samples: list[Any], reader: _Entity, publishers: _Publishers) -> None:
-        """Hand on what was read."""
+        """Deliver the samples that were read to the ring."""
         now, malformed = time.time_ns(), 0
         arrivals = []
         for sample in samples:
@@ -215,7 +215,7 @@ class DdsLink(Link):
             self._sink.deliver(arrivals)
 
     def _lose(self, missing: int) -> None:
-        """Count numbers that were left out, unless DDS has told of those messages."""
+        """Count missing numbers, unless DDS has reported those messages as lost."""
         self.settle()
         with self._counting:
             known = min(missing, self._told)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTITY_NAME", "Watch", "profiles"]
 
 ENTITY_NAME: Final = "strapdown"
-"""The name of writers that put numbers into their time stamps."""
+"""Name of writers that store message numbers in their time stamps."""
 
 _ROOM: Final = 8192
 """Messages that may wait for the thread of a link."""
@@ -38,7 +38,7 @@ _POLICIES: Final[Mapping[int, type[Any]]] = {
     12: Policy.DestinationOrder,
     23: Policy.DataRepresentation,
 }
-"""What the two ends must agree on, by the numbers of DDS."""
+"""Policies on which two endpoints must agree, by their DDS numbers."""
 _TYPE_CONSISTENCY: Final = 24
 _Entity: TypeAlias = Any
 """Things of the binding, whose methods have no types."""
@@ -117,7 +117,7 @@ class Watch:
                 )
 
     def look(self, reader: _Entity, writer: _Entity) -> None:
-        """Warn of what is new; an endpoint has until the next look to match.
+        """Warn of new incompatible endpoints; an endpoint has until the next call to match.
 
         Parameters
         ----------

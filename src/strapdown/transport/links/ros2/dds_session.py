@@ -1,4 +1,4 @@
-"""What the links of one process share: a participant in a DDS domain, and its view of the graph."""
+"""Participant in a DDS domain and its view of the graph, shared by the links of a process."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _leave(domain: int) -> None:
 
 
 def _keep_to_loopback(domain: int) -> None:
-    """Let the sockets of a domain take packets from ``lo`` only: the library binds them to all."""
+    """Restrict the sockets of a domain to ``lo``: the library binds them to all interfaces."""
     ports = range(7400 + 250 * domain, 7400 + 250 * (domain + 1))
     for one in _own_sockets():
         with one:

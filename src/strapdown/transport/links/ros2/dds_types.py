@@ -1,6 +1,6 @@
 """The types of ROS as Cyclone DDS wants them, made from the definitions of the messages.
 
-Samples stay in bytes: the types tell others the structure, and pass what they carry through.
+Samples stay in bytes: the types announce the structure to others, and carry the bytes unchanged.
 All are final, as those of ROS 2 are; the names are those that ROS 2 gives them in DDS.
 """
 
@@ -43,7 +43,7 @@ def sample_type(ros: RosType) -> type[Any]:
 
 
 class _Bytes:
-    """What takes the place of serialisation field by field."""
+    """Serialised sample, in place of a sample that is serialised field by field."""
 
     data: bytes
     """With the encapsulation of four bytes."""

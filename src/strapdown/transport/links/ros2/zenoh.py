@@ -5,8 +5,8 @@ names another), learns of the others from it, and talks to them directly. For th
 a free port of the loopback. The environment variable ``ZENOH_SESSION_CONFIG_URI`` names a file
 of zenoh's own settings instead.
 
-ROS 2 Humble has no type hashes: what its programs send is understood, what is sent here does not
-reach them.
+ROS 2 Humble has no type hashes: messages of its programs are understood, but those sent here do
+not reach them.
 """
 
 from __future__ import annotations

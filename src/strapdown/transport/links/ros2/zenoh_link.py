@@ -97,7 +97,7 @@ class RosZenohLink(SessionLink):
         return len(self._tokens[PUBLISHER])
 
     def subscribers(self) -> int:
-        """Count the subscribers elsewhere, once what is sent here reaches them."""
+        """Count the subscribers elsewhere, once messages reach them."""
         publisher = self._publisher
         if isinstance(publisher, zenoh.Publisher):
             status: object = publisher.matching_status
@@ -166,7 +166,7 @@ class RosZenohLink(SessionLink):
         )
 
     def _show(self, kind: str) -> None:
-        """Let the graph of ROS show our node or an endpoint."""
+        """Announce our node or an endpoint to the graph of ROS."""
         token = Token(
             self._domain,
             str(self._session.zid()),

@@ -7,7 +7,7 @@ of a node  ``@ros2_lv/DOMAIN/ZID/NID/ID/NN/ENCLAVE/NAMESPACE/NODE``
 endpoint   the same with another kind, then ``/TOPIC/DDS TYPE/HASH/QOS``
 =========  ================================================================
 
-Within a part ``/`` stands as ``%``, and so does an empty part. Source: ``docs/design.md`` of
+Within a field ``/`` is written as ``%``, and so is an empty field. Source: ``docs/design.md`` of
 https://github.com/ros2/rmw_zenoh.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_HASH", "PUBLISHER", "SUBSCRIBER", "Qos", "Token", "data_key", "tokens_of_topic"]
 
 NO_HASH: Final = "TypeHashNotSupported"
-"""What stands for the hash in ROS 2 Humble."""
+"""Placeholder for the hash in ROS 2 Humble."""
 PUBLISHER: Final = "MP"
 SUBSCRIBER: Final = "MS"
 NODE: Final = "NN"
@@ -39,7 +39,7 @@ _KEEP_ALL: Final = "2"
 
 @dataclass(frozen=True)
 class Qos:
-    """The quality of service that a token tells of.
+    """Quality of service in a token.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Qos:
     depth: int = 10
 
     def __str__(self) -> str:
-        """Return the last part of a token; what is as by default is empty."""
+        """Return the last field of a token; values equal to the default are empty."""
         reliability = _BEST_EFFORT if self.best_effort else ""
         durability = _TRANSIENT_LOCAL if self.transient_local else ""
         history = _KEEP_ALL if self.keep_all else ""
@@ -63,7 +63,7 @@ class Qos:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the last part of a token, with or without what is as by default.
+        """Read the last field of a token, with or without default values.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Qos:
 
 
 class Token(NamedTuple):
-    """What a liveliness token says; the last four only of endpoints."""
+    """Content of a liveliness token; only endpoints have the last four fields."""
 
     domain: int
     zid: str

@@ -1,11 +1,11 @@
 """Topics between hosts, by zenoh.
 
-One end listens at an endpoint, others connect to it; nothing is looked for by multicast, and
-nothing listens that was not asked to. Who only connects, and to one endpoint, is a client of
-zenoh: whatever listens there, a router or another process, hands on messages between its
-clients. Who begins before anybody is there waits as a peer, and so does who connects to several
-endpoints. Between two peers nobody hands on anything: let one of them listen, or set the mode
-``client`` in a file of zenoh's settings, with which nothing begins before somebody listens.
+One end listens at an endpoint, others connect to it; there is no discovery by multicast, and
+nothing listens unless an endpoint is given. A process that only connects, and to one endpoint, is a
+client of zenoh: the listener there, a router or another process, forwards messages between its
+clients. A process that starts before its listener waits as a peer, and so does one that connects to
+several endpoints. Between two peers nobody forwards messages: one of them must listen, or have the
+mode ``client`` in a configuration file of zenoh, with which it cannot start before the listener.
 
 Keys begin with ``strapdown/v1/``, then come the type and the name of the topic:
 
@@ -52,7 +52,7 @@ def open_link(backend: Zenoh, channel: Channel, sink: Sink) -> Link | None:
     TransportError
         zenoh refuses an endpoint or the settings; or others use the topic with another type.
     TypeError
-        An endpoint stands alone, and not in a tuple.
+        An endpoint is given alone, not in a tuple.
     """
     endpoints = _endpoints(backend)
     if endpoints is None:

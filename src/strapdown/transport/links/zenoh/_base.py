@@ -1,4 +1,4 @@
-"""What links over zenoh have in common."""
+"""Common base of links over zenoh."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _OURS: Final[Mapping[str, Any]] = {
     # A process that is killed leaves no shared memory behind.
     "transport/shared_memory/enabled": False,
     # Room for a few thousand messages, and none of them waits for others to travel with. Once
-    # there is no room a message that may be lost waits for a millisecond, and others for hours.
+    # there is no room a message that may be dropped waits for a millisecond, and others for hours.
     "transport/link/tx/queue/size/data": 16,
     "transport/link/tx/queue/batching/time_limit": 0,
     "transport/link/tx/queue/congestion_control/block/wait_before_close": 3_600_000_000,
@@ -50,17 +50,17 @@ _PEER: Final[Mapping[str, Any]] = {"mode": "peer"}
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where a session connects and listens.
+    """Endpoints to which a session connects and on which it listens.
 
     Parameters
     ----------
     connect, listen : tuple of str
     config : str
-        A file of settings of zenoh's own.
+        A configuration file of zenoh.
     timestamps : bool
         Whether zenoh stamps messages, as its caches need it.
     meeting_s : float
-        How long a new session waits for the others of whom a router tells it.
+        Longest wait of a new session for the peers that a router announces.
     """
 
     connect: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Endpoints:
         return len(self.connect) == 1 and not (self.listen or self.config)
 
     def settings(self, mode: Mapping[str, Any] = _PEER) -> zenoh.Config:
-        """Return zenoh's settings, with those of a mode where nothing is said.
+        """Return zenoh's settings, completed with those of the mode.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Endpoints:
 
 
 class Declared(Protocol):
-    """What zenoh knows of us until it is undeclared."""
+    """Declaration in a session, valid until it is undeclared."""
 
     def undeclare(self) -> object: ...
 
@@ -197,7 +197,7 @@ def look(
 
 
 def within(seconds: float, action: Callable[[], object]) -> None:
-    """Do something that may hang, and go on without it if it does."""
+    """Call a function that may hang, and continue without it if it does."""
 
     def act() -> None:
         try:
@@ -215,7 +215,7 @@ def within(seconds: float, action: Callable[[], object]) -> None:
 
 
 def message_of(error: zenoh.ZError) -> str:
-    """Return what zenoh says in one line, without the places in its source."""
+    """Return an error of zenoh as one line, without the positions in its source."""
     text = " ".join(str(error).split())
     _, is_nested, message = text.partition('msg: "')
     if is_nested:
@@ -225,8 +225,8 @@ def message_of(error: zenoh.ZError) -> str:
 
 def _open(endpoints: Endpoints) -> zenoh.Session:
     if endpoints.has_one_way_out:
-        # What is there hands on messages between its clients, and not between its peers; but
-        # only a peer can begin before anybody is there.
+        # The listener forwards messages between its clients, and not between its peers; but only
+        # a peer can start before a listener does.
         with suppress(zenoh.ZError):
             return zenoh.open(endpoints.settings(_CLIENT))
     try:
@@ -245,7 +245,7 @@ def _open(endpoints: Endpoints) -> zenoh.Session:
 
 
 def _is_said(value: object) -> bool:
-    """Tell whether a setting, or one of a group, is more than null."""
+    """Return whether a setting, or any of a group, is not null."""
     if isinstance(value, dict):
         return any(map(_is_said, value.values()))
     return value is not None

@@ -1,4 +1,4 @@
-"""What is known of publishers elsewhere: which of their messages came, which did not."""
+"""Publishers elsewhere: which of their messages were received and which are missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Source:
     ----------
     sink : Sink
     limit : int
-        How many messages wait at most; the oldest give way.
+        Most messages that are held back; beyond that the oldest are dropped.
     answers : bool
         Whether the publisher can be asked at all; otherwise its first message begins the ledger.
     """
@@ -45,7 +45,7 @@ class Source:
 
     @property
     def needs_history(self) -> bool:
-        """Whether what comes has to wait for earlier messages."""
+        """Whether received messages wait for earlier ones."""
         return self._waiting is not None
 
     @property
@@ -55,11 +55,11 @@ class Source:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a message is on its way to the sink, which may have no room."""
+        """Whether a message is being delivered to the sink, which may have no room."""
         return self._lock.locked()
 
     def take(self, arrival: Arrival) -> None:
-        """Take in a message that came."""
+        """Accept a received message."""
         self.heard_at = time.monotonic()
         with self._lock:
             waiting = self._waiting
@@ -96,13 +96,13 @@ class Source:
                 self._next = end
 
     def give_up(self) -> None:
-        """Go on without earlier messages: nobody answers."""
+        """Continue without earlier messages: nobody answers."""
         with self._lock:
             if self._waiting:
                 self._join(self._waiting, self._waiting[0].seq)
 
     def pause(self) -> None:
-        """Let what comes wait again: the connection was lost."""
+        """Hold back received messages again: the connection was lost."""
         with self._lock:
             if self._waiting is None:
                 self._waiting = []
@@ -121,7 +121,7 @@ class Source:
         self._accept([by_number[seq] for seq in numbers if seq >= self._next])
 
     def _accept(self, arrivals: Sequence[Arrival]) -> None:
-        """Deliver messages, which ascend, and count what is missing between them."""
+        """Deliver messages in ascending order, and count those missing between them."""
         if not arrivals:
             return
         expected = arrivals[0].seq if self._next is None else self._next
@@ -141,7 +141,7 @@ class Source:
             self._sink.deliver(fresh)
 
     def _note_late(self, seq: int, expected: int) -> None:
-        """Count a message whose number has been passed: it came, or was given up."""
+        """Count a message whose number was passed: it was received before, or given up."""
         if seq == expected - 1:
             self._sink.note(duplicates=1)
         else:

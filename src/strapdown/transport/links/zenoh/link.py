@@ -35,23 +35,23 @@ Item = TypeVar("Item")
 _log = getLogger(__name__)
 
 IDLE_S: Final = 1.0
-"""A publisher that is silent for so long is asked how far it has come."""
+"""A publisher that is silent for this long is asked for its newest number [s]."""
 ANSWER_S: Final = 2.0
-"""How long an answer may take."""
+"""Longest wait for an answer [s]."""
 SETTLING_S: Final = 0.5
 PAUSE_S: Final = 0.02
 ASKING_S: Final = 0.1
-"""After so long a question is put again, since it may have been dropped."""
+"""Interval after which a question is repeated, since it may have been dropped [s]."""
 PATIENCE_S: Final = 5.0
-"""How long who leaves a reliable topic waits for listeners that have not got everything."""
+"""Longest wait, when leaving a reliable topic, for listeners that lack messages [s]."""
 
 _QUESTION: Final[Mapping[str, Any]] = {
     "target": zenoh.QueryTarget.ALL,
     "congestion_control": zenoh.CongestionControl.DROP,
     "allowed_destination": zenoh.Locality.REMOTE,
 }
-"""Questions and their answers wait for nobody; they are put again. One that waits for a peer which
-takes nothing in would hold up zenoh in the whole process."""
+"""Questions and answers never block; they are repeated. Blocking on a peer that takes no data would
+block zenoh in the whole process."""
 _MARK: Final = struct.Struct("<QQ")
 _LENGTH: Final = struct.Struct("<I")
 
@@ -120,7 +120,7 @@ class ZenohLink(SessionLink):
             }
 
     def publishers(self) -> int:
-        """Count the processes elsewhere that have sent, once their earlier messages came."""
+        """Count the processes elsewhere that have sent, once their earlier messages are here."""
         sources = list(self._sources.values())
         return sum(source.is_present and not source.needs_history for source in sources)
 
@@ -129,7 +129,7 @@ class ZenohLink(SessionLink):
         return len(self._listeners)
 
     def close(self) -> None:
-        """Say how far we have come, and leave."""
+        """Publish the newest number of this process, and leave."""
         super().close()
         self._chores.put(None)
 
@@ -186,7 +186,7 @@ class ZenohLink(SessionLink):
         super()._leave()
 
     def _say_farewell(self) -> None:
-        """Tell every listener how far we have come, and wait until they have it all."""
+        """Send the newest number to every listener, and wait until all have everything."""
         patience = self._patience()
         end = time.monotonic() + patience
         confirmed: set[str] = set()
@@ -271,8 +271,8 @@ class ZenohLink(SessionLink):
             return
         self._sources[gid].learn(first, end, history)
 
-    # What follows may wait, and is left to a thread of our own; those that zenoh would start
-    # keep the interpreter from ending.
+    # The methods below may block, and run in a thread of this module; those that zenoh would
+    # start keep the interpreter from exiting.
 
     def _later(self, action: Callable[[Item], None]) -> Callback[Item]:
         return Callback(lambda item: self._chores.put(partial(action, item)), indirect=False)
@@ -336,7 +336,7 @@ def _types(session: zenoh.Session, name: str) -> set[str]:
 
 
 def _tokens(name: str) -> str:
-    """Return the keys of all tokens of a topic, whatever its type."""
+    """Return the keys of all tokens of a topic, regardless of its type."""
     return f"strapdown/v1/*/{name}/@lv/*/*"
 
 
@@ -347,7 +347,7 @@ def _read_token(key: str) -> tuple[str, str, str]:
 
 
 def _read_answer(data: bytes, gid: str) -> tuple[int, int, list[Arrival]]:
-    """Read what a publisher says of itself: first, end and what it retains."""
+    """Decode the state of a publisher: first and end of its numbers, and those it retains."""
     try:
         first, end = cast("tuple[int, int]", _MARK.unpack_from(data))
         history: list[Arrival] = []

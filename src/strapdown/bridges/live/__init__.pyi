@@ -1,0 +1,12 @@
+from .fusion import fuse_topic as fuse_topic
+from .pipeline import PartReport as PartReport
+from .pipeline import Pipeline as Pipeline
+from .pipeline import PipelineReport as PipelineReport
+from .pipeline import State as State
+from .player import Player as Player
+from .player import PlayReport as PlayReport
+from .recorder import LiveOptions as LiveOptions
+from .recorder import Recorder as Recorder
+from .recorder import RecordReport as RecordReport
+from .relay import Relay as Relay
+from .relay import RelayReport as RelayReport
