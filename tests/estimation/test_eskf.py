@@ -10,13 +10,11 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.error_state.field import AGE, NORTH, measure_field
-from strapdown.estimation.error_state.filter import (
-    ErrorStateFilter,
-    ErrorStateMemory,
-    ErrorStateParams,
-)
+from strapdown.estimation.error_state.field import measure_field
+from strapdown.estimation.error_state.filter import ErrorStateFilter
 from strapdown.estimation.error_state.model import MATRIX_ERROR, OWN_ERRORS
+from strapdown.estimation.error_state.params import ErrorStateParams
+from strapdown.estimation.error_state.state import AGE, NORTH, ErrorStateMemory
 from strapdown.evaluation import orientation_error
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries

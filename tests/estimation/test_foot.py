@@ -17,7 +17,8 @@ from strapdown.estimation.foot import FootNavigator, FootParams, FootState
 from strapdown.estimation.foot import navigator as foot
 from strapdown.estimation.foot.filter import FootRow, Passage
 from strapdown.estimation.foot.smoothing import Adjoint
-from strapdown.estimation.navigation.errors import SIZE, Correction
+from strapdown.estimation.navigation.errors import Correction
+from strapdown.estimation.navigation.state import SIZE
 from strapdown.samples import ImuSample
 from strapdown.samples.execution import Execution
 from strapdown.series import ImuSeries

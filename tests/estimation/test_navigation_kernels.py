@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.memory import NavigatorMemory
+from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
 

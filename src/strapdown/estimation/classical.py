@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel, kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
-from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
+from strapdown.estimation.params import FilterParams
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import clamped, four, length, square, three
 from strapdown.inertial.navigation.mechanisation import plus, scaled

@@ -66,7 +66,7 @@ class ComplementaryParams(ClassicalParams):
     gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
         As in :class:`~strapdown.estimation.classical.ClassicalParams`.
     reset_after, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`.
+        As in :class:`~strapdown.estimation.params.FilterParams`.
 
     Raises
     ------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
@@ -14,6 +12,7 @@ from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.estimation.intake import FilterCounts, FilterMemory
+from strapdown.estimation.params import FilterParams
 from strapdown.estimation.result import (
     FilterReport,
     FilterState,
@@ -22,13 +21,11 @@ from strapdown.estimation.result import (
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.geometry.vectors import copy, copy_rows
-from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     step: Callable[..., None]  # the filter's own
 
 __all__ = [
-    "FilterParams",
     "FilterRow",
     "RecursiveFilter",
     "as_columns",
@@ -47,47 +43,6 @@ __all__ = [
     "restored",
     "step_through",
 ]
-
-
-@dataclass(frozen=True)
-class FilterParams(CheckedParams):
-    """What every filter can be told about its samples.
-
-    Parameters
-    ----------
-    reset_after : float
-        A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
-    sample_kind : SampleKind or {"point", "mean"}
-        What an angular velocity says: the value at its stamp, between which the trapezoid is
-        integrated, or the mean since the stamp before.
-    gyro_range, accel_range : float
-        Range of the sensor on each axis [rad/s], [m/s^2]: a reading there is taken for
-        clipped, even where the samples do not say so. Infinite: not known.
-
-    Raises
-    ------
-    ValueRangeError
-        A value is not positive, or not finite where it must be.
-    UnknownNameError
-        The kind of sample is neither of the two.
-    """
-
-    reset_after: float = 10.0
-    sample_kind: SampleKind = SampleKind.POINT
-    gyro_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
-    accel_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
-
-    BESIDE: ClassVar[Mapping[str, float]] = {"mean_samples": False}
-
-    def __post_init__(self) -> None:
-        kind = as_kind(self.sample_kind, (SampleKind.POINT, SampleKind.MEAN))
-        object.__setattr__(self, "sample_kind", kind)
-        super().__post_init__()
-
-    @property
-    def mean_samples(self) -> bool:
-        """Whether an angular velocity is the mean since the stamp before."""
-        return self.sample_kind is SampleKind.MEAN
 
 
 Params = TypeVar("Params", bound=FilterParams)

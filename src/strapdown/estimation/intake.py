@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import Three
-    from strapdown.estimation.filter import FilterParams
+    from strapdown.estimation.params import FilterParams
 
 BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
 AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one

@@ -11,9 +11,9 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain, turn_world
-from strapdown.estimation.error_state.model import ACCEL_ERROR, OWN_ERRORS, PHI, XI
+from strapdown.estimation.error_state.model import ACCEL_ERROR, PHI, XI
+from strapdown.estimation.error_state.state import AGE, HEADING, NORTH
 from strapdown.estimation.error_state.update import consider, joseph, project, set_variance
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import (
@@ -31,12 +31,10 @@ from strapdown.inertial.navigation.mechanisation import cross, plus
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
-    from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
+    from strapdown._kernels.records import Vector
+    from strapdown.estimation.error_state.params import ErrorStateParams
+    from strapdown.estimation.error_state.state import ErrorStateMemory, FieldState
     from strapdown.samples.sample import Sample
-
-HEADING: Final = PHI + 2  # places in the vector of errors
-NORTH: Final = OWN_ERRORS  # of the field's deviation from north [rad]
-AGE: Final = OWN_ERRORS + 1  # of the delay of the magnetometer [s]
 
 LEVEL_PART: Final = 0.05  # of the field: with less in the horizontal there is no north
 QUIET_PART: Final = 0.03 * math.sqrt(2.0)  # of the usual field: so far off it is still usual
@@ -49,21 +47,6 @@ NORTH_S: Final = 100.0  # for so long the local field keeps its deviation from n
 TURNING: Final = 20.0 * RAD_PER_DEG  # rad/s; slower turns do not prove a field
 LONGEST_PROOF_S: Final = 45.0  # a new field is usual when it has lasted as long as the old
 SHORTEST_PROOF_S: Final = 5.0
-
-
-class Field(Record):
-    """What is known of the magnetic field [as measured, world]."""
-
-    deviation: float = 0.0  # how far it points east of north here [rad]
-    delay: float = 0.0  # age of the magnetometer's readings [s]
-    usual_level: float = 0.0  # horizontal part of the field that counts as undisturbed
-    usual_up: float = 0.0  # upward part of it
-    usual_age: float = 0.0  # how long that has been seen [s]
-    candidate: Vector = filled(3)  # what may become the usual field
-    candidate_age: float = 0.0  # how long that has been seen in rotation [s]
-    total: Vector = filled(3)  # sum of the fields in the window
-    swing: Vector = filled(2)  # sum of their change with the delay, east and north [per second]
-    count: int = 0  # how many
 
 
 @kernel
@@ -79,14 +62,14 @@ def forget_field(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 
 
 @kernel
-def forget_candidate(field: Field) -> None:
+def forget_candidate(field: FieldState) -> None:
     """Let no other field be on its way to become the usual one."""
     clear(field.candidate)
     field.candidate_age = 0.0
 
 
 @kernel
-def clear_field(field: Field) -> None:
+def clear_field(field: FieldState) -> None:
     """Begin a window."""
     clear(field.total)
     clear(field.swing)
@@ -216,13 +199,13 @@ def explained(v: Vector, sight: Sight) -> float:
 
 
 @kernel
-def usual2(field: Field) -> float:
+def usual2(field: FieldState) -> float:
     """Return the square of the usual field."""
     return field.usual_level * field.usual_level + field.usual_up * field.usual_up
 
 
 @kernel
-def off2(field: Field, sight: Sight) -> float:
+def off2(field: FieldState, sight: Sight) -> float:
     """Return the square of how far a field is from the usual one."""
     level, up = sight.level - field.usual_level, sight.up - field.usual_up
     return level * level + up * up

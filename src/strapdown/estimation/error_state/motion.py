@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
@@ -21,8 +20,10 @@ from strapdown.samples.clock import STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
-    from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
+    from strapdown.estimation.error_state.params import ErrorStateParams
+    from strapdown.estimation.error_state.state import ErrorStateMemory, Lost, MotionHistory
     from strapdown.samples.sample import Sample
 
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
@@ -39,28 +40,6 @@ LEAST_CLIPPED_RATE: Final = 4.0  # rad/s; no gyro saturates below
 DROPOUT_S: Final = 0.1  # longer zeros are readings
 LEAST_DROPOUT: Final = 0.2  # rad/s or m/s^2, on an axis before
 HELD_FORCE_S: Final = 0.1  # so long the last specific force stands for missing ones
-
-
-class Motion(Record):
-    """What earlier samples say of the motion."""
-
-    force: Vector = filled(3)  # last usable specific force [m/s^2, body]
-    force_lost: float = 0.0  # how long the accelerometer has been missing or clipped [s]
-    rate_lost: float = 0.0  # how long the gyro has been clipped [s]
-    peak: float = 0.0  # largest angular velocity so far on any axis [rad/s]
-    slow_rate: Vector = filled(3)  # low-passed angular velocity [rad/s, body]
-    slow_force: Vector = filled(3)  # low-passed specific force [m/s^2, body]
-    rate_power: float = 0.0  # low-passed square of the angular velocity [rad^2/s^2]
-    force_power: float = 0.0  # low-passed square of specific force less slow_force [m^2/s^4]
-    rest: float = 0.0  # how long nothing has moved [s]
-
-
-class Lost(Record):
-    """What has been lost in the window."""
-
-    turn: Vector = filled(3)  # variance [rad^2, world]
-    speed: float = 0.0  # variance [m^2/s^2]
-    clipped: bool = False  # the gyro was
 
 
 @kernel
@@ -120,7 +99,7 @@ def lose_unseen(s: ErrorStateMemory, taken: Intake, held: float) -> None:
 
 
 @kernel
-def clipped_axes(motion: Motion, taken: Intake, before: Three, rate: Vector) -> int:
+def clipped_axes(motion: MotionHistory, taken: Intake, before: Three, rate: Vector) -> int:
     """Return the bits of clipped axes, those with them that stand still at the largest rate."""
     bits = taken.clipping
     if not taken.has_rate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.params import FilterParams
 from strapdown.samples import SampleKind
 from strapdown.samples.params import MAY_BE_ZERO
 

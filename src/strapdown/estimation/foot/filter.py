@@ -13,11 +13,6 @@ from strapdown.detection.stillness.statistic import StillnessEvent, StillnessMem
 from strapdown.detection.stillness.statistic import step as watch_for_stillness
 from strapdown.estimation.navigation.alignment import put_slopes
 from strapdown.estimation.navigation.errors import (
-    GYRO_BIAS,
-    ORIENTATION,
-    POSITION,
-    SIZE,
-    VELOCITY,
     Correction,
     correct,
     inject,
@@ -25,7 +20,16 @@ from strapdown.estimation.navigation.errors import (
     publish,
     refuse,
 )
-from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
+from strapdown.estimation.navigation.state import (
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+    NavigatorMemory,
+    NavigatorRow,
+    describe,
+)
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three

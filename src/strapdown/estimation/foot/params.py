@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.params import FilterParams
 from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
@@ -22,7 +22,7 @@ class FootParams(FilterParams):
     Parameters
     ----------
     reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`; after a jump of the clock
+        As in :class:`~strapdown.estimation.params.FilterParams`; after a jump of the clock
         the state stands, less sure.
     gyro_noise, accel_noise : float
         Densities [rad/sqrt(s)], [m/s/sqrt(s)]. Far above the sensor's own: they stand for

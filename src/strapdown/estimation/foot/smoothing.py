@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.foot.filter import MOST, write
-from strapdown.estimation.navigation.errors import POSITION, SIZE, inject, mirror, transpose
+from strapdown.estimation.navigation.errors import inject, mirror, transpose
+from strapdown.estimation.navigation.state import POSITION, SIZE
 from strapdown.geometry.vectors import clear, copy, copy_rows
 
 if TYPE_CHECKING:

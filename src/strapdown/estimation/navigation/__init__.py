@@ -2,7 +2,8 @@
 
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.navigator import StrapdownNavigator
-from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.prior import NavigationPrior
 from strapdown.estimation.navigation.result import (
     NavigationEstimate,
     NavigationResult,
@@ -13,9 +14,9 @@ __all__ = [
     "Aiding",
     "AidingResult",
     "NavigationEstimate",
+    "NavigationPrior",
     "NavigationResult",
     "NavigatorParams",
-    "NavigatorStart",
     "StrapdownNavigator",
     "poses_of_orientation",
 ]

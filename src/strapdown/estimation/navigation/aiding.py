@@ -10,7 +10,8 @@ import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.navigation.errors import SIZE, heading_slopes
+from strapdown.estimation.navigation.errors import heading_slopes
+from strapdown.estimation.navigation.state import SIZE
 from strapdown.geometry import quaternion
 from strapdown.geometry.vectors import three
 from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.estimation.navigation.memory import NavigatorMemory
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.navigation.errors import (
-    ACCEL_BIAS,
-    GYRO_BIAS,
-    ORIENTATION,
-    VELOCITY,
     Correction,
     correct,
     heading_slopes,
     inject,
     widen,
 )
+from strapdown.estimation.navigation.state import ACCEL_BIAS, GYRO_BIAS, ORIENTATION, VELOCITY
 from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     quaternion_rotate,
@@ -27,8 +24,8 @@ from strapdown.inertial.navigation.mechanisation import ZERO, Earth, gravity_at,
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.navigation.memory import NavigatorMemory
     from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
 SURPRISE: Final = 9.0  # squared sigmas, beyond which the sensor was not at rest at the start
 UNSTEADY: Final = 4.0  # times the variance that white noise gives: likewise

@@ -14,8 +14,8 @@ from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import (
     Increment,
     Told,

@@ -17,22 +17,23 @@ from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.update import project
+from strapdown.estimation.navigation.state import (
+    ACCEL_BIAS,
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+)
 from strapdown.geometry.formulas import quaternion_exp
 from strapdown.geometry.vectors import clear, copy, copy_rows, four
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.navigation.memory import NavigatorMemory
     from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
     Rotation: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
-
-POSITION: Final = 0  # places of the fifteen
-VELOCITY: Final = 3
-ORIENTATION: Final = 6
-ACCEL_BIAS: Final = 9
-GYRO_BIAS: Final = 12
-SIZE: Final = 15
 
 UPRIGHT: Final = 1e-6  # squared horizontal part of an axis that has no heading
 

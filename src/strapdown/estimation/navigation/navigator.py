@@ -16,9 +16,9 @@ from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
 from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
-from strapdown.estimation.navigation.memory import NavigatorMemory
-from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
+from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
+from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.inertial.navigation import Place
 from strapdown.samples.sample import numbers_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from strapdown._kernels.records import RecordArray
     from strapdown._typing import ArrayLike, IntArray
+    from strapdown.estimation.navigation.prior import NavigationPrior
     from strapdown.samples import ImuSample
     from strapdown.samples.sample import Numbers
 
@@ -71,7 +72,7 @@ class StrapdownNavigator:
     Parameters
     ----------
     params : NavigatorParams, optional
-    start : NavigatorStart, optional
+    start : NavigationPrior, optional
         By default the navigator aligns itself at rest.
     place : Place, optional
         The world; by default a flat Earth of standard gravity.
@@ -102,7 +103,7 @@ class StrapdownNavigator:
         self,
         params: NavigatorParams | None = None,
         *,
-        start: NavigatorStart | None = None,
+        start: NavigationPrior | None = None,
         place: Place | None = None,
         compiled: bool | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.estimation.navigation.memory import NavigatorRow
+from strapdown.estimation.navigation.state import NavigatorRow
 from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame

@@ -9,7 +9,6 @@ from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
-    SIZE,
     Correction,
     correct,
     inject,
@@ -18,14 +17,13 @@ from strapdown.estimation.navigation.errors import (
     publish,
     refuse,
 )
-from strapdown.estimation.navigation.memory import (
+from strapdown.estimation.navigation.gaps import loosen, remember_motion, widen_clipped
+from strapdown.estimation.navigation.state import (
+    SIZE,
     NavigatorMemory,
     NavigatorRow,
     describe,
-    loosen,
-    remember_motion,
     shift,
-    widen_clipped,
 )
 from strapdown.geometry.formulas import (
     quaternion_exp,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strapdown._kernels.records import Record, Vector, filled, vector
-from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import FilterMemory
+from strapdown.estimation.params import FilterParams
 from strapdown.estimation.vqf.low_pass import LowPass, LowPassOfNine, LowPassOfTwo, Pace
 from strapdown.samples import SampleKind
 from strapdown.units import RAD_PER_DEG

@@ -94,7 +94,7 @@ class Taken(Record):
     ends_step: bool = False
 
 
-class Line(NamedTuple):
+class StepEnds(NamedTuple):
     """The samples at both ends of a step, and the weight of their products (0: no line)."""
 
     raw0: Three
@@ -174,7 +174,7 @@ def add_step(
         push = plus(push, add(cross(w0, f1), cross(f0, w1)), line)
         change = scaled(plus(f1, f0, -1.0), h)
     step = step_of(four(s.orientation), turn, push, change, h, p.quadrature == EULER)
-    ends = Line(raw_w, w, w0, w1, f0, f1, line)
+    ends = StepEnds(raw_w, w, w0, w1, f0, f1, line)
     gyro, accel = by_biases(step, ends)
     lead_jacobian(s.jacobian, step, gyro, accel)
     add_scales(s.jacobian, step, raw_turn, ends)
@@ -234,7 +234,7 @@ def lead_jacobian(jacobian: Matrix, step: Step, gyro: Input, accel: Input) -> No
 
 
 @kernel
-def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: Line) -> None:
+def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: StepEnds) -> None:
     """Add what a step alone owes to M: readings turn, and so does the line between them."""
     for i in range(3):
         first, second = ends.weight * ends.raw0[i], ends.weight * ends.raw1[i]
@@ -244,7 +244,7 @@ def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: Line) -> Non
 
 
 @kernel
-def by_biases(step: Step, ends: Line) -> tuple[Input, Input]:
+def by_biases(step: Step, ends: StepEnds) -> tuple[Input, Input]:
     """Return what a step alone owes to the biases of gyro and accelerometer."""
     turn = scaled(plus(ends.w1, ends.w0, -1.0), ends.weight)
     push = scaled(plus(ends.f1, ends.f0, -1.0), ends.weight)

@@ -1,4 +1,4 @@
-"""What the strapdown navigator remembers, and what it makes of its past when samples fail."""
+"""State of the strapdown navigator, as its kernels read and write it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
-from strapdown.estimation.attitude import gain
 from strapdown.estimation.intake import FilterMemory
-from strapdown.estimation.navigation.errors import (
-    ACCEL_BIAS,
-    GYRO_BIAS,
-    ORIENTATION,
-    POSITION,
-    SIZE,
-    VELOCITY,
-    widen,
-)
-from strapdown.geometry.vectors import approach, copy, copy_rows, distance2, put, square, three
+from strapdown.geometry.vectors import copy, copy_rows, put, three
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
 
-SMOOTHING_S: Final = 0.5  # of what is known of the motion before a hole
-LOST_TURN: Final = 1.0  # of the usual turn in the time of a hole
-LOST_PUSH: Final = 0.5
-CLIPPED: Final = 0.5  # of a full range, while an axis is saturated
+POSITION: Final = 0  # indices in the vector of the fifteen errors
+VELOCITY: Final = 3
+ORIENTATION: Final = 6
+ACCEL_BIAS: Final = 9
+GYRO_BIAS: Final = 12
+SIZE: Final = 15
 
 
 class Past(Record):
@@ -118,45 +110,3 @@ def shift(history: Matrix, newest: Three) -> None:
     for k in range(len(history) - 1, 0, -1):
         put(history[k], three(history[k - 1]))
     put(history[0], newest)
-
-
-@kernel
-def remember_motion(s: NavigatorMemory, h: float, rate: Three, force: Three) -> None:
-    """Keep the usual size of rates and accelerations, for what may happen in a hole."""
-    usual, weight = s.usual, 1.0
-    if s.started:
-        weight = gain(h, SMOOTHING_S)
-    approach(usual.force, weight, force)
-    usual.force_spread += weight * (distance2(force, usual.force) - usual.force_spread)
-    usual.rate_square += weight * (square(rate) - usual.rate_square)
-
-
-@kernel
-def loosen(s: NavigatorMemory, hole: float) -> None:
-    """Widen the covariance for a hole: what happened in it is lost, not known."""
-    usual = s.usual
-    angle = LOST_TURN * math.sqrt(usual.rate_square) * hole
-    gravity = math.sqrt(square(usual.force))
-    away = gravity * min(1.0, angle) + math.sqrt(usual.force_spread)
-    speed = LOST_PUSH * hole * away
-    widen(s.error_covariance, ORIENTATION, angle * angle)
-    widen(s.error_covariance, VELOCITY, speed * speed)
-    widen(s.error_covariance, POSITION, 0.25 * speed * speed * hole * hole)
-
-
-@kernel
-def widen_clipped(s: NavigatorMemory, clipping: int, h: float, rate: Three, force: Three) -> None:
-    """Widen the covariance while axes are saturated, as of an error that lasts."""
-    turned, s.gyro_clipped = clipped_for(s.gyro_clipped, clipping & 7, h, rate)
-    pushed, s.accel_clipped = clipped_for(s.accel_clipped, clipping & 56, h, force)
-    widen(s.error_covariance, ORIENTATION, turned)
-    widen(s.error_covariance, VELOCITY, pushed)
-
-
-@kernel
-def clipped_for(seconds: float, axes: int, h: float, reading: Three) -> tuple[float, float]:
-    """Return the variance that saturated axes add in h seconds, and how long they are so."""
-    if not axes:
-        return 0.0, 0.0
-    size = CLIPPED * CLIPPED * square(reading)
-    return size * h * (2.0 * seconds + h), seconds + h
