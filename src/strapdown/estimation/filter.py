@@ -1,4 +1,4 @@
-"""The one shape of recursive filters: named memory, one step, and a loop of it."""
+"""Base class of recursive filters: a state record, a step function, and a loop over it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
 
-    step: Callable[..., None]  # the filter's own
+    step: Callable[..., None]  # defined by each filter
 
 __all__ = [
     "FilterRow",
@@ -49,7 +49,7 @@ Params = TypeVar("Params", bound=FilterParams)
 
 
 class FilterRow(Record):
-    """What is known after a sample: one row of a result."""
+    """Estimates after a sample: one row of a result."""
 
     orientation: Vector = filled(4)
     covariance: Matrix = zeros(3, 3)
@@ -68,7 +68,7 @@ def step_through(
     samples: Sequence[Sample],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Step through samples, and write what is known after each."""
+    """Step through samples, and write the estimates after each."""
     for i in range(len(samples)):
         step(state[0], counts[0], params[0], samples[i])  # noqa: F821 (bound by each filter)
         write(rows[i], state[0])
@@ -76,7 +76,7 @@ def step_through(
 
 @kernel
 def write(row: FilterRow, s: FilterMemory) -> None:
-    """Write what a filter knows to a row."""
+    """Write the estimates of a filter to a row."""
     copy(row.orientation, s.orientation)
     copy_rows(row.covariance, s.covariance)
     copy(row.gyro_bias, s.gyro_bias)
@@ -87,18 +87,18 @@ def write(row: FilterRow, s: FilterMemory) -> None:
 
 
 class RecursiveFilter(Generic[Params]):
-    """Base of the filters: all but the parameters and one step.
+    """Base class of the filters: everything but the parameters and the step.
 
-    A filter gives its ``NAME``, its ``DEFAULTS``, its ``MEMORY`` as it is before any sample, and
-    its ``STEP(memory, counts, params, sample)``.
+    A filter defines its ``NAME``, its ``DEFAULTS``, the type ``MEMORY`` of its state, and its
+    ``STEP(memory, counts, params, sample)``.
 
     Parameters
     ----------
     params : FilterParams, optional
     compiled : bool, optional
-        True steps by machine code from the first sample, and waits until it is compiled; False
-        in plain Python. By default a filter starts in plain Python at once, and changes over
-        when machine code is there. The numbers are the same.
+        True waits for the compiler and runs machine code from the first sample; False runs
+        plain Python. By default a filter starts in plain Python at once, and switches to
+        machine code when it is available. The numbers are the same.
     """
 
     NAME: ClassVar[str]
@@ -115,19 +115,19 @@ class RecursiveFilter(Generic[Params]):
     @classmethod
     @cache
     def program(cls) -> Program:
-        """Return what the filter runs."""
+        """Return the program that the filter runs."""
         memory = cls.MEMORY, FilterCounts, cls.DEFAULTS.record()
         return Program(cls.NAME, bind(step_through, step=cls.STEP), memory, FilterRow)
 
     def reset(self, state: FilterState | None = None) -> None:
-        """Go back to a saved state, or to the beginning; the report starts anew.
+        """Restore a saved state, or the state before the first sample; clear the report.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another filter.
         ShapeError
-            The state has not the length of this filter's.
+            The state has another length than that of this filter.
         """
         memory, t_ns = restored(state, self.NAME, self.MEMORY())
         with self._execution.lock:
@@ -145,19 +145,19 @@ class RecursiveFilter(Generic[Params]):
 
     @property
     def state(self) -> FilterState:
-        """All that the future depends on, except ``params``."""
+        """State on which all later outputs depend, except ``params``."""
         with self._execution.lock:
             return FilterState(self.NAME, self._counts.last_ns, tuple(values_of(self._memory)))
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
+        """Counts of the samples since the last reset."""
         with self._execution.lock:
             return report_of(self._counts)
 
     @property
     def estimate(self) -> OrientationEstimate:
-        """What is known at the stamp of the last sample."""
+        """Estimates at the stamp of the last sample."""
         with self._execution.lock:
             s, t_ns = self._memory, self._counts.last_ns
             sigma = np.array(s.gyro_bias_sigma)
@@ -193,7 +193,7 @@ class RecursiveFilter(Generic[Params]):
         magnetic_field: Iterable[float] | None = None,
         /,
     ) -> FloatArray:
-        """Take one sample and return the orientation at its stamp.
+        """Process one sample and return the orientation at its stamp.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class RecursiveFilter(Generic[Params]):
         -------
         ndarray, shape (4,)
             q_world_from_body, ENU from FLU. A sample whose stamp repeats or goes back is
-            counted and changes nothing.
+            counted and otherwise ignored.
 
         Raises
         ------
@@ -219,17 +219,17 @@ class RecursiveFilter(Generic[Params]):
             return np.array(execution.update(numbers)["orientation"])
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
-        """Go on through a whole series; the same as a loop of :meth:`update`.
+        """Process a whole series; the same as a loop of :meth:`update`.
 
-        The filter continues from its state: parts of a recording may be given one after the
-        other. For another recording call :meth:`reset` first, or take a new filter.
+        The filter continues from its state, so that a recording may be passed in parts, one
+        after the other. Before another recording call :meth:`reset`, or use a new filter.
 
         Parameters
         ----------
         series : ImuSeries
-            In any frames; stamps are taken as they come.
+            In any frames; stamps may repeat or go back.
         use_magnetic_field : bool
-            False leaves the magnetometer out.
+            False ignores the magnetometer.
 
         Returns
         -------
@@ -259,7 +259,7 @@ Remembered = TypeVar("Remembered", bound=Record)
 
 
 def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
-    """Return the memory of a saved state, or else a fresh one; and the stamp of its last sample."""
+    """Return the state record of a saved state (or ``fresh``) and the stamp of its last sample."""
     if state is None:
         return fresh, 0
     if state.filter != name:
@@ -278,7 +278,7 @@ def rebuilt(like: Remembered, values: Sequence[float]) -> Remembered:
 
 @contextmanager
 def own_account(execution: Execution) -> Iterator[None]:
-    """Let a run have an account of its own, which then adds to that since the last reset."""
+    """Count the samples of a run separately, then add the counts to those since the last reset."""
     before: FilterCounts = execution.memory(1)
     execution.replace(1, FilterCounts(last_ns=before.last_ns))
     yield
@@ -286,13 +286,13 @@ def own_account(execution: Execution) -> Iterator[None]:
 
 
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
-    """Return the columns of a series as samples that filters take."""
+    """Return the columns of a series as input samples of a filter."""
     inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
     return SampleColumns(inside, use_magnetic_field=use_magnetic_field)
 
 
 def empty_columns(count: int) -> dict[str, Any]:
-    """Return room for so many rows, by the names of their fields."""
+    """Return uninitialised columns of ``count`` rows, by the names of their fields."""
     row = np.empty(0, FilterRow.dtype())
     names = row.dtype.names or ()
     return {name: np.empty((count, *row[name].shape[1:]), row[name].dtype) for name in names}
@@ -323,15 +323,15 @@ def as_result(
 
 
 def report_of(counts: FilterCounts) -> FilterReport:
-    """Return what has been counted."""
+    """Return the counts as a report."""
     return FilterReport(**{name: n for name, n in vars(counts).items() if name != "last_ns"})
 
 
 def _total(before: FilterCounts, run: FilterCounts) -> FilterCounts:
-    """Return the account since the last reset after a run with its own account."""
+    """Return the counts since the last reset, those of a run added."""
     total = FilterCounts(last_ns=run.last_ns)
     for name, count in vars(run).items():
-        if name.endswith("_ns") and name != "last_ns":  # the longest of something
+        if name.endswith("_ns") and name != "last_ns":  # a longest time
             setattr(total, name, max(getattr(before, name), count))
         elif name != "last_ns":
             setattr(total, name, getattr(before, name) + count)

@@ -17,18 +17,18 @@ __all__ = ["FilterParams"]
 
 @dataclass(frozen=True)
 class FilterParams(CheckedParams):
-    """What every filter can be told about its samples.
+    """Parameters of the samples, common to all filters.
 
     Parameters
     ----------
     reset_after : float
         A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
     sample_kind : SampleKind or {"point", "mean"}
-        What an angular velocity says: the value at its stamp, between which the trapezoid is
-        integrated, or the mean since the stamp before.
+        Meaning of an angular velocity: the value at its stamp (integrated by the trapezoid
+        rule), or the mean since the stamp before.
     gyro_range, accel_range : float
-        Range of the sensor on each axis [rad/s], [m/s^2]: a reading there is taken for
-        clipped, even where the samples do not say so. Infinite: not known.
+        Range of the sensor on each axis [rad/s], [m/s^2]: a reading at the limit counts as
+        clipped, even if the sample does not flag it. Infinite: not known.
 
     Raises
     ------

@@ -13,62 +13,67 @@ __all__ = ["ErrorStateParams"]
 
 @dataclass(frozen=True)
 class ErrorStateParams(FilterParams):
-    """What the filter believes about the sensor, the motion and the magnetic field.
+    """Noise model of the sensor, the motion and the magnetic field.
 
-    One set of defaults serves consumer MEMS sensors that are held, worn or flown. Those of the
-    sensor may be taken from its data sheet; those of motion and field are densities of errors
-    that last, so values much smaller than the errors themselves make the filter overconfident.
+    The defaults suit consumer MEMS sensors that are held, worn or flown. The parameters of the
+    sensor may be taken from its data sheet. Those of motion and field describe correlated
+    errors: values much smaller than the errors themselves make the filter overconfident.
 
     Parameters
     ----------
     gyro_noise : float
-        Noise density of the gyro, with what else makes the turn between samples uncertain
+        Noise density of the gyro, and of all other errors of the rotation between samples
         [rad/sqrt(s)]. Larger: tilt and heading follow accelerometer and magnetometer quicker.
     gyro_scale_noise : float
-        Noise density per root of the turned angle: turns at rate w are uncertain by this times
-        w [sqrt(s)]. Larger: fast motion is trusted less, and M is learnt slower.
+        Noise density of the gyro in proportion to the angular velocity [sqrt(s)]. Larger: fast
+        motion is trusted less, and the gyro matrix is learnt slower.
     gyro_bias_sigma : float
-        What biases are like [rad/s]. Larger: they are learnt quicker, and wrong ones too, where
-        a sensor never rests. Doubled by itself when a bias turns out to be far beyond it.
+        Standard deviation of the gyro bias at the start [rad/s]. Larger: biases are learnt
+        quicker, and so are wrong ones if the sensor never rests. The filter doubles it when
+        the estimated bias is far beyond it.
     gyro_bias_walk : float
-        How fast biases drift [rad/s/sqrt(s)]. Larger: what was learnt is forgotten sooner.
+        Random walk of the gyro bias [rad/s/sqrt(s)]. Larger: the bias follows changes quicker.
     gyro_matrix_sigma : float
-        What the elements of the gyro's matrix of scale and misalignment are like [-]. Larger:
-        learnt quicker, and sooner wrong where motion hardly shows them. 0: not estimated.
+        Standard deviation of the elements of the gyro's matrix of scale and misalignment [-].
+        Larger: learnt quicker, but sooner wrong in motion that hardly determines them. 0: not
+        estimated.
     accel_noise : float
         Noise density of the integrated specific force [m/s/sqrt(s)]. Larger: the accelerometer
         is trusted less.
     accel_bias_sigma : float
-        What accelerometer biases are like [m/s^2]. Larger: more is taken for bias and less for
-        tilt. 0: not estimated.
+        Standard deviation of the accelerometer bias [m/s^2]. Larger: more of an error is
+        assigned to bias and less to tilt. 0: not estimated.
     speed_sigma : float
-        What velocities are like [m/s]. Smaller: tilt is corrected quicker, and disturbed more
-        by motion that goes on in one direction; what is learnt of the gyro suffers first.
+        Standard deviation of the velocity [m/s]. Smaller: tilt is corrected quicker, but
+        disturbed more by sustained motion in one direction, which affects the estimated gyro
+        errors first.
     speed_time : float
-        For how long a velocity lasts [s]. Shorter acts like a smaller ``speed_sigma``.
+        Correlation time of the velocity [s]. Shorter acts like a smaller ``speed_sigma``.
     rest_speed_sigma : float
-        Velocity that is left at rest [m/s].
+        Standard deviation of the velocity at rest [m/s].
     rest_rate_sigma : float
-        Angular velocity that is left at rest [rad/s]. Smaller: biases follow rest quicker.
+        Standard deviation of the angular velocity at rest [rad/s]. Smaller: biases are learnt
+        quicker at rest.
     field_noise : float
-        White noise of the magnetometer, as a part of the field [-].
+        White noise of the magnetometer, relative to the field [-].
     field_sigma : float
         Error of the direction of the horizontal field, as it changes with place and attitude
         [rad]. Larger: heading follows the magnetometer slower.
     field_time : float
-        For how long such an error lasts [s]. Longer acts like a larger ``field_sigma``.
+        Correlation time of this error [s]. Longer acts like a larger ``field_sigma``.
     north_sigma : float
-        Error of that direction that stays [rad]. Larger: heading is claimed to be less certain.
+        Lasting error of that direction [rad]. Larger: the variance of heading is larger.
     field_delay_sigma : float
-        How late the magnetometer may be after the gyro [s]; it is estimated. 0: not at all.
+        Standard deviation of the delay of the magnetometer relative to the gyro [s]. 0: the
+        delay is not estimated.
     tilt_sigma : float
-        Error of the tilt that the first specific force gives [rad]. Larger: starts in motion
-        settle quicker.
+        Standard deviation of the tilt from the first specific force [rad]. Larger: starts in
+        motion converge quicker.
     heading_sigma : float
-        Error of the heading that the first magnetic field gives [rad].
+        Standard deviation of the heading from the first magnetic field [rad].
     reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.params.FilterParams`. A sample is taken for the
-        mean over its interval, for so gyros with a digital filter deliver it.
+        As in :class:`~strapdown.estimation.params.FilterParams`. The default kind is the
+        mean over the sampling interval, as gyros with a digital filter give it.
 
     Raises
     ------

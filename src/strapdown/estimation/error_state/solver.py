@@ -1,4 +1,4 @@
-"""Gauss-Newton over the knots of a piece of a recording."""
+"""Gauss-Newton iteration over the knots of a piece of a recording."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "Solution", "Start"]
 
 ROUNDS: Final = 6
-CONVERGED: Final = 1e-3  # rad; the next step would be smaller still
+CONVERGED: Final = 1e-3  # rad; largest rotation of the last step
 LEAST_WEIGHT: Final = 1e-6
 
 _PHI: Final = slice(PHI, PHI + 3)
@@ -97,7 +97,7 @@ _forward: Final = MachineCode(
 
 @dataclass(frozen=True)
 class Start:
-    """What is known at one knot, each an array of one record: state, constants, covariance."""
+    """Estimate at one knot; state and constants are arrays of one record."""
 
     nominal: RecordArray
     constants: RecordArray
@@ -106,18 +106,18 @@ class Start:
 
 @dataclass(frozen=True)
 class Solution:
-    """A smoothed piece: the path over its knots, and what later pieces go on from."""
+    """A smoothed piece: the path over its knots, and estimates for the next piece."""
 
     knots: RecordArray
     path: RecordArray
     constants: RecordArray
     spreads: RecordArray
-    at_join: Start  # filtered, without what comes after: the next piece knows that itself
+    at_join: Start  # filtered, as the next piece contains the later measurements
     end: Start
 
 
 class Piece:
-    """Knots of a piece of a recording, solved from what is believed at the first of them.
+    """Knots of a piece of a recording, to be solved from an estimate at the first of them.
 
     Parameters
     ----------
@@ -163,13 +163,13 @@ class Piece:
         )
         spreads = np.zeros(len(self.path), Spread.dtype())
         _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
-        if not self.recording.has_field:  # heading goes on without a jump from the start
+        if not self.recording.has_field:  # without a magnetometer heading is continuous
             at_join.nominal["orientation"] = self.path["orientation"][join]
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
 
     def _filter(self) -> None:
-        """Linearise about the path and go forward."""
+        """Linearise about the path, and run the forward filter."""
         moving = np.zeros(1, Nominal.dtype())
         turns = np.zeros(np.diff(self.knots["at"]).max(), Turn.dtype())
         _preintegrate.compile()(
@@ -197,7 +197,7 @@ class Piece:
         )
 
     def _smooth(self) -> float:
-        """Go backward and move the path; return the largest turn [rad]."""
+        """Run the backward pass and correct the path; return the largest rotation [rad]."""
         _backward.compile()(self.windows, self.beliefs, self.scalars, self.later)
         means = self.beliefs["mean"].copy()
         self.path = _moved(self.path, means)
@@ -205,7 +205,7 @@ class Piece:
         return float(np.abs(means[:, _PHI]).max())
 
     def _weigh(self) -> None:
-        """Trust a field less the farther it is from the usual one: Cauchy's weight, squared."""
+        """Weight the fields by their distance from the usual one: Cauchy's weight, squared."""
         swing = self.constants["delay"] * self.knots["swing"]
         field = quaternion.rotate(self.path["orientation"], self.knots["field"] - swing)
         usual = np.append(0.0, self.constants["field"])
@@ -214,7 +214,7 @@ class Piece:
         self.knots["weight"] = np.maximum(LEAST_WEIGHT, (1.0 + off) ** -2)
 
     def _first_error(self) -> FloatArray:
-        """Return what is believed at the first knot, as an error of the path."""
+        """Return the estimate at the first knot as an error of the path."""
         known, here = self.start.nominal[0], self.path[0]
         phi = np.array(turn_between(here["orientation"], known["orientation"]))
         error = np.zeros(ERRORS)
@@ -231,7 +231,7 @@ class Piece:
 
 
 def _moved(path: RecordArray, errors: FloatArray) -> RecordArray:
-    """Return a path moved by errors."""
+    """Return a path corrected by errors."""
     turn = quaternion.from_rotation_vector(errors[:, _PHI])
     moved = path.copy()
     moved["orientation"] = quaternion.multiply(turn, path["orientation"])
@@ -242,7 +242,7 @@ def _moved(path: RecordArray, errors: FloatArray) -> RecordArray:
 
 
 def _adjusted(constants: RecordArray, error: FloatArray) -> RecordArray:
-    """Return constants moved by the error at a knot."""
+    """Return constants corrected by the error at a knot."""
     moved = constants.copy()
     moved["accel_bias"] += error[_ACCEL]
     moved["gyro_matrix"] += error[_MATRIX].reshape(3, 3)

@@ -1,4 +1,4 @@
-"""Inertial navigation: position, velocity and attitude, aided from outside."""
+"""Inertial navigation: position, velocity and attitude, with aiding by other measurements."""
 
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.navigator import StrapdownNavigator

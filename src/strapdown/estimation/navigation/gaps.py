@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.navigation.state import NavigatorMemory
 
-SMOOTHING_S: Final = 0.5  # of what is known of the motion before a hole
-LOST_TURN: Final = 1.0  # of the usual turn in the time of a hole
-LOST_PUSH: Final = 0.5
-CLIPPED: Final = 0.5  # of a full range, while an axis is saturated
+SMOOTHING_S: Final = 0.5  # time constant of the running means
+LOST_TURN: Final = 1.0  # of the usual rotation in the time of a gap: sigma of the rotation
+LOST_PUSH: Final = 0.5  # of the velocity change in a gap: sigma of it
+CLIPPED: Final = 0.5  # of the reading of a saturated axis: sigma of the part beyond the range
 
 
 @kernel
 def remember_motion(s: NavigatorMemory, h: float, rate: Three, force: Three) -> None:
-    """Keep the usual size of rates and accelerations, for what may happen in a hole."""
+    """Update the running means of rates and accelerations."""
     usual, weight = s.usual, 1.0
     if s.started:
         weight = gain(h, SMOOTHING_S)
@@ -34,7 +34,7 @@ def remember_motion(s: NavigatorMemory, h: float, rate: Three, force: Three) -> 
 
 @kernel
 def loosen(s: NavigatorMemory, hole: float) -> None:
-    """Widen the covariance for a hole: what happened in it is lost, not known."""
+    """Increase the covariance for the unknown motion in a gap [s]."""
     usual = s.usual
     angle = LOST_TURN * math.sqrt(usual.rate_square) * hole
     gravity = math.sqrt(square(usual.force))
@@ -47,7 +47,7 @@ def loosen(s: NavigatorMemory, hole: float) -> None:
 
 @kernel
 def widen_clipped(s: NavigatorMemory, clipping: int, h: float, rate: Three, force: Three) -> None:
-    """Widen the covariance while axes are saturated, as of an error that lasts."""
+    """Increase the covariance while axes are saturated, with a correlated error."""
     turned, s.gyro_clipped = clipped_for(s.gyro_clipped, clipping & 7, h, rate)
     pushed, s.accel_clipped = clipped_for(s.accel_clipped, clipping & 56, h, force)
     widen(s.error_covariance, ORIENTATION, turned)
@@ -56,7 +56,7 @@ def widen_clipped(s: NavigatorMemory, clipping: int, h: float, rate: Three, forc
 
 @kernel
 def clipped_for(seconds: float, axes: int, h: float, reading: Three) -> tuple[float, float]:
-    """Return the variance that saturated axes add in h seconds, and how long they are so."""
+    """Return the variance from saturated axes in h seconds, and for how long they are so."""
     if not axes:
         return 0.0, 0.0
     size = CLIPPED * CLIPPED * square(reading)

@@ -1,4 +1,4 @@
-"""The strapdown navigator: inertial navigation with fifteen errors, and aiding at any time."""
+"""Strapdown navigator: inertial navigation with fifteen error states, and delayed aiding."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NAME = "strapdown-navigator"
 
 @dataclass(slots=True)
 class _Past:
-    """The numbers of a sample, and the memory after it."""
+    """The numbers of a sample, and the state after it."""
 
     sample: Numbers
     memory: RecordArray
@@ -52,34 +52,34 @@ class _Past:
 
 
 class StrapdownNavigator:
-    """Inertial navigation: attitude, velocity and position from an IMU, aided from outside.
+    """Inertial navigation: attitude, velocity and position from an IMU, with aiding.
 
-    Attitude, velocity and position are integrated with coning and sculling; an error-state
-    Kalman filter over fifteen errors carries their covariance, and corrects them and the
-    biases of both sensors wherever something else is known: that the sensor rests, a position,
-    a velocity, a heading. Such an aiding holds at its own time: one that comes late is put
-    where it belongs, and what came since is done again. What does not fit is refused.
+    Attitude, velocity and position are integrated with coning and sculling. An error-state
+    Kalman filter over fifteen errors propagates their covariance, and corrects them and the
+    biases of both sensors by aiding: rest, a position, a velocity, a heading. An aiding is
+    valid at its own time: for a late one the navigator goes back to that time, and processes
+    the later samples again. An aiding that does not fit is rejected.
 
-    The start is at rest: for ``align_for`` seconds the sensor gives tilt and gyro bias, and
-    the origin is where it rests. Another start is given as ``start``.
+    The start is at rest: for ``align_for`` seconds tilt and gyro bias are estimated, and the
+    sensor is in the origin. Any other start is passed as ``start``.
 
-    Without aiding, consumer sensors give position for seconds only.
+    Without aiding, the position of consumer sensors is useful for seconds only.
 
-    Samples in which both sensors measured (or two of one stamp that complement each other)
-    are integrated; others are bridged by the trapezoid, holes with a covariance that says that
-    nobody knows what happened in them.
+    Samples with readings of both sensors (or two of one stamp that complement each other) are
+    integrated; others are bridged by the trapezoid. Gaps increase the covariance, as the motion
+    in them is unknown.
 
     Parameters
     ----------
     params : NavigatorParams, optional
     start : NavigationPrior, optional
-        By default the navigator aligns itself at rest.
+        Prior of the state; by default the navigator aligns at rest.
     place : Place, optional
-        The world; by default a flat Earth of standard gravity.
+        Model of the Earth; by default a flat Earth with standard gravity.
     compiled : bool, optional
-        True steps by machine code from the first sample, and waits until it is compiled; False
-        in plain Python. By default a navigator starts in plain Python at once, and changes over
-        when machine code is there. The numbers are the same.
+        True waits for the compiler and runs machine code from the first sample; False runs
+        plain Python. By default a navigator starts in plain Python at once, and switches to
+        machine code when it is available. The numbers are the same.
 
     References
     ----------
@@ -114,14 +114,14 @@ class StrapdownNavigator:
         self.reset()
 
     def reset(self, state: FilterState | None = None) -> None:
-        """Go back to a saved state, or to the beginning; report and buffer start anew.
+        """Restore a saved state, or the state before the first sample; clear report and buffer.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another filter.
         ShapeError
-            The state has not the length of this one's.
+            The state has another length than that of this navigator.
         """
         memory, t_ns = restored(state, _NAME, self._fresh)
         with self._core.lock:
@@ -133,29 +133,29 @@ class StrapdownNavigator:
 
     @property
     def _has_begun(self) -> bool:
-        """Whether there was a sample."""
+        """Whether a sample has been processed."""
         return self._core.known.clock.steps >= 0.0
 
     @property
     def state(self) -> FilterState:
-        """All that the future depends on, except ``params``, ``place``, and what comes late."""
+        """State on which later outputs depend, except ``params``, ``place`` and late aiding."""
         with self._core.lock:
             return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
 
     @property
     def estimate(self) -> NavigationEstimate:
-        """What is known at the stamp of the last sample."""
+        """Estimates at the stamp of the last sample."""
         with self._core.lock:
             return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
+        """Counts of the samples since the last reset."""
         with self._core.lock:
             return report_of(self._core.counts)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
-        """Take one sample and return what is known at its stamp.
+        """Process one sample and return the estimates at its stamp.
 
         Parameters
         ----------
@@ -177,10 +177,11 @@ class StrapdownNavigator:
     def run(
         self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
     ) -> NavigationResult:
-        """Go on through a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
+        """Process a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
 
-        The navigator continues from its state: parts of a recording may be given one after the
-        other. Increments are taken as in :class:`~strapdown.series.Increments`.
+        The navigator continues from its state, so that a recording may be passed in parts, one
+        after the other. The convention of increments is that of
+        :class:`~strapdown.series.Increments`.
 
         Parameters
         ----------
@@ -218,10 +219,10 @@ class StrapdownNavigator:
         return found.in_frames(world=world, body=data.body)
 
     def aid(self, aiding: Aiding) -> AidingResult:
-        """Take an aiding at its own time, which may be past.
+        """Update with an aiding at its own time, which may be in the past.
 
-        What came after it is done again: samples from the buffer, and other aiding, which is
-        judged anew.
+        The samples in the buffer and the aiding after it are processed again; that aiding may
+        then be accepted or rejected differently.
 
         Raises
         ------
@@ -238,7 +239,7 @@ class StrapdownNavigator:
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
     ) -> AidingResult:
-        """Tell the position; see :meth:`Aiding.position`. By default it holds now."""
+        """Aid with a position, by default at the last sample; see :meth:`Aiding.position`."""
         return self.aid(Aiding.position(self._now(t_ns), position, covariance))
 
     def aid_velocity(
@@ -249,27 +250,27 @@ class StrapdownNavigator:
         *,
         t_ns: int | None = None,
     ) -> AidingResult:
-        """Tell the velocity; see :meth:`Aiding.velocity`. By default it holds now."""
+        """Aid with a velocity, by default at the last sample; see :meth:`Aiding.velocity`."""
         return self.aid(Aiding.velocity(self._now(t_ns), velocity, covariance, frame))
 
     def aid_zero_velocity(self, sigma: float = 0.01, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the body does not move; see :meth:`Aiding.zero_velocity`."""
+        """Aid with zero velocity; see :meth:`Aiding.zero_velocity`."""
         return self.aid(Aiding.zero_velocity(self._now(t_ns), sigma))
 
     def aid_zero_rate(self, sigma: float = 0.005, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the body does not turn; see :meth:`Aiding.zero_rate`."""
+        """Aid with zero angular velocity; see :meth:`Aiding.zero_rate`."""
         return self.aid(Aiding.zero_rate(self._now(t_ns), sigma))
 
     def aid_heading(self, heading: float, sigma: float, *, t_ns: int | None = None) -> AidingResult:
-        """Tell where the forward axis points; see :meth:`Aiding.heading`."""
+        """Aid with the heading of the forward axis; see :meth:`Aiding.heading`."""
         return self.aid(Aiding.heading(self._now(t_ns), heading, sigma))
 
     def aid_gravity(self, sigma: float = 0.05, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the accelerometer feels gravity alone; see :meth:`Aiding.gravity`."""
+        """Aid with gravity as the only specific force; see :meth:`Aiding.gravity`."""
         return self.aid(Aiding.gravity(self._now(t_ns), sigma))
 
     def _check_times(self, aiding: list[Aiding], t_ns: IntArray) -> None:
-        """Require ascending aiding that begins after what is done, and ends within the rows."""
+        """Require sorted aiding that begins no earlier than the state, and ends within the rows."""
         started = self._has_begun
         first_ns = self._core.last_ns if started else min(t_ns, default=0)
         last_ns = max(t_ns, default=first_ns)
@@ -282,7 +283,7 @@ class StrapdownNavigator:
             return self._core.last_ns if t_ns is None else t_ns
 
     def _remember(self, sample: Numbers) -> RecordArray:
-        """Keep a copy of the memory for what may come late, and forget what is too old."""
+        """Buffer a copy of the state for late aiding, and drop entries that are too old."""
         past, t_ns = self._past, sample[0]
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
@@ -298,9 +299,9 @@ class StrapdownNavigator:
         return memory
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
-        """Do again what came after a state in the buffer, and tell what is new on the way."""
+        """Process again the samples and aiding after a state in the buffer, with a new aiding."""
         core, past = self._core, self._past
-        counts = core.array(COUNTS)  # everything is counted already
+        counts = core.array(COUNTS)  # the samples are already counted
         core.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
@@ -323,7 +324,7 @@ class StrapdownNavigator:
     def _through(
         self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding]
     ) -> Iterator[AidingResult]:
-        """Go through rows, and tell what is to be told where it belongs."""
+        """Process rows, and update with each aiding at its time."""
         row, stamps = 0, np.maximum.accumulate(rows.t_ns)
         for each in aiding:
             upto = int(np.searchsorted(stamps, each.t_ns, "right"))

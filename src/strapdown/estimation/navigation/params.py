@@ -12,38 +12,38 @@ __all__ = ["NavigatorParams"]
 
 @dataclass(frozen=True)
 class NavigatorParams(FilterParams):
-    """What the navigator is told about the sensor, and about the start.
+    """Noise of the sensor, and uncertainty of the start.
 
-    Noise densities are Allan deviations of white noise at 1 s; the walks are densities of the
-    noise that makes the biases wander. Defaults are those of a consumer MEMS sensor. Larger
-    noises let aiding correct more and the covariance grow faster.
+    Noise densities are Allan deviations of white noise at 1 s; the walks are the random walks of
+    the biases. Defaults are those of a consumer MEMS sensor. With larger noises aiding corrects
+    more, and the covariance grows faster.
 
     Parameters
     ----------
     reset_after, sample_kind, gyro_range, accel_range
         As in :class:`~strapdown.estimation.params.FilterParams`; after a jump of the clock
-        the state stands, less sure.
+        the state is kept, with a larger covariance.
     gyro_noise, accel_noise : float
-        [rad/sqrt(s)], [m/s/sqrt(s)].
+        Noise densities [rad/sqrt(s)], [m/s/sqrt(s)].
     gyro_walk, accel_walk : float
-        [rad/s/sqrt(s)], [m/s^2/sqrt(s)].
+        Random walk of the biases [rad/s/sqrt(s)], [m/s^2/sqrt(s)].
     align_for : float
-        How long the sensor is at rest at the start [s].
+        Duration of the alignment at rest at the start [s].
     gyro_bias_sigma, accel_bias_sigma : float
-        Standard deviation of the biases before anything is measured [rad/s], [m/s^2].
+        Prior standard deviation of the biases [rad/s], [m/s^2].
     velocity_sigma : float
         Standard deviation of the velocity at the start [m/s].
     heading, heading_sigma : float
         Angle of the forward axis from east towards north at the start, and its standard
-        deviation [rad]; 0 where heading is relative to the start.
+        deviation [rad]; 0 for a heading relative to the start.
     gate : float
         Probability with which a measurement that fits the model is accepted; 1 accepts all.
     patience : int
-        So many refusals in a row of one kind are believed to be errors of what was told; after
-        them the navigator doubts itself, widens its covariance until the next one fits, and
-        takes it. Without this a navigator that is wrong by chance stays so for ever.
+        Number of consecutive rejections of one kind that are attributed to the aiding. At the
+        next one the covariance is scaled until it fits, and it is accepted, so that a wrong
+        state does not persist.
     buffer : float
-        How late an aiding may come in streaming [s]. Samples so long ago are kept.
+        Largest delay of an aiding in streaming [s]; samples are kept for this time.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class NavigatorParams(FilterParams):
         A value is negative (or zero, where it must not be), or not finite; or the gate is no
         probability.
     UnknownNameError
-        There is no such kind of sample.
+        The kind of sample is unknown.
     """
 
     gyro_noise: float = field(default=2e-4, metadata=MAY_BE_ZERO)

@@ -22,17 +22,17 @@ __all__ = ["NavigationPrior"]
 
 @dataclass(frozen=True, eq=False)
 class NavigationPrior(NavigationStart):
-    """A known start, instead of an alignment at rest.
+    """Prior of the state of a navigator, in place of an alignment at rest.
 
     Parameters
     ----------
     q_world_from_body, velocity_world, position_world
         As in :class:`~strapdown.inertial.navigation.NavigationStart`; ENU from FLU.
     gyro_bias, accel_bias : (3,), optional
-        [rad/s], [m/s^2, body].
+        Biases [rad/s], [m/s^2, body].
     covariance : (15, 15), optional
         Of the errors of position, velocity, rotation about the axes of the world, bias of the
-        accelerometer, bias of the gyro; by default all but the biases are known.
+        accelerometer, bias of the gyro; by default all but the biases are known exactly.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class NavigationPrior(NavigationStart):
             object.__setattr__(self, "covariance", covariance)
 
     def memory(self, params: NavigatorParams) -> NavigatorMemory:
-        """Return what a navigator knows that begins here."""
+        """Return the initial state of a navigator."""
         covariance = self.covariance
         if covariance is None:
             sigmas = [0.0] * 9 + [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3

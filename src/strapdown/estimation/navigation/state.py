@@ -22,17 +22,17 @@ SIZE: Final = 15
 
 
 class Past(Record):
-    """The last samples, newest first."""
+    """Last samples, newest first."""
 
-    spacing: Vector = filled(2)  # [s]; 0 where the history does not reach
+    spacing: Vector = filled(2)  # [s]; 0 before the start of the history
     rates: Matrix = zeros(3, 3)  # angular velocities [rad/s, body]
     forces: Matrix = zeros(3, 3)  # specific forces [m/s^2, body]
-    turn: Vector = filled(3)  # integral of the last sample alone [rad, body]
-    pushes: Matrix = zeros(2, 3)  # the same of specific force, of the last two [m/s, body]
+    turn: Vector = filled(3)  # integral over the last step [rad, body]
+    pushes: Matrix = zeros(2, 3)  # integrals of specific force over the last two steps [m/s, body]
 
 
 class UsualMotion(Record):
-    """Running means of what the sensors read, for what may happen in a hole."""
+    """Running means of the readings, from which the uncertainty of a gap is estimated."""
 
     force: Vector = filled(3)  # specific force [m/s^2, body]
     force_spread: float = 0.0  # mean square of its deviation [m^2/s^4]
@@ -40,7 +40,7 @@ class UsualMotion(Record):
 
 
 class Alignment(Record):
-    """The start at rest: sums of the readings so far."""
+    """Sums of the readings of the alignment at rest so far."""
 
     seconds: float = 0.0
     count: float = 0.0
@@ -51,7 +51,7 @@ class Alignment(Record):
 
 
 class NavigatorMemory(FilterMemory):
-    """What a navigator knows and remembers."""
+    """State of a navigator."""
 
     velocity: Vector = filled(3)  # [m/s, world]
     position: Vector = filled(3)  # [m, world]
@@ -59,18 +59,18 @@ class NavigatorMemory(FilterMemory):
     error_covariance: Matrix = zeros(SIZE, SIZE)  # of the fifteen errors
     last_force: Vector = filled(3)  # last usable specific force [m/s^2, body]
     behind: float = 0.0  # time since the last sample that was integrated [s]
-    started: bool = False  # there is a sample to integrate from
+    started: bool = False  # whether there is a sample to integrate from
     past: Past = Past()
     usual: UsualMotion = UsualMotion()
-    gyro_clipped: float = 0.0  # how long the gyro has been saturated [s]
-    accel_clipped: float = 0.0  # how long the accelerometer has been [s]
-    aligned: bool = False  # the start is over
+    gyro_clipped: float = 0.0  # for how long the gyro has been saturated [s]
+    accel_clipped: float = 0.0  # for how long the accelerometer has been [s]
+    aligned: bool = False  # whether the alignment is complete
     alignment: Alignment = Alignment()
-    refused: Vector = filled(5)  # aidings that were refused in a row, by their kind
+    refused: Vector = filled(5)  # consecutive rejections of aiding, by kind
 
 
 class NavigatorRow(Record):
-    """What is known after a sample: one row of a result."""
+    """Estimates after a sample: one row of a result."""
 
     orientation: Vector = filled(4)
     velocity: Vector = filled(3)
@@ -85,7 +85,7 @@ class NavigatorRow(Record):
 
 @kernel
 def describe(row: NavigatorRow, s: NavigatorMemory) -> None:
-    """Write what a navigator knows to a row."""
+    """Write the estimates of a navigator to a row."""
     copy(row.orientation, s.orientation)
     copy(row.velocity, s.velocity)
     copy(row.position, s.position)
@@ -106,7 +106,7 @@ def sigma(s: NavigatorMemory, error: int) -> float:
 
 @kernel
 def shift(history: Matrix, newest: Three) -> None:
-    """Put a vector in front of a history."""
+    """Insert a vector at the front of a history."""
     for k in range(len(history) - 1, 0, -1):
         put(history[k], three(history[k - 1]))
     put(history[0], newest)
