@@ -164,7 +164,7 @@ def advance(
 
 @inlined_kernel
 def is_uneven(h0: int, h1: int, h2: int) -> bool:
-    """Tell whether one spacing of the stencil is more than twice another."""
+    """Whether one spacing of the stencil is more than twice another."""
     if h1 == 0 or h0 == h1 == h2:
         return False
     shortest = min(h0, h1) if h2 == 0 else min(h0, h1, h2)

@@ -30,11 +30,11 @@ from strapdown.estimation.error_state.smoothing import (
     Constants,
     Knot,
     Nominal,
-    Spread,
+    SmoothedCovariance,
     Step,
     fill,
 )
-from strapdown.estimation.error_state.solver import Piece, Solution, Start
+from strapdown.estimation.error_state.solver import KnotPrior, Piece, Solution
 from strapdown.estimation.filter import FilterRow
 from strapdown.estimation.self_calibration import SelfCalibration
 from strapdown.estimation.smoother import OrientationSmoother, Smoothed
@@ -63,7 +63,7 @@ FAR: Final = 12.0  # standard deviations from 0; a solution beyond is rejected
 FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
 
 _fill_rows: Final = MachineCode(
-    fill, Step, Knot, Nominal, Constants, Spread, FilterRow, name="smoother: rows"
+    fill, Step, Knot, Nominal, Constants, SmoothedCovariance, FilterRow, name="smoother: rows"
 )
 
 
@@ -153,7 +153,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         """Return the rows, the calibration, and the largest gyro bias."""
         out = np.zeros(len(recording.t), FilterRow.dtype())
         left = np.ones(len(out), bool)
-        end: Start | None = None
+        end: KnotPrior | None = None
         largest = 0.0
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
@@ -165,7 +165,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 largest = max(
                     largest, float(np.nanmax(np.abs(solution.path["gyro_bias"]), initial=0.0))
                 )
-                if self._believes(solution) and _fill(recording, part, solution, out):
+                if self._is_plausible(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
                     left[part["at"][0] : part["at"][-1] + 1] = False
                     end = solution.end
@@ -181,12 +181,12 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         self,
         recording: Recording,
         knots: RecordArray,
-        before: Start | None,
+        before: KnotPrior | None,
         progress: Callable[[float], object],
     ) -> Iterator[tuple[RecordArray, Solution]]:
         """Yield the knots of each piece and its solution."""
         t = recording.t[knots["at"]]
-        start = self._first_belief(recording, knots, before)
+        start = self._prior_at(recording, knots, before)
         total = max(recording.t[-1], 1e-9)
         first = 0
         while True:
@@ -208,21 +208,21 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
             if stop == len(t) - 1:
                 return
             first = stop
-            if self._believes(solution):
+            if self._is_plausible(solution):
                 start = solution.at_join
             else:
-                start = self._first_belief(recording, knots[first:], before)
+                start = self._prior_at(recording, knots[first:], before)
 
-    def _believes(self, solution: Solution) -> bool:
+    def _is_plausible(self, solution: Solution) -> bool:
         """Whether the biases and matrix of a solution are plausible for a sensor."""
         return bool(
             (np.abs(solution.constants["gyro_matrix"]) <= FAR * self.params.matrix_prior).all()
             and (np.abs(solution.path["gyro_bias"]) < FAR * self.params.bias_prior).all()
         )
 
-    def _first_belief(
-        self, recording: Recording, knots: RecordArray, before: Start | None
-    ) -> Start:
+    def _prior_at(
+        self, recording: Recording, knots: RecordArray, before: KnotPrior | None
+    ) -> KnotPrior:
         """Return the prior at the first knot after a start of the clock."""
         p = self.params
         nominal, constants = Nominal().packed(), Constants().packed()
@@ -247,7 +247,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
             same = np.ix_(LASTING, LASTING)
             covariance[same] = before.covariance[same]
             constants = before.constants
-        return Start(nominal, constants, covariance)
+        return KnotPrior(nominal, constants, covariance)
 
 
 def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
@@ -274,7 +274,7 @@ def _fill(recording: Recording, part: RecordArray, solution: Solution, out: Reco
 
 
 def _calibration(
-    recording: Recording, at: IntArray, out: RecordArray, end: Start, matrix_prior: float
+    recording: Recording, at: IntArray, out: RecordArray, end: KnotPrior, matrix_prior: float
 ) -> SelfCalibration:
     """Return the calibration of the sensor, in FLU axes."""
     sigma = np.sqrt(np.maximum(np.diag(end.covariance), 0.0))

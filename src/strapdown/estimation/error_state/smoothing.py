@@ -107,14 +107,14 @@ class Knot(Record):
     weight: float = 1.0  # of the field in the update
 
 
-class Turn(Record):
+class CorrectedTurn(Record):
     """Corrected rotation of a step."""
 
     turn: Vector = filled(3)  # [rad, body]
     half: Vector = filled(4)  # quaternion of half of it
 
 
-class Gap(Record):
+class WindowResidual(Record):
     """Residual of a path over a window, and variances of the unmeasured motion in it."""
 
     turn: Vector = filled(3)  # [rad, world]
@@ -126,7 +126,7 @@ class Gap(Record):
     is_clipped: bool = False
 
 
-class Belief(Record):
+class KnotEstimate(Record):
     """Estimated error of a path at a knot, and its covariance."""
 
     mean: Vector = filled(ERRORS)
@@ -134,7 +134,7 @@ class Belief(Record):
     measured: int = 0  # number of scalar measurements at the knot
 
 
-class Scalar(Record):
+class ScalarUpdate(Record):
     """A scalar measurement, scaled by the standard deviation of its innovation."""
 
     innovation: float = 0.0
@@ -144,7 +144,7 @@ class Scalar(Record):
     gain: Vector = filled(ERRORS)  # K
 
 
-class Later(Record):
+class LaterInformation(Record):
     """Derivatives of the negative log likelihood of later measurements."""
 
     gradient: Vector = filled(ERRORS)
@@ -152,7 +152,7 @@ class Later(Record):
     product: Vector = filled(ERRORS)  # of the Hessian and a vector
 
 
-class Spread(Record):
+class SmoothedCovariance(Record):
     """Smoothed covariance of the orientation, and variances of the gyro bias."""
 
     orientation: Matrix = zeros(3, 3)  # [rad^2, world]
@@ -183,17 +183,17 @@ def preintegrate(
     path: Sequence[Nominal],
     constants: Sequence[Constants],
     moving: Sequence[Nominal],
-    turns: Sequence[Turn],
+    turns: Sequence[CorrectedTurn],
     windows: Sequence[Window],
-    gaps: Sequence[Gap],
+    residuals: Sequence[WindowResidual],
 ) -> None:
     """Integrate every window along the path, and write the residuals at its end."""
     x = moving[0]
     for j in range(len(windows)):
-        window, gap = windows[j], gaps[j]
+        window, residual = windows[j], residuals[j]
         begin(x, path[j])
         clear_window(window)
-        clear_losses(gap)
+        clear_losses(residual)
         first, last = knots[j].at + 1, knots[j + 1].at
         for i in range(first, last + 1):
             prepare(turns[i - first], steps[i], x.gyro_bias, constants[0])
@@ -201,8 +201,8 @@ def preintegrate(
             step = steps[i]
             if step.dt > 0.0:
                 integrate(x, window, step, turns[i - first], constants[0].accel_bias)
-                lose(gap, x.orientation, step)
-        if gap.is_clipped:  # a clipped reading does not determine the scale
+                lose(residual, x.orientation, step)
+        if residual.is_clipped:  # a clipped reading does not determine the scale
             for i in range(3):
                 clear(window.j_matrix[i])
                 clear(window.v_matrix[i])
@@ -210,7 +210,7 @@ def preintegrate(
         move(x.position, half, x.velocity)
         finish_window(window, x.velocity)
         move(x.position, half, x.velocity)
-        miss(gap, x, path[j + 1])
+        miss(residual, x, path[j + 1])
 
 
 @kernel
@@ -223,12 +223,12 @@ def begin(x: Nominal, at: Nominal) -> None:
 
 
 @kernel
-def clear_losses(gap: Gap) -> None:
+def clear_losses(residual: WindowResidual) -> None:
     """Clear the variances of unmeasured motion."""
     for i in range(3):
-        clear(gap.lost_turn[i])
-    gap.lost_speed = 0.0
-    gap.is_clipped = False
+        clear(residual.lost_turn[i])
+    residual.lost_speed = 0.0
+    residual.is_clipped = False
 
 
 @kernel
@@ -239,7 +239,7 @@ def move(v: Vector, span: float, pace: Vector) -> None:
 
 
 @kernel
-def prepare(turn: Turn, step: Step, bias: Vector, constants: Constants) -> None:
+def prepare(turn: CorrectedTurn, step: Step, bias: Vector, constants: Constants) -> None:
     """Write the corrected rotation of a step; steps are independent in this loop."""
     corrected = corrected_turn(bias, constants.gyro_matrix, step.turn, step.dt)
     put(turn.turn, corrected)
@@ -247,7 +247,7 @@ def prepare(turn: Turn, step: Step, bias: Vector, constants: Constants) -> None:
 
 
 @kernel
-def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) -> None:
+def integrate(x: Nominal, window: Window, step: Step, turn: CorrectedTurn, bias: Vector) -> None:
     """Integrate one step into a window."""
     force, dt = step.force, step.dt
     own = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
@@ -256,19 +256,19 @@ def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) 
 
 
 @kernel
-def lose(gap: Gap, orientation: Vector, step: Step) -> None:
+def lose(residual: WindowResidual, orientation: Vector, step: Step) -> None:
     """Add the unmeasured motion of clipped and lost samples to the noise of a window."""
     for axis in range(3):
         c = step.clipped[axis]
         if c > 0.0:
-            gap.is_clipped = True
+            residual.is_clipped = True
             along = (c * (axis == 0), c * (axis == 1), c * (axis == 2))
-            lose_along(gap.lost_turn, orientation, along)
+            lose_along(residual.lost_turn, orientation, along)
     if step.lost_turn > 0.0:
-        lose_along(gap.lost_turn, orientation, three(step.lost_along))
+        lose_along(residual.lost_turn, orientation, three(step.lost_along))
         for i in range(3):
-            gap.lost_turn[i][i] += step.lost_turn * step.lost_turn
-    gap.lost_speed += step.lost_speed * step.lost_speed
+            residual.lost_turn[i][i] += step.lost_turn * step.lost_turn
+    residual.lost_speed += step.lost_speed * step.lost_speed
 
 
 @kernel
@@ -281,14 +281,14 @@ def lose_along(covariance: Matrix, orientation: Vector, sigma: Three) -> None:
 
 
 @kernel
-def miss(gap: Gap, x: Nominal, after: Nominal) -> None:
+def miss(residual: WindowResidual, x: Nominal, after: Nominal) -> None:
     """Write the difference between the end of a window and the next knot of the path."""
     turn = turn_between(four(after.orientation), four(x.orientation))
-    put(gap.turn, turn)
-    put(gap.speed, apart(turn, after.velocity, x.velocity))
-    put(gap.place, apart(turn, after.position, x.position))
+    put(residual.turn, turn)
+    put(residual.speed, apart(turn, after.velocity, x.velocity))
+    put(residual.place, apart(turn, after.position, x.position))
     for k in range(3):
-        gap.bias[k] = x.gyro_bias[k] - after.gyro_bias[k]
+        residual.bias[k] = x.gyro_bias[k] - after.gyro_bias[k]
 
 
 @kernel
@@ -317,54 +317,56 @@ def turn_between(a: Four, b: Four) -> Three:
 def forward(
     params: Sequence[SmootherParams],
     windows: Sequence[Window],
-    gaps: Sequence[Gap],
+    residuals: Sequence[WindowResidual],
     knots: Sequence[Knot],
     path: Sequence[Nominal],
     constants: Sequence[Constants],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
 ) -> None:
     """Filter forward over all knots; the first estimate is the prior."""
     p = params[0]
     for k in range(len(knots)):
         if k > 0:
-            follow(beliefs[k], beliefs[k - 1])
-            predict(beliefs[k], windows[k - 1], gaps[k - 1], p)
+            follow(estimates[k], estimates[k - 1])
+            predict(estimates[k], windows[k - 1], residuals[k - 1], p)
         before, after = windows[max(k - 1, 0)].span, windows[min(k, len(windows) - 1)].span
         span = min(0.5 * (before + after), 1.5 * p.window)
         room = scalars[MOST_MEASURED * k : MOST_MEASURED * (k + 1)]
-        beliefs[k].measured = 0
-        observe_place(beliefs[k], room, path[k], p.place_noise * p.place_noise / span)
+        estimates[k].measured = 0
+        observe_place(estimates[k], room, path[k], p.place_noise * p.place_noise / span)
         if knots[k].rest:
-            observe_rest(beliefs[k], room, knots[k], path[k], constants[0], p, span)
+            observe_rest(estimates[k], room, knots[k], path[k], constants[0], p, span)
         if knots[k].has_field:
             variance = p.field_noise * p.field_noise / (span * knots[k].weight)
-            observe_field(beliefs[k], room, knots[k], path[k], constants[0], variance)
+            observe_field(estimates[k], room, knots[k], path[k], constants[0], variance)
 
 
 @kernel
-def follow(belief: Belief, before: Belief) -> None:
+def follow(estimate: KnotEstimate, before: KnotEstimate) -> None:
     """Copy the estimate at the knot before."""
     for i in range(ERRORS):
-        belief.mean[i] = before.mean[i]
-        row, known = belief.covariance[i], before.covariance[i]
+        estimate.mean[i] = before.mean[i]
+        row, known = estimate.covariance[i], before.covariance[i]
         for j in range(ERRORS):
             row[j] = known[j]
 
 
 @kernel
-def predict(belief: Belief, window: Window, gap: Gap, p: SmootherParams) -> None:
+def predict(
+    estimate: KnotEstimate, window: Window, residual: WindowResidual, p: SmootherParams
+) -> None:
     """Predict error and covariance over a window."""
     half = 0.5 * window.span
-    mean, covariance = belief.mean, belief.covariance
+    mean, covariance = estimate.mean, estimate.covariance
     carry_place(mean, half)
     carry(mean, window)
     carry_place(mean, half)
     for i in range(3):
-        mean[PHI + i] += gap.turn[i]
-        mean[XI + i] += gap.speed[i]
-        mean[BIAS_ERROR + i] += gap.bias[i]
-        mean[POSITION + i] += gap.place[i]
+        mean[PHI + i] += residual.turn[i]
+        mean[XI + i] += residual.speed[i]
+        mean[BIAS_ERROR + i] += residual.bias[i]
+        mean[POSITION + i] += residual.place[i]
     carry_places(covariance, half)
     multiply_rows(covariance, window)
     carry_places(covariance, half)
@@ -378,15 +380,15 @@ def predict(belief: Belief, window: Window, gap: Gap, p: SmootherParams) -> None
             covariance[k][i] = row[k]
     turn = p.gyro_noise * p.gyro_noise * window.span
     turn += p.gyro_scale_noise * p.gyro_scale_noise * window.turned
-    speed = p.speed_noise * p.speed_noise * window.span + gap.lost_speed
+    speed = p.speed_noise * p.speed_noise * window.span + residual.lost_speed
     speed += p.speed_turn_noise * p.speed_turn_noise * window.turned
     for i in range(3):
         covariance[i][i] += turn
         covariance[XI + i][XI + i] += speed
         covariance[BIAS_ERROR + i][BIAS_ERROR + i] += p.bias_walk * p.bias_walk * window.span
-        covariance[POSITION + i][POSITION + i] += gap.lost_speed * window.span * window.span
+        covariance[POSITION + i][POSITION + i] += residual.lost_speed * window.span * window.span
         for j in range(3):
-            covariance[i][j] += gap.lost_turn[i][j]
+            covariance[i][j] += residual.lost_turn[i][j]
 
 
 @kernel
@@ -427,17 +429,19 @@ def retreat(error: Vector, window: Window) -> None:
 
 
 @kernel
-def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
+def observe_place(
+    estimate: KnotEstimate, room: Sequence[ScalarUpdate], at: Nominal, variance: float
+) -> None:
     """Update with the prior that the sensor stays near one place."""
     for i in range(3):
-        see(room[belief.measured], POSITION + i)
-        take(belief, room, -at.position[i], variance)
+        see(room[estimate.measured], POSITION + i)
+        take(estimate, room, -at.position[i], variance)
 
 
 @kernel
 def observe_rest(
-    belief: Belief,
-    room: Sequence[Scalar],
+    estimate: KnotEstimate,
+    room: Sequence[ScalarUpdate],
     knot: Knot,
     at: Nominal,
     constants: Constants,
@@ -451,16 +455,16 @@ def observe_rest(
     """
     turning = corrected_turn(at.gyro_bias, constants.gyro_matrix, knot.rate, 1.0)
     for i in range(3):
-        see(room[belief.measured], XI + i)
-        take(belief, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
-        see(room[belief.measured], BIAS_ERROR + i)
-        take(belief, room, turning[i], p.rest_rate * p.rest_rate / span)
+        see(room[estimate.measured], XI + i)
+        take(estimate, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
+        see(room[estimate.measured], BIAS_ERROR + i)
+        take(estimate, room, turning[i], p.rest_rate * p.rest_rate / span)
 
 
 @kernel
 def observe_field(
-    belief: Belief,
-    room: Sequence[Scalar],
+    estimate: KnotEstimate,
+    room: Sequence[ScalarUpdate],
     knot: Knot,
     at: Nominal,
     constants: Constants,
@@ -474,18 +478,18 @@ def observe_field(
     residual = (-east, usual[0] - north, usual[1] - up)
     turned = ((0.0, up, -north), (-up, 0.0, east), (north, -east, 0.0))
     for i in range(3):
-        scalar = room[belief.measured]
+        scalar = room[estimate.measured]
         row, scalar.first, scalar.last = scalar.row, PHI, DELAY + 1
         clear(row)
         put(row, turned[i])
         if i > 0:
             row[FIELD + i - 1] = -1.0
         row[DELAY] = -swing[i]
-        take(belief, room, residual[i], variance)
+        take(estimate, room, residual[i], variance)
 
 
 @kernel
-def see(scalar: Scalar, i: int) -> None:
+def see(scalar: ScalarUpdate, i: int) -> None:
     """Write the row H of a measurement of one error."""
     clear(scalar.row)
     scalar.row[i] = 1.0
@@ -493,16 +497,18 @@ def see(scalar: Scalar, i: int) -> None:
 
 
 @kernel
-def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: float) -> None:
+def take(
+    estimate: KnotEstimate, room: Sequence[ScalarUpdate], residual: float, variance: float
+) -> None:
     """Update with the next scalar, whose row H is written, and keep it for the backward pass."""
-    scalar = room[belief.measured]
-    belief.measured += 1
-    row, gain, mean = scalar.row, scalar.gain, belief.mean
+    scalar = room[estimate.measured]
+    estimate.measured += 1
+    row, gain, mean = scalar.row, scalar.gain, estimate.mean
     clear(gain)
     innovation, s = residual, variance
     for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
-            project(belief.covariance, gain, i, row[i])
+            project(estimate.covariance, gain, i, row[i])
             innovation -= row[i] * mean[i]
     for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
@@ -514,24 +520,24 @@ def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: floa
         row[i] *= scale
         gain[i] *= scale
         mean[i] += gain[i] * innovation
-    shrink(belief.covariance, gain)
+    shrink(estimate.covariance, gain)
 
 
 @kernel
 def backward(
     windows: Sequence[Window],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
-    work: Sequence[Later],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
+    work: Sequence[LaterInformation],
 ) -> None:
     """Replace filtered means by smoothed ones."""
     gradient = work[0].gradient
     clear(gradient)
-    for k in range(len(beliefs) - 1, -1, -1):
-        mean, covariance = beliefs[k].mean, beliefs[k].covariance
+    for k in range(len(estimates) - 1, -1, -1):
+        mean, covariance = estimates[k].mean, estimates[k].covariance
         for j in range(ERRORS):
             project(covariance, mean, j, -gradient[j])
-        for m in range(beliefs[k].measured - 1, -1, -1):
+        for m in range(estimates[k].measured - 1, -1, -1):
             scalar = scalars[MOST_MEASURED * k + m]
             slope = scalar.innovation
             for i in range(ERRORS):
@@ -545,18 +551,18 @@ def backward(
 @kernel
 def uncertainty(
     windows: Sequence[Window],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
-    work: Sequence[Later],
-    spreads: Sequence[Spread],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
+    work: Sequence[LaterInformation],
+    spreads: Sequence[SmoothedCovariance],
 ) -> None:
     """Write smoothed covariances."""
     later = work[0]
     for i in range(ERRORS):
         clear(later.hessian[i])
     for k in range(len(spreads) - 1, -1, -1):
-        spread(later, beliefs[k].covariance, spreads[k])
-        for m in range(beliefs[k].measured - 1, -1, -1):
+        spread(later, estimates[k].covariance, spreads[k])
+        for m in range(estimates[k].measured - 1, -1, -1):
             forget(later, scalars[MOST_MEASURED * k + m])
         if k > 0:
             for i in range(ERRORS):
@@ -578,7 +584,7 @@ def transpose(matrix: Matrix) -> None:
 
 
 @kernel
-def forget(later: Later, scalar: Scalar) -> None:
+def forget(later: LaterInformation, scalar: ScalarUpdate) -> None:
     """Propagate the Hessian backward over a scalar measurement."""
     product, row, gain = later.product, scalar.row, scalar.gain
     multiply(later.hessian, gain, product)
@@ -607,7 +613,7 @@ def multiply(symmetric: Matrix, v: Vector, product: Vector) -> None:
 
 
 @kernel
-def spread(later: Later, covariance: Matrix, out: Spread) -> None:
+def spread(later: LaterInformation, covariance: Matrix, out: SmoothedCovariance) -> None:
     """Write P - P Hessian P for the orientation, and on the diagonal for the bias."""
     for a in range(3):
         multiply(later.hessian, covariance[a], later.product)
@@ -633,7 +639,7 @@ def fill(
     knots: Sequence[Knot],
     path: Sequence[Nominal],
     constants: Sequence[Constants],
-    spreads: Sequence[Spread],
+    spreads: Sequence[SmoothedCovariance],
     rows: Sequence[FilterRow],
 ) -> None:
     """Write rows from the first knot to the last, with the corrected gyro between knots."""
@@ -669,7 +675,12 @@ def fill(
 
 @kernel
 def between(
-    row: FilterRow, part: float, bias: Vector, bias_after: Vector, here: Spread, after: Spread
+    row: FilterRow,
+    part: float,
+    bias: Vector,
+    bias_after: Vector,
+    here: SmoothedCovariance,
+    after: SmoothedCovariance,
 ) -> None:
     """Interpolate bias and covariance linearly between two knots."""
     for i in range(3):

@@ -24,16 +24,16 @@ from strapdown.estimation.error_state.smoothing import (
     FIELD,
     MOST_MEASURED,
     POSITION,
-    Belief,
     Constants,
-    Gap,
+    CorrectedTurn,
     Knot,
-    Later,
+    KnotEstimate,
+    LaterInformation,
     Nominal,
-    Scalar,
-    Spread,
+    ScalarUpdate,
+    SmoothedCovariance,
     Step,
-    Turn,
+    WindowResidual,
     backward,
     forward,
     preintegrate,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.estimation.error_state.recording import Recording
 
-__all__ = ["Piece", "Solution", "Start"]
+__all__ = ["KnotPrior", "Piece", "Solution"]
 
 ROUNDS: Final = 6
 CONVERGED: Final = 1e-3  # rad; largest rotation of the last step
@@ -70,33 +70,39 @@ _preintegrate: Final = MachineCode(
     Nominal,
     Constants,
     Nominal,
-    Turn,
+    CorrectedTurn,
     Window,
-    Gap,
+    WindowResidual,
     name="smoother: windows",
 )
 _backward: Final = MachineCode(
-    backward, Window, Belief, Scalar, Later, name="smoother: backward pass"
+    backward, Window, KnotEstimate, ScalarUpdate, LaterInformation, name="smoother: backward pass"
 )
 _uncertainty: Final = MachineCode(
-    uncertainty, Window, Belief, Scalar, Later, Spread, name="smoother: covariances"
+    uncertainty,
+    Window,
+    KnotEstimate,
+    ScalarUpdate,
+    LaterInformation,
+    SmoothedCovariance,
+    name="smoother: covariances",
 )
 _forward: Final = MachineCode(
     forward,
     SmootherParams.record(),
     Window,
-    Gap,
+    WindowResidual,
     Knot,
     Nominal,
     Constants,
-    Belief,
-    Scalar,
+    KnotEstimate,
+    ScalarUpdate,
     name="smoother: forward pass",
 )
 
 
 @dataclass(frozen=True)
-class Start:
+class KnotPrior:
     """Estimate at one knot; state and constants are arrays of one record."""
 
     nominal: RecordArray
@@ -112,8 +118,8 @@ class Solution:
     path: RecordArray
     constants: RecordArray
     spreads: RecordArray
-    at_join: Start  # filtered, as the next piece contains the later measurements
-    end: Start
+    at_join: KnotPrior  # filtered, as the next piece contains the later measurements
+    end: KnotPrior
 
 
 class Piece:
@@ -124,11 +130,11 @@ class Piece:
     recording : Recording
     knots : array of Knot
     params : SmootherParams
-    start : Start
+    start : KnotPrior
     """
 
     def __init__(
-        self, recording: Recording, knots: RecordArray, params: SmootherParams, start: Start
+        self, recording: Recording, knots: RecordArray, params: SmootherParams, start: KnotPrior
     ) -> None:
         self.recording, self.knots, self.start = recording, knots.copy(), start
         self.params = params
@@ -142,27 +148,27 @@ class Piece:
         self.path["orientation"] = quaternion.multiply(heading, q)
         self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
         self.windows = np.empty(count - 1, Window.dtype())
-        self.gaps = np.empty(count - 1, Gap.dtype())
-        self.beliefs = np.empty(count, Belief.dtype())
-        self.scalars = np.empty(count * MOST_MEASURED, Scalar.dtype())
-        self.later = np.zeros(1, Later.dtype())
+        self.residuals = np.empty(count - 1, WindowResidual.dtype())
+        self.estimates = np.empty(count, KnotEstimate.dtype())
+        self.scalars = np.empty(count * MOST_MEASURED, ScalarUpdate.dtype())
+        self.later = np.zeros(1, LaterInformation.dtype())
 
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
         known = [join, -1]
         for k in range(ROUNDS):
             self._filter()
-            path, constants, means = self.path[known], self.constants, self.beliefs["mean"][known]
+            path, constants, means = self.path[known], self.constants, self.estimates["mean"][known]
             step = self._smooth()
             progress((k + 1) / (ROUNDS + 1))
             if step < CONVERGED:
                 break
         at_join, end = (
-            Start(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
-            for k, p in enumerate(self.beliefs["covariance"][known])
+            KnotPrior(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
+            for k, p in enumerate(self.estimates["covariance"][known])
         )
-        spreads = np.zeros(len(self.path), Spread.dtype())
-        _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
+        spreads = np.zeros(len(self.path), SmoothedCovariance.dtype())
+        _uncertainty.compile()(self.windows, self.estimates, self.scalars, self.later, spreads)
         if not self.recording.has_field:  # without a magnetometer heading is continuous
             at_join.nominal["orientation"] = self.path["orientation"][join]
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
@@ -171,7 +177,7 @@ class Piece:
     def _filter(self) -> None:
         """Linearise about the path, and run the forward filter."""
         moving = np.zeros(1, Nominal.dtype())
-        turns = np.zeros(np.diff(self.knots["at"]).max(), Turn.dtype())
+        turns = np.zeros(np.diff(self.knots["at"]).max(), CorrectedTurn.dtype())
         _preintegrate.compile()(
             self.recording.steps,
             self.knots,
@@ -180,26 +186,26 @@ class Piece:
             moving,
             turns,
             self.windows,
-            self.gaps,
+            self.residuals,
         )
         self._weigh()
-        self.beliefs["mean"][0] = self._first_error()
-        self.beliefs["covariance"][0] = self.start.covariance
+        self.estimates["mean"][0] = self._first_error()
+        self.estimates["covariance"][0] = self.start.covariance
         _forward.compile()(
             self.params.settings().packed(),
             self.windows,
-            self.gaps,
+            self.residuals,
             self.knots,
             self.path,
             self.constants,
-            self.beliefs,
+            self.estimates,
             self.scalars,
         )
 
     def _smooth(self) -> float:
         """Run the backward pass and correct the path; return the largest rotation [rad]."""
-        _backward.compile()(self.windows, self.beliefs, self.scalars, self.later)
-        means = self.beliefs["mean"].copy()
+        _backward.compile()(self.windows, self.estimates, self.scalars, self.later)
+        means = self.estimates["mean"].copy()
         self.path = _moved(self.path, means)
         self.constants = _adjusted(self.constants, means[-1])
         return float(np.abs(means[:, _PHI]).max())

@@ -15,7 +15,13 @@ from strapdown.errors import ValueRangeError
 from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
-from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
+from strapdown.estimation.navigation.execution import (
+    COUNTS,
+    MEMORY,
+    IncrementRows,
+    NavigatorExecution,
+    SampleRows,
+)
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
 from strapdown.estimation.navigation.state import NavigatorMemory
@@ -110,7 +116,7 @@ class StrapdownNavigator:
         self.params = params or NavigatorParams()
         self._fresh = start.memory(self.params) if start else NavigatorMemory()
         self._buffer_ns = round(self.params.buffer * NS_PER_S)
-        self._core = Core(self.params, place or Place(), compiled=compiled)
+        self._execution = NavigatorExecution(self.params, place or Place(), compiled=compiled)
         self.reset()
 
     def reset(self, state: FilterState | None = None) -> None:
@@ -124,35 +130,37 @@ class StrapdownNavigator:
             The state has another length than that of this navigator.
         """
         memory, t_ns = restored(state, _NAME, self._fresh)
-        with self._core.lock:
-            self._core.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
+        with self._execution.lock:
+            self._execution.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
             self._past: list[_Past] = []
             self._told: list[Aiding] = []
             if self._has_begun:
-                self._remember((self._core.last_ns,))
+                self._remember((self._execution.last_ns,))
 
     @property
     def _has_begun(self) -> bool:
         """Whether a sample has been processed."""
-        return self._core.known.clock.steps >= 0.0
+        return self._execution.known.clock.steps >= 0.0
 
     @property
     def state(self) -> FilterState:
         """State on which later outputs depend, except ``params``, ``place`` and late aiding."""
-        with self._core.lock:
-            return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
+        with self._execution.lock:
+            return FilterState(
+                _NAME, self._execution.last_ns, tuple(values_of(self._execution.known))
+            )
 
     @property
     def estimate(self) -> NavigationEstimate:
         """Estimates at the stamp of the last sample."""
-        with self._core.lock:
-            return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
+        with self._execution.lock:
+            return NavigationEstimate(self._execution.last_ns, self._execution.array(MEMORY))
 
     @property
     def report(self) -> FilterReport:
         """Counts of the samples since the last reset."""
-        with self._core.lock:
-            return report_of(self._core.counts)
+        with self._execution.lock:
+            return report_of(self._execution.counts)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
         """Process one sample and return the estimates at its stamp.
@@ -168,9 +176,9 @@ class StrapdownNavigator:
             The stamp does not fit in 64 bits.
         """
         numbers = numbers_of(sample, use_magnetic_field=False)
-        with self._core.lock:
-            self._core.update(numbers)
-            if numbers[0] != self._core.last_ns:
+        with self._execution.lock:
+            self._execution.update(numbers)
+            if numbers[0] != self._execution.last_ns:
                 return self.estimate
             return NavigationEstimate(numbers[0], self._remember(numbers))
 
@@ -202,15 +210,15 @@ class StrapdownNavigator:
         """
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
         told = sorted(aiding, key=lambda each: each.t_ns)
-        with self._core.lock:
+        with self._execution.lock:
             self._check_times(told, rows.t_ns)
-            with own_account(self._core):
+            with own_account(self._execution):
                 results = tuple(self._through(rows, told))
                 report = self.report
             self._past.clear()
             self._told.clear()
             if len(data):
-                self._remember((self._core.last_ns,))
+                self._remember((self._execution.last_ns,))
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
         found = NavigationResult(
             data.t_ns, **columns_of(rows.out), rate_variance=variance, aiding=results, report=report
@@ -229,10 +237,10 @@ class StrapdownNavigator:
         ValueRangeError
             The aiding is newer than the last sample, or older than the buffer.
         """
-        with self._core.lock:
+        with self._execution.lock:
             at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
-            if at < 0 or aiding.t_ns > self._core.last_ns:
-                raise _untimely(aiding, self._core.last_ns)
+            if at < 0 or aiding.t_ns > self._execution.last_ns:
+                raise _untimely(aiding, self._execution.last_ns)
             insort(self._told, aiding, key=lambda each: each.t_ns)
             return self._again(at, aiding)
 
@@ -272,15 +280,15 @@ class StrapdownNavigator:
     def _check_times(self, aiding: list[Aiding], t_ns: IntArray) -> None:
         """Require sorted aiding that begins no earlier than the state, and ends within the rows."""
         started = self._has_begun
-        first_ns = self._core.last_ns if started else min(t_ns, default=0)
+        first_ns = self._execution.last_ns if started else min(t_ns, default=0)
         last_ns = max(t_ns, default=first_ns)
         for each in aiding[:1] + aiding[-1:]:
             if not (first_ns <= each.t_ns <= last_ns and (started or len(t_ns))):
                 raise _untimely(each, last_ns)
 
     def _now(self, t_ns: int | None) -> int:
-        with self._core.lock:
-            return self._core.last_ns if t_ns is None else t_ns
+        with self._execution.lock:
+            return self._execution.last_ns if t_ns is None else t_ns
 
     def _remember(self, sample: Numbers) -> RecordArray:
         """Buffer a copy of the state for late aiding, and drop entries that are too old."""
@@ -288,7 +296,7 @@ class StrapdownNavigator:
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
             self._told.clear()
-        memory = self._core.array(MEMORY)
+        memory = self._execution.array(MEMORY)
         memory.setflags(write=False)
         past.append(_Past(sample, memory))
         oldest = t_ns - self._buffer_ns
@@ -300,25 +308,25 @@ class StrapdownNavigator:
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
         """Process again the samples and aiding after a state in the buffer, with a new aiding."""
-        core, past = self._core, self._past
-        counts = core.array(COUNTS)  # the samples are already counted
-        core.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
+        execution, past = self._execution, self._past
+        counts = execution.array(COUNTS)  # the samples are already counted
+        execution.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
-                core.update(each.sample)
+                execution.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
                 now = told.popleft()
-                found[id(now)] = core.tell(now)
-            each.memory = core.array(MEMORY)
+                found[id(now)] = execution.tell(now)
+            each.memory = execution.array(MEMORY)
             while told and told[0].t_ns < then:
                 now = told.popleft()
-                core.reach(now.t_ns, past[j + 1].sample)
-                found[id(now)] = core.tell(now)
-        core.replace(COUNTS, counts)
+                execution.reach(now.t_ns, past[j + 1].sample)
+                found[id(now)] = execution.tell(now)
+        execution.replace(COUNTS, counts)
         return found[id(new)]
 
     def _through(
@@ -328,14 +336,14 @@ class StrapdownNavigator:
         row, stamps = 0, np.maximum.accumulate(rows.t_ns)
         for each in aiding:
             upto = int(np.searchsorted(stamps, each.t_ns, "right"))
-            rows.run(self._core, row, upto)
+            rows.run(self._execution, row, upto)
             row = upto
-            if each.t_ns > self._core.last_ns:
-                rows.reach(self._core, each.t_ns, row)
-            yield self._core.tell(each)
+            if each.t_ns > self._execution.last_ns:
+                rows.reach(self._execution, each.t_ns, row)
+            yield self._execution.tell(each)
             if row and stamps[row - 1] == each.t_ns:
-                self._core.describe(rows.out[row - 1 : row])
-        rows.run(self._core, row, len(stamps))
+                self._execution.describe(rows.out[row - 1 : row])
+        rows.run(self._execution, row, len(stamps))
 
 
 def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:

@@ -73,7 +73,7 @@ class Increment(Sample):
     delta_velocity_dt: float = 0.0
 
 
-class Told(Record):
+class AidingUpdate(Record):
     """An aiding: up to three numbers measured together, with independent errors."""
 
     kind: int = 0
@@ -84,7 +84,7 @@ class Told(Record):
     gate: float = 0.0  # largest sum of squared innovations that is accepted
 
 
-class Verdict(Record):
+class AidingVerdict(Record):
     """Result of an aiding."""
 
     nis: float = 0.0  # sum of the normalised innovations squared
@@ -271,7 +271,9 @@ def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, there: Step) -> N
 
 
 @kernel
-def aid(s: NavigatorMemory, p: NavigatorParams, c: Correction, told: Told, answer: Verdict) -> None:
+def aid(
+    s: NavigatorMemory, p: NavigatorParams, c: Correction, told: AidingUpdate, answer: AidingVerdict
+) -> None:
     """Update with an aiding if it passes its gate.
 
     Beyond the gate it is rejected and changes nothing. After ``patience`` consecutive
@@ -297,7 +299,7 @@ def aid(s: NavigatorMemory, p: NavigatorParams, c: Correction, told: Told, answe
 
 
 @kernel
-def tell(s: NavigatorMemory, c: Correction, told: Told) -> float:
+def tell(s: NavigatorMemory, c: Correction, told: AidingUpdate) -> float:
     """Update with the numbers one after the other; return the sum of their NIS."""
     nis = 0.0
     for k in range(told.count):
@@ -330,8 +332,8 @@ def run_aidings(
     params: Sequence[NavigatorParams],
     _earth: Sequence[Earth],
     correction: Sequence[Correction],
-    told: Sequence[Told],
-    answers: Sequence[Verdict],
+    told: Sequence[AidingUpdate],
+    answers: Sequence[AidingVerdict],
 ) -> None:
     """Process aidings, and write the result of each."""
     for i in range(len(told)):

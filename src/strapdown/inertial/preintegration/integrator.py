@@ -53,7 +53,7 @@ _PROGRAM: Final = Program(
     "preintegration",
     recursion.take_samples,
     (recursion.Preintegrated, recursion.PreintegrationCounts, recursion.PreintegrationSettings),
-    recursion.Taken,
+    recursion.SampleOutcome,
     weight=5.0,
 )
 

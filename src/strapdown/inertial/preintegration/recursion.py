@@ -28,7 +28,14 @@ from strapdown.inertial.coning_sculling import (
     quadrature_weights,
 )
 from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
-from strapdown.inertial.preintegration.step import Input, Step, by_input, dot, step_of, times
+from strapdown.inertial.preintegration.step import (
+    InputJacobian,
+    Step,
+    by_input,
+    dot,
+    step_of,
+    times,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +95,7 @@ class PreintegrationSettings(Record):
     max_gap_ns: int = 0
 
 
-class Taken(Record):
+class SampleOutcome(Record):
     """Outcome of a sample."""
 
     ends_step: bool = False
@@ -112,7 +119,7 @@ def take_samples(
     counts: Sequence[PreintegrationCounts],
     settings: Sequence[PreintegrationSettings],
     samples: Sequence[Sample],
-    rows: Sequence[Taken],
+    rows: Sequence[SampleOutcome],
 ) -> None:
     """Process every sample."""
     for i in range(len(samples)):
@@ -225,7 +232,7 @@ def remember(s: Preintegrated, counts: PreintegrationCounts, w: Three, f: Three,
 
 
 @kernel
-def lead_jacobian(jacobian: Matrix, step: Step, gyro: Input, accel: Input) -> None:
+def lead_jacobian(jacobian: Matrix, step: Step, gyro: InputJacobian, accel: InputJacobian) -> None:
     """Propagate the derivatives over a step, and add those of the step by the biases."""
     for column in range(15):
         lead_column(jacobian, column, step)
@@ -244,17 +251,17 @@ def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: StepEnds) ->
 
 
 @kernel
-def by_biases(step: Step, ends: StepEnds) -> tuple[Input, Input]:
+def by_biases(step: Step, ends: StepEnds) -> tuple[InputJacobian, InputJacobian]:
     """Return the derivatives of a step by the biases of gyro and accelerometer."""
     turn = scaled(plus(ends.w1, ends.w0, -1.0), ends.weight)
     push = scaled(plus(ends.f1, ends.f0, -1.0), ends.weight)
     faster = times(step.velocity_by_push, -step.h, turn)
-    accel = Input((ZERO, ZERO, ZERO), faster, times(step.path_by_push, -step.h, turn))
+    accel = InputJacobian((ZERO, ZERO, ZERO), faster, times(step.path_by_push, -step.h, turn))
     return by_input(step, -step.h, turn, push), accel
 
 
 @kernel
-def add_input(jacobian: Matrix, first: int, apart: int, more: Input) -> None:
+def add_input(jacobian: Matrix, first: int, apart: int, more: InputJacobian) -> None:
     """Add to three columns of the Jacobian."""
     for row in range(3):
         for k in range(3):
@@ -266,7 +273,11 @@ def add_input(jacobian: Matrix, first: int, apart: int, more: Input) -> None:
 
 @kernel
 def lead_covariance(
-    covariance: Matrix, p: PreintegrationSettings, step: Step, gyro: Input, accel: Input
+    covariance: Matrix,
+    p: PreintegrationSettings,
+    step: Step,
+    gyro: InputJacobian,
+    accel: InputJacobian,
 ) -> None:
     """Propagate the covariance over a step: F P, then its product with F transposed."""
     walks = 0.0
@@ -306,7 +317,7 @@ def lead_row(row: Vector, step: Step) -> None:
 
 
 @kernel
-def add_biases_to_column(m: Matrix, c: int, gyro: Input, accel: Input) -> None:
+def add_biases_to_column(m: Matrix, c: int, gyro: InputJacobian, accel: InputJacobian) -> None:
     """Add the effect of the bias errors below to nine errors, a column."""
     g, a = (m[9][c], m[10][c], m[11][c]), (m[12][c], m[13][c], m[14][c])
     for k in range(3):
@@ -316,7 +327,7 @@ def add_biases_to_column(m: Matrix, c: int, gyro: Input, accel: Input) -> None:
 
 
 @kernel
-def add_biases_to_row(row: Vector, gyro: Input, accel: Input) -> None:
+def add_biases_to_row(row: Vector, gyro: InputJacobian, accel: InputJacobian) -> None:
     """Add the effect of the bias errors after them to nine errors, a row."""
     g, a = (row[9], row[10], row[11]), (row[12], row[13], row[14])
     for k in range(3):

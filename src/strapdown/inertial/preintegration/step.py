@@ -37,7 +37,7 @@ class Step(NamedTuple):
     path_by_push: Rows
 
 
-class Input(NamedTuple):
+class InputJacobian(NamedTuple):
     """Derivatives of the increments of a step by three numbers."""
 
     rotation: Rows
@@ -112,9 +112,9 @@ def by_turns(first: float, second: float, turn: Vector, push: Vector) -> Rows:
 
 
 @kernel
-def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> Input:
+def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> InputJacobian:
     """Return the derivatives by numbers that change turn by scale I + [turn]x, push by [push]x."""
-    return Input(
+    return InputJacobian(
         times(s.rotation_by_turn, scale, turn),
         sum_of(times(s.velocity_by_turn, scale, turn), times(s.velocity_by_push, 0.0, push)),
         sum_of(times(s.path_by_turn, scale, turn), times(s.path_by_push, 0.0, push)),

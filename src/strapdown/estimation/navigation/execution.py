@@ -17,9 +17,9 @@ from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import (
+    AidingUpdate,
+    AidingVerdict,
     Increment,
-    Told,
-    Verdict,
     run_aidings,
     run_steps,
     step,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
-__all__ = ["COUNTS", "MEMORY", "Core", "IncrementRows", "SampleRows"]
+__all__ = ["COUNTS", "MEMORY", "IncrementRows", "NavigatorExecution", "SampleRows"]
 
 MEMORY: Final = 0  # indices of the records of a navigator
 COUNTS: Final = 1
@@ -54,10 +54,12 @@ _INCREMENTS: Final = Program(
     sample=Increment,
     weight=5.0,
 )
-_AIDINGS: Final = Program(f"{_NAME} (aiding)", run_aidings, _PARTS, Verdict, sample=Told)
+_AIDINGS: Final = Program(
+    f"{_NAME} (aiding)", run_aidings, _PARTS, AidingVerdict, sample=AidingUpdate
+)
 
 
-class Core(Execution):
+class NavigatorExecution(Execution):
     """State of a navigator, and the programs that change it.
 
     Parameters
@@ -97,7 +99,7 @@ class Core(Execution):
         known = self.known
         slopes, residuals, variances = aiding.rows(known, self._earth)
         count = len(residuals)
-        told, answer = np.zeros(1, Told.dtype()), np.zeros(1, Verdict.dtype())
+        told, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
         told["kind"], told["count"] = KINDS.index(aiding.kind), count
         told["slopes"][0, :count] = slopes
         told["residuals"][0, :count] = residuals
@@ -145,17 +147,17 @@ class SampleRows:
         self.t_ns = self._columns.t_ns
         self.out = np.zeros(len(series), NavigatorRow.dtype())
 
-    def run(self, core: Core, first: int, last: int) -> None:
+    def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
         """Process the samples from ``first`` to before ``last``."""
-        core.prepare_for(_SAMPLES, len(self.t_ns))
+        execution.prepare_for(_SAMPLES, len(self.t_ns))
         for begin in range(first, last, BLOCK):
             end = min(begin + BLOCK, last)
-            core.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
+            execution.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
 
-    def reach(self, core: Core, t_ns: int, row: int) -> None:
+    def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
         """Advance to a time before the sample ``row``."""
         (following,) = Sample.unpack(self._columns.block(row, row + 1))
-        core.reach(t_ns, values_of(following))
+        execution.reach(t_ns, values_of(following))
 
 
 class IncrementRows:
@@ -175,12 +177,12 @@ class IncrementRows:
         _write_means(self._increments)
         self.out = np.zeros(len(inside), NavigatorRow.dtype())
 
-    def run(self, core: Core, first: int, last: int) -> None:
+    def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
         """Process the increments from ``first`` to before ``last``."""
-        core.prepare_for(_INCREMENTS, len(self.t_ns))
-        core.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
+        execution.prepare_for(_INCREMENTS, len(self.t_ns))
+        execution.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
 
-    def reach(self, core: Core, t_ns: int, row: int) -> None:
+    def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
         """Advance to a time within the increment ``row``, which keeps the rest."""
         whole = self._increments[row : row + 1]
         span_ns = whole["delta_velocity_dt"][0] * NS_PER_S
@@ -194,8 +196,8 @@ class IncrementRows:
                 increment[name] *= share
                 increment[f"{name}_dt"] *= share
             _write_means(increment)
-        with core.uncounted(t_ns):
-            core.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
+        with execution.uncounted(t_ns):
+            execution.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
 
 
 def _write_means(increments: RecordArray) -> None:
