@@ -84,7 +84,7 @@ def test_covariances_of_odometry_are_those_of_drawn_errors(driven):
 
 
 def test_rotation_in_the_covariance_is_about_the_axes_of_the_world():
-    # a body on its side: unsure of its heading alone, whatever axis of the body is up
+    # a body on its side with an uncertain heading only; any of its axes may be up
     covariance = np.zeros((15, 15))
     covariance[8, 8] = 0.01
     start = NavigationPrior(Rotation.from_euler("x", np.pi / 2).as_quat(), covariance=covariance)

@@ -1,4 +1,4 @@
-"""The strapdown navigator on simulated motion: honest, causal, late where it must be."""
+"""Strapdown navigator on simulated motion: consistency, causality and late aiding."""
 
 import json
 
@@ -42,14 +42,14 @@ LIVELY = Mounted(MultiSine(sines(RNG, 0.1, 0.5), sines(RNG, 0.1, 0.3)))
 
 
 def lively(duration_s):
-    """Exact samples of a lively motion, and its truth."""
+    """Exact samples of a dynamic motion, and its truth."""
     t_s = np.arange(round(duration_s * RATE_HZ) + 1) / RATE_HZ
     series = ImuSeries(np.arange(len(t_s)) * STEP_NS, *LIVELY.inputs(t_s))
     return series, LIVELY.truth(t_s)
 
 
 def disturbed(series, rng, params=NOISY, error=None):
-    """Samples with the noises of ``params``, and the biases that they hold."""
+    """Samples with the noises of ``params``, and their biases."""
     h, n = 1.0 / RATE_HZ, len(series)
     first = np.zeros(15) if error is None else error
 
@@ -228,7 +228,7 @@ def test_alignment_finds_tilt_and_gyro_bias_at_rest():
     assert (ours * attitude.inv()).magnitude() < 1e-5
     np.testing.assert_allclose(navigator.estimate.gyro_bias, bias, rtol=1e-3)
     np.testing.assert_allclose(result.position_world[-1], 0.0, atol=1e-5)
-    # tilt is not known better than the accelerometer's bias
+    # tilt is not more accurate than the accelerometer bias
     tilt = np.sqrt(np.diag(result.covariance[99])[6:8])
     np.testing.assert_allclose(tilt, 0.2 / 9.80665, rtol=0.02)
 
@@ -283,7 +283,7 @@ def test_aiding_between_two_samples_holds_between_them():
     batch = StrapdownNavigator(start=start)
     (told,) = batch.run(data, aiding=[tight]).aiding
     assert told.accepted
-    # half a sample aside it would be wrong by 0.01 m/s
+    # with a delay of half a sample it would be wrong by 0.01 m/s
     assert np.abs(batch.estimate.velocity_world - truth.velocity_world[-1]).max() < 2e-4
     stream = StrapdownNavigator(start=start)
     for sample in samples(data):
@@ -354,7 +354,7 @@ def test_what_is_refused_again_and_again_is_believed_in_the_end():
     answers = [navigator.aid_position(there, 1e-4).accepted for _ in range(4)]
     assert answers == [False, False, True, True]
     np.testing.assert_allclose(navigator.estimate.position_world, there, atol=0.1)
-    # others of another kind in between do not count
+    # those of another kind in between do not count
     assert not navigator.aid_velocity([9.0, 0.0, 0.0], 1e-6).accepted
     assert navigator.aid_position(there, 1e-4).accepted
     assert not navigator.aid_velocity([9.0, 0.0, 0.0], 1e-6).accepted
