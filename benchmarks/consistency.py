@@ -24,9 +24,9 @@ from strapdown.estimation import (
     ErrorStateFilter,
     ErrorStateParams,
     ErrorStateSmoother,
+    NavigationPrior,
     NavigationResult,
     NavigatorParams,
-    NavigatorStart,
     SmootherParams,
     StrapdownNavigator,
 )
@@ -178,7 +178,7 @@ def navigated(params: NavigatorParams) -> Estimate:
     def run(series: ImuSeries, truth: Trajectory) -> NavigationResult:
         rng = np.random.default_rng(0)
         place = np.asarray(truth.position_world)
-        start = NavigatorStart(truth.q_world_from_body[0], np.zeros(3), place[0])
+        start = NavigationPrior(truth.q_world_from_body[0], np.zeros(3), place[0])
         fixes = [
             Aiding.position(int(truth.t_ns[k]), place[k] + FIX * rng.normal(size=3), FIX**2)
             for k in range(RATE_HZ, len(truth), RATE_HZ)

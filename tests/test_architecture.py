@@ -17,11 +17,6 @@ CONTROLLERS = ROOT / "webots" / "controllers"
 """Programs of their own, that import the ``controller`` of Webots."""
 PENDING = [
     {"detection.falls.detector", "detection.falls.score"},
-    {"estimation.error_state.field", "estimation.error_state.filter",
-     "estimation.error_state.motion"},
-    {"estimation.filter", "estimation.intake"},
-    {"estimation.navigation.errors", "estimation.navigation.memory",
-     "estimation.navigation.params"},
 ]  # fmt: skip
 """Circles that are still to be cut; none is ever added."""
 

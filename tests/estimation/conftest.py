@@ -1,4 +1,4 @@
-"""A smooth motion in closed form, and what an ideal sensor reads on it."""
+"""A smooth motion in closed form, and the readings of an ideal sensor on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tumbling(t_s):
 
 
 def sensed(t_ns, attitude, angular_velocity):
-    """Return what an ideal sensor that stays in place reads, and the truth."""
+    """Return the readings of an ideal sensor that does not travel, and the truth."""
     inverse = attitude.inv()
     series = ImuSeries(
         t_ns,
@@ -68,7 +68,7 @@ def still():
 
 @pytest.fixture
 def made():
-    """Return a function that makes a filter by name with some parameters changed."""
+    """Return a function that creates a filter by name with some parameters changed."""
 
     def make(name, **changes):
         return FILTERS[name](replace(FILTERS[name].DEFAULTS, **changes))
@@ -78,7 +78,7 @@ def made():
 
 @pytest.fixture
 def ideal(made):
-    """Return a function that makes a filter by name for readings at instants, as ours are."""
+    """Return a function that creates a filter by name for point samples."""
 
     def make(name, **changes):
         return made(name, sample_kind="point", **changes)

@@ -1,4 +1,4 @@
-"""Real hands, real magnets: the trials of the BROAD benchmark.
+"""Filters on the trials of the BROAD benchmark.
 
 D. Laidig et al., Data 6(7):72, 2021, CC BY 4.0. The reference is optical motion capture.
 """

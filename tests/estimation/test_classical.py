@@ -28,14 +28,14 @@ NUDGES = Rotation.from_rotvec(STEP * np.vstack([np.eye(3), -np.eye(3)])).as_matr
 
 
 def errors(R, a, m):
-    """Return what the kernels take for the errors of both directions, in body axes."""
+    """Return the errors of both directions from the kernels, in body axes."""
     tilt = np.array([*classical.tilt_error(R @ a), 0.0])
     north = np.array(classical.field_error(R @ m)[:3])
     return tilt @ R, north @ R
 
 
 def north_of(R, m):
-    """Return the direction of the field as both authors take it for known: without east."""
+    """Return the reference direction of the field of both authors, without an east component."""
     h = R @ m
     return np.array([0.0, np.hypot(h[0], h[1]), h[2]])
 
@@ -69,7 +69,7 @@ def test_the_errors_are_minus_the_gradient_of_mahonys_lyapunov_function():
 
 
 def times(p, q):
-    """Return the product of quaternions x y z w, of complex numbers too."""
+    """Return the product of quaternions x y z w, also complex ones."""
     px, py, pz, pw = p
     qx, qy, qz, qw = q
     return np.array(
@@ -83,7 +83,7 @@ def times(p, q):
 
 
 def test_the_gradient_by_four_components_is_the_same_but_along_the_quaternion():
-    """The report differentiates by the components of q: here by imaginary steps, exactly."""
+    """The report differentiates by the components of q; here it is done by complex steps."""
     columns = (ATTITUDES.as_quat(), ATTITUDES.as_matrix(), *DIRECTIONS)
     for q, R, a, m in zip(*columns, strict=True):
         gradient = np.zeros(4)
@@ -99,7 +99,7 @@ def test_the_gradient_by_four_components_is_the_same_but_along_the_quaternion():
 
 
 def test_at_the_true_attitude_the_gradient_of_the_field_vanishes():
-    """In much copied code it does not: the field is predicted at half its length there."""
+    """In widely copied code it does not: the predicted field has half its length."""
     dips = np.radians(random.uniform(-85.0, 85.0, 1000))
     for R, dip in zip(ATTITUDES.as_matrix(), dips, strict=True):
         m = 5e-5 * np.array([0.0, np.cos(dip), np.sin(dip)]) @ R
@@ -107,7 +107,7 @@ def test_at_the_true_attitude_the_gradient_of_the_field_vanishes():
 
 
 def tilt_after_a_jump(orientation, angle, step_ns=5 * MS):
-    """Rest level, then let the force stand at an angle: return the tilt after each step [rad]."""
+    """Return the tilt [rad] after each step of a constant tilted force after a level rest."""
     for k in range(2 * SECOND // step_ns + 2):
         orientation.update(ImuSample(k * step_ns, (0.0, 0.0, 0.0), (0.0, 0.0, GRAVITY)))
     force = (0.0, GRAVITY * np.sin(angle), GRAVITY * np.cos(angle))
@@ -184,7 +184,7 @@ def test_a_slow_sensor_corrects_as_fast_as_a_quick_one(still, name, sensor, axis
 def test_the_covariance_is_honest_within_a_factor(tumble, made, name, nine_axes):
     """One variance for tilt and one for heading: the errors are within a factor of 2 of them.
 
-    The noise of the readings is that which the parameters say.
+    The noise of the readings is that of the parameters.
     """
     step = 0.01
     readings, truth = tumble(np.arange(0, 40 * SECOND, 10 * MS))
@@ -208,7 +208,7 @@ def test_the_covariance_is_honest_within_a_factor(tumble, made, name, nine_axes)
         orientation = made(name, sample_kind="point")
         result = orientation.run(readings.replace(**noisy), use_magnetic_field=nine_axes)
         error = Rotation.from_quat(result.q_world_from_body) * attitude.inv()
-        if not nine_axes:  # heading counts from the start, of which tilt has settled by then
+        if not nine_axes:  # heading is relative to the start; tilt has converged by then
             settled = error[readings.t_ns.searchsorted(4 * SECOND)].as_euler("ZYX")[0]
             error = Rotation.from_euler("z", -settled) * error
         variance = np.diagonal(result.orientation_covariance, axis1=1, axis2=2)

@@ -1,4 +1,4 @@
-"""What is particular to the complementary filter."""
+"""Properties of the complementary filter."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_parameters_out_of_range_are_refused_by_name(change):
 
 def test_gains_a_sample_are_time_constants_at_a_rate():
     params = ComplementaryParams.from_gains(0.01, 0.002, 100.0)
-    # a correction by 1 % a hundred times a second leaves 0.99^100 of the error after 1 s
+    # a correction by 1 % at 100 Hz reduces the error to 0.99^100 after 1 s
     assert np.exp(-1.0 / params.tau_acc) == pytest.approx(0.99**100)
     assert np.exp(-1.0 / params.tau_mag) == pytest.approx(0.998**100)
     for wrong in ((0.0, 0.1, 100.0), (0.1, 1.0, 100.0), (0.1, 0.1, 0.0), (np.nan, 0.1, 100.0)):

@@ -1,4 +1,4 @@
-"""Covariances on simulated sensors of the trade: as large as the errors, where told the truth."""
+"""Covariances on simulated sensors match the errors, if the parameters are those of the sensor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def benchmark():
 
 
 def test_errors_of_a_tactical_sensor_are_as_large_as_the_covariances_say(benchmark):
-    """Of eight runs; without a field heading is one error a run, and scatters more."""
+    """Eight runs; without a field there is one heading error for each run, which scatters more."""
     for label, found in benchmark.anees("ADIS16470", 8, ["told"]).items():
         lower, upper = (0.25, 2.5) if "6D" in label else (0.5, 1.8)
         assert lower < found.average < upper, label

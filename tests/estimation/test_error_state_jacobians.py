@@ -1,6 +1,6 @@
-"""The linear error model against numeric differentiation of the nonlinear one.
+"""Linear error model against numeric differentiation of the nonlinear one.
 
-The nonlinear model is written here anew with rotations of scipy, sample by sample.
+The nonlinear model is implemented here with rotations of scipy, sample by sample.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_the_transition_over_a_window_is_the_numeric_derivative(seed):
     state, readings = nominal(seed)
     _, _, window = preintegrated(state, readings)
     numeric = numeric_transition(state, readings)
-    for i in range(21):  # where only error i is uncertain, F P F^T shows column i of F
+    for i in range(21):  # if only error i is uncertain, F P F^T contains column i of F
         p = np.zeros((ERRORS, ERRORS)).tolist()
         p[i][i] = 1.0
         predict_covariance(p, window)

@@ -1,4 +1,4 @@
-"""The error-state filter on simulated sensors: what it learns, what it survives, what it claims."""
+"""Error-state filter on simulated sensors: calibration, faults and covariance."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.error_state.field import AGE, NORTH, measure_field
-from strapdown.estimation.error_state.filter import (
-    ErrorStateFilter,
-    ErrorStateMemory,
-    ErrorStateParams,
-)
+from strapdown.estimation.error_state.field import measure_field
+from strapdown.estimation.error_state.filter import ErrorStateFilter
 from strapdown.estimation.error_state.model import MATRIX_ERROR, OWN_ERRORS
+from strapdown.estimation.error_state.params import ErrorStateParams
+from strapdown.estimation.error_state.state import AGE, NORTH, ErrorStateMemory
 from strapdown.evaluation import orientation_error
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 
 DEG = np.pi / 180.0
-REACTION = np.array([0.0, 0.0, 9.80665])  # what an accelerometer at rest reads
+REACTION = np.array([0.0, 0.0, 9.80665])  # reading of an accelerometer at rest
 LEVEL, UP = 18e-6, -41e-6  # T
 FIELD = np.array([0.0, LEVEL, UP])
 DEFAULTS = ErrorStateParams()
@@ -44,7 +42,7 @@ def markov(random, shape, dt_over_tau, size):
 
 
 class Ride:
-    """A sensor that turns and moves about a place, and what a perfect one reads of it."""
+    """A sensor that rotates and moves about a place, and the readings of an ideal one."""
 
     def __init__(self, seed, seconds, rate_hz=100.0, *, turning=1.5, moving=0.5):
         self.random = np.random.default_rng(seed)
@@ -69,7 +67,7 @@ class Ride:
         return turned
 
     def read(self, *, field=FIELD, gyro_bias=0.0, matrix=0.0, noise=1.0):
-        """Return a series with noise, and the true attitude. ``field`` may have a row a sample."""
+        """Return a series with noise, and the true attitude; ``field`` may vary."""
         truth = self.attitude()
         halves = Rotation.from_rotvec(0.5 * self.dt * self.rates)
         middle = truth * halves.inv()
@@ -247,7 +245,7 @@ def test_tilt_recovers_from_clipped_swings_and_the_calibration_is_unharmed(decla
     orientation = ErrorStateFilter(params)
     clipped = series.replace(angular_velocity=np.clip(series.angular_velocity, -limit, limit))
     tilt, heading = errors(orientation.run(clipped), truth)
-    assert tilt[ride.t > 15.0].max() > 2.0  # or it would be no test
+    assert tilt[ride.t > 15.0].max() > 2.0  # otherwise nothing is tested
     assert tilt[ride.t > 20.0].max() < 1.0
     assert np.abs(learnt_matrix(orientation)[0]).max() < 3.0 * DEFAULTS.gyro_matrix_sigma
     assert np.abs(heading[-400:]).max() < 3.0
@@ -259,7 +257,7 @@ def test_a_start_upside_down_is_right_at_once():
     ride.velocity[:] = 0.0
     series, truth = ride.read()
     tilt, _ = errors(ErrorStateFilter().run(series), truth)
-    assert tilt.max() < 2.0  # half a sample of turning included
+    assert tilt.max() < 2.0  # including the rotation in half a sample
 
 
 @pytest.mark.parametrize("phase", [0.0, 1.5, 3.0])
@@ -296,7 +294,7 @@ def test_a_gyro_far_off_is_believed_at_rest():
 
 
 def believed(seed):
-    """Return readings whose every error is as the parameters say, and the true attitude."""
+    """Return readings with the errors of the parameters, and the true attitude."""
     p, ride = DEFAULTS, Ride(seed, 40.0, turning=1.0)
     random, dt, count = ride.random, ride.dt, ride.t.size
     ride.velocity = markov(random, (count, 3), dt / p.speed_time, p.speed_sigma)

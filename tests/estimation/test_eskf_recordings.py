@@ -1,4 +1,4 @@
-"""The error-state filter on recordings with optical motion capture.
+"""Error-state filter on recordings with optical motion capture.
 
 BROAD (D. Laidig et al., Data 6(7):72, 2021, CC BY 4.0) and two rooms of TUM VI (D. Schubert et
 al., IROS 2018, CC BY 4.0). Errors are RMS, mean over recordings, in degrees.

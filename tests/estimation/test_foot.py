@@ -1,4 +1,4 @@
-"""A sensor on a foot: simulated walks with known strides, and the algebra of the smoother."""
+"""Foot-mounted navigator on simulated walks with known strides, and algebra of the smoother."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from strapdown.estimation.foot import FootNavigator, FootParams, FootState
 from strapdown.estimation.foot import navigator as foot
 from strapdown.estimation.foot.filter import FootRow, Passage
 from strapdown.estimation.foot.smoothing import Adjoint
-from strapdown.estimation.navigation.errors import SIZE, Correction
+from strapdown.estimation.navigation.errors import Correction
+from strapdown.estimation.navigation.state import SIZE
 from strapdown.samples import ImuSample
 from strapdown.samples.execution import Execution
 from strapdown.series import ImuSeries
@@ -30,19 +31,19 @@ GRAVITY = np.array([0.0, 0.0, STANDARD_GRAVITY])
 
 
 def bump(u):
-    """Return a smooth way from 0 to 1 and its second derivative (a polynomial of degree 7)."""
+    """Return a smooth path from 0 to 1 and its second derivative (a polynomial of degree 7)."""
     way = u**4 * (35.0 - 84.0 * u + 70.0 * u**2 - 20.0 * u**3)
     return way, u**2 * (420.0 - 1680.0 * u + 2100.0 * u**2 - 840.0 * u**3)
 
 
 def lift(u):
-    """Return a smooth way from 0 to 1 and back, and its second derivative."""
+    """Return a smooth path from 0 to 1 and back, and its second derivative."""
     x = u * (1.0 - u)
     return 256.0 * x**4, 256.0 * (12.0 * x**2 * (1.0 - 2.0 * u) ** 2 - 8.0 * x**3)
 
 
 def walk(strides=12, *, stair=0.0, seed=1, turn=0.0, pace=1.0):
-    """Return what a sensor reads on a foot, and its positions: closed form plus noise."""
+    """Return the readings of a sensor on a foot, and its positions: closed form plus noise."""
     heading = HEADING
     period = (SWING_S + STANCE_S) / pace
     swing = SWING_S / pace
@@ -84,7 +85,7 @@ def walk(strides=12, *, stair=0.0, seed=1, turn=0.0, pace=1.0):
 
 
 def way_error(result, position):
-    """Return the largest distance from the truth, the result turned to the true heading."""
+    """Return the largest distance from the truth after aligning the heading."""
     turned = Rotation.from_euler("Z", HEADING).apply(result.position_world.copy())
     return np.linalg.norm(turned - position, axis=1).max()
 
@@ -129,7 +130,7 @@ def test_a_level_floor_holds_the_height_and_stairs_are_climbed():
     np.testing.assert_allclose(climbed.gait().height_change, 0.17, atol=0.03)
     smoothed = FootNavigator().run(stairs, smooth=True)
     assert way_error(smoothed, position) < 0.15
-    # each new floor keeps the error of its own height: that of the top is the sum
+    # each new floor has the error of its own height; the error at the top is their sum
     assert climbed.covariance[-1, 2, 2] > 5 * held.covariance[-1, 2, 2]
 
 
@@ -177,7 +178,7 @@ def test_plain_python_gives_the_same():
 
 
 def dense_smoother(passages, params):
-    """Return the smoothed errors by the recursion of Rauch, Tung and Striebel, with inverses."""
+    """Return the smoothed errors by the Rauch-Tung-Striebel recursion, with inverses."""
     n = SIZE
     found = np.zeros((len(passages), n))
     noises = np.repeat(
@@ -228,10 +229,10 @@ def test_smoothing_ends_where_the_filter_does_and_is_surer_before():
     series, _ = walk(6)
     forward, smooth = (FootNavigator().run(series, smooth=how) for how in (False, True))
     np.testing.assert_allclose(smooth.position_world[-1], forward.position_world[-1], atol=1e-5)
-    known = slice(30, None)  # when the rest at the start has been recognised
+    known = slice(30, None)  # after the rest at the start was detected
     sigma = [np.sqrt(np.diagonal(r.covariance[known], axis1=1, axis2=2)) for r in (smooth, forward)]
     assert np.all(sigma[0] <= sigma[1] * (1.0 + 1e-6) + 1e-12)
-    assert sigma[0][:, 3].max() < 0.6 * sigma[1][:, 3].max()  # along the way
+    assert sigma[0][:, 3].max() < 0.6 * sigma[1][:, 3].max()  # along the path
 
 
 def test_smoothing_takes_the_jumps_out_of_strides():

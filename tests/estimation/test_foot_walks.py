@@ -1,4 +1,4 @@
-"""Recorded walks of feet, with one set of parameters for all of them."""
+"""Foot-mounted navigator on recorded walks, with the same parameters for all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 @pytest.fixture(scope="module")
 def walks(data_dir):
-    """The walks with a reference in the plane: sensor axes and world are NED-handed."""
+    """The walks with a reference in the plane: sensor axes and world are NED-like."""
     found = {}
     for path in sorted((data_dir / "pyshoe").glob("*.npz")):
         with np.load(path) as data:
@@ -30,7 +30,7 @@ def walks(data_dir):
 
 @pytest.mark.parametrize(("smooth", "mean", "worst"), [(False, 0.075, 0.13), (True, 0.065, 0.11)])
 def test_all_walks_stay_near_their_reference(walks, smooth, mean, worst):
-    # a detector learnt from walks like these: mean 0.080 m; the bar: 0.12 m
+    # a detector trained on walks like these: mean 0.080 m; bound: 0.12 m
     errors = [
         evaluate_position(
             FootNavigator().run(series, smooth=smooth).trajectory(), reference, align="rigid2d"

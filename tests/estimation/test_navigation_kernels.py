@@ -1,4 +1,4 @@
-"""The fifteen errors of a navigator against matrices and against numerical derivatives."""
+"""Fifteen error states of a navigator against matrices and numerical derivatives."""
 
 from copy import deepcopy
 
@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.memory import NavigatorMemory
+from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
 
@@ -43,7 +43,7 @@ def covariance_of(memory):
 
 
 def moved(memory, error):
-    """What a navigator knows whose error ``error`` was."""
+    """Return the state of a navigator with the error ``error`` corrected."""
     true = deepcopy(memory)
     kernels.inject(true, Correction(error=np.array(error).tolist()))
     return true
@@ -202,8 +202,8 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
             step = np.zeros(15)
             step[k] = 1e-6
             ahead, behind = (aiding.rows(moved(memory, s * step), earth)[1] for s in (1, -1))
-            slopes[:, k] = -(ahead - behind) / 2e-6  # what is measured stays
-        # how gravity changes with height, 3e-6 a metre, is not told
+            slopes[:, k] = -(ahead - behind) / 2e-6  # the measurement is constant
+        # the change of gravity with height, 3e-6 a metre, is not modelled
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
 
 

@@ -7,8 +7,8 @@ from scipy.spatial.transform import Rotation
 from strapdown.errors import ValueRangeError
 from strapdown.estimation import ComplementaryFilter
 from strapdown.estimation.navigation import (
+    NavigationPrior,
     NavigatorParams,
-    NavigatorStart,
     StrapdownNavigator,
     poses_of_orientation,
 )
@@ -27,7 +27,7 @@ def driven():
     truth = source.truth(t_s)
     root = np.random.default_rng(0).normal(size=(15, 15)) * 0.1
     tilt = Rotation.from_euler("x", 0.3)
-    start = NavigatorStart(
+    start = NavigationPrior(
         (Rotation.from_quat(truth.q_world_from_body[0]) * tilt).as_quat(),
         truth.velocity_world[0],
         truth.position_world[0],
@@ -84,10 +84,10 @@ def test_covariances_of_odometry_are_those_of_drawn_errors(driven):
 
 
 def test_rotation_in_the_covariance_is_about_the_axes_of_the_world():
-    # a body on its side: unsure of its heading alone, whatever axis of the body is up
+    # a body on its side with an uncertain heading only; any of its axes may be up
     covariance = np.zeros((15, 15))
     covariance[8, 8] = 0.01
-    start = NavigatorStart(Rotation.from_euler("x", np.pi / 2).as_quat(), covariance=covariance)
+    start = NavigationPrior(Rotation.from_euler("x", np.pi / 2).as_quat(), covariance=covariance)
     data = ImuSeries([0, 10_000_000], np.zeros((2, 3)), np.tile([0.0, 9.80665, 0.0], (2, 1)))
     still = NavigatorParams(gyro_noise=0.0, accel_noise=0.0, gyro_walk=0.0, accel_walk=0.0)
     record = StrapdownNavigator(still, start=start).run(data).odometry()[-1]

@@ -1,4 +1,4 @@
-"""The strapdown navigator on simulated motion: honest, causal, late where it must be."""
+"""Strapdown navigator on simulated motion: consistency, causality and late aiding."""
 
 import json
 
@@ -12,8 +12,8 @@ from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FilterState
 from strapdown.estimation.navigation import (
     Aiding,
+    NavigationPrior,
     NavigatorParams,
-    NavigatorStart,
     StrapdownNavigator,
 )
 from strapdown.inertial import WindowRule, integrate
@@ -42,14 +42,14 @@ LIVELY = Mounted(MultiSine(sines(RNG, 0.1, 0.5), sines(RNG, 0.1, 0.3)))
 
 
 def lively(duration_s):
-    """Exact samples of a lively motion, and its truth."""
+    """Exact samples of a dynamic motion, and its truth."""
     t_s = np.arange(round(duration_s * RATE_HZ) + 1) / RATE_HZ
     series = ImuSeries(np.arange(len(t_s)) * STEP_NS, *LIVELY.inputs(t_s))
     return series, LIVELY.truth(t_s)
 
 
 def disturbed(series, rng, params=NOISY, error=None):
-    """Samples with the noises of ``params``, and the biases that they hold."""
+    """Samples with the noises of ``params``, and their biases."""
     h, n = 1.0 / RATE_HZ, len(series)
     first = np.zeros(15) if error is None else error
 
@@ -71,7 +71,7 @@ def disturbed(series, rng, params=NOISY, error=None):
 def start_with(truth, error, covariance=None):
     """A start whose error is ``error``."""
     attitude = Rotation.from_rotvec(-error[6:9]) * Rotation.from_quat(truth.q_world_from_body[0])
-    return NavigatorStart(
+    return NavigationPrior(
         attitude.as_quat(),
         truth.velocity_world[0] - error[3:6],
         truth.position_world[0] - error[:3],
@@ -208,7 +208,7 @@ def test_without_noise_samples_and_increments_lead_where_mechanisation_does():
     data, truth = lively(5.0)
     plain = mechanise(data, NavigationStart(*start_values(truth))).trajectory
     for given_data in (data, integrate(data, window=WindowRule(2)).increments):
-        navigator = StrapdownNavigator(start=NavigatorStart(*start_values(truth)))
+        navigator = StrapdownNavigator(start=NavigationPrior(*start_values(truth)))
         result = navigator.run(given_data)
         off = errors(result[-1:], truth[-1:])[0]
         np.testing.assert_allclose(off, errors(plain[-1:], truth[-1:])[0], atol=1e-4)
@@ -228,7 +228,7 @@ def test_alignment_finds_tilt_and_gyro_bias_at_rest():
     assert (ours * attitude.inv()).magnitude() < 1e-5
     np.testing.assert_allclose(navigator.estimate.gyro_bias, bias, rtol=1e-3)
     np.testing.assert_allclose(result.position_world[-1], 0.0, atol=1e-5)
-    # tilt is not known better than the accelerometer's bias
+    # tilt is not more accurate than the accelerometer bias
     tilt = np.sqrt(np.diag(result.covariance[99])[6:8])
     np.testing.assert_allclose(tilt, 0.2 / 9.80665, rtol=0.02)
 
@@ -278,12 +278,12 @@ def test_aiding_between_two_samples_holds_between_them():
     data, truth = lively(3.0)
     t_ns = int(data.t_ns[200]) + STEP_NS // 2
     between = LIVELY.truth([t_ns * 1e-9])
-    start = NavigatorStart(*start_values(truth))
+    start = NavigationPrior(*start_values(truth))
     tight = Aiding.velocity(t_ns, between.velocity_world[0], 1e-10)
     batch = StrapdownNavigator(start=start)
     (told,) = batch.run(data, aiding=[tight]).aiding
     assert told.accepted
-    # half a sample aside it would be wrong by 0.01 m/s
+    # with a delay of half a sample it would be wrong by 0.01 m/s
     assert np.abs(batch.estimate.velocity_world - truth.velocity_world[-1]).max() < 2e-4
     stream = StrapdownNavigator(start=start)
     for sample in samples(data):
@@ -354,7 +354,7 @@ def test_what_is_refused_again_and_again_is_believed_in_the_end():
     answers = [navigator.aid_position(there, 1e-4).accepted for _ in range(4)]
     assert answers == [False, False, True, True]
     np.testing.assert_allclose(navigator.estimate.position_world, there, atol=0.1)
-    # others of another kind in between do not count
+    # those of another kind in between do not count
     assert not navigator.aid_velocity([9.0, 0.0, 0.0], 1e-6).accepted
     assert navigator.aid_position(there, 1e-4).accepted
     assert not navigator.aid_velocity([9.0, 0.0, 0.0], 1e-6).accepted
@@ -415,7 +415,7 @@ def test_lost_samples_are_bridged():
     data, truth = lively(10.0)
     keep = np.random.default_rng(8).random(len(data)) > 0.02
     keep[[0, -1]] = True
-    start = NavigatorStart(*start_values(truth))
+    start = NavigationPrior(*start_values(truth))
     whole = StrapdownNavigator(start=start).run(data)
     torn = StrapdownNavigator(start=start).run(data[keep])
     np.testing.assert_allclose(torn.position_world[-1], whole.position_world[-1], atol=0.05)
@@ -482,7 +482,7 @@ def test_gravity_of_the_place_is_that_of_navigation():
     source = Mounted(Static(), earth=Wgs84(0.8, 0.0, 200.0))
     t_s = np.arange(3001) / RATE_HZ
     data = ImuSeries(np.arange(3001) * STEP_NS, *source.inputs(t_s))
-    navigator = StrapdownNavigator(start=NavigatorStart(), place=place)
+    navigator = StrapdownNavigator(start=NavigationPrior(), place=place)
     assert np.abs(navigator.run(data).position_world).max() < 1e-6
     assert navigator.aid_zero_rate().nis < 1e-12
     aligned = StrapdownNavigator(place=place)
@@ -501,6 +501,6 @@ def test_parameters_out_of_their_range_are_refused():
     with pytest.raises(UnknownNameError, match="frame"):
         Aiding.velocity(0, REST, 1.0, "sensor")
     with pytest.raises(ShapeError, match="covariance"):
-        NavigatorStart(covariance=np.eye(9))
+        NavigationPrior(covariance=np.eye(9))
     with pytest.raises(ValueRangeError, match="symmetric"):
-        NavigatorStart(covariance=np.eye(15) + np.eye(15, k=1))
+        NavigationPrior(covariance=np.eye(15) + np.eye(15, k=1))

@@ -1,6 +1,6 @@
-"""Is the orientation right, whatever the filter?
+"""Accuracy of the orientation of all filters.
 
-The bounds are those that every filter keeps with its defaults; most keep narrower ones.
+Every filter keeps the bounds with its defaults; most keep narrower ones.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def test_tilt_is_right_five_seconds_after_an_impact_of_100_g(still, name):
 @pytest.mark.parametrize("told", ["by the samples", "by the range"])
 @every_filter
 def test_tilt_is_right_five_seconds_after_a_gyro_clipped(still, made, name, told):
-    """Half a turn in 0.3 s, of which a gyro of 500 deg/s sees only 150 deg."""
+    """Half a turn in 0.3 s, of which a gyro of 500 deg/s measures only 150 deg."""
     readings, truth = still(np.arange(0, 17 * SECOND, 5 * MS))
     limit = np.radians(500.0)
     fast = (readings.t_ns > 10 * SECOND) & (readings.t_ns <= 10 * SECOND + 300 * MS)
@@ -194,7 +194,7 @@ def test_the_sign_of_the_quaternion_is_continuous(tumble, name):
     )
     q = FILTERS[name]().run(spinning).q_world_from_body
     assert np.all(np.sum(q[1:] * q[:-1], axis=1) > 0.0)
-    assert np.any(q[:, 3] < -0.5)  # it went round more than once
+    assert np.any(q[:, 3] < -0.5)  # more than one full turn
     assert np.abs(np.linalg.norm(q, axis=1) - 1.0).max() < 1e-12
 
 
@@ -237,7 +237,7 @@ def test_the_covariance_is_one_and_heading_alone_drifts_without_a_magnetometer(t
         assert np.linalg.eigvalsh(covariance[100:]).min() > 0.0
         tilt, heading = covariance[:, 0, 0], covariance[:, 2, 2]
         assert tilt[-1] < tilt[1]
-        # has settled, but for what the motion itself makes of it
+        # has converged, except for the effect of the motion itself
         assert tilt[-1000:].mean() == pytest.approx(tilt[-2000:-1000].mean(), rel=0.5)
         if nine_axes:
             assert heading[-1000:].mean() == pytest.approx(heading[-2000:-1000].mean(), rel=0.5)

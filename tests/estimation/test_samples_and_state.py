@@ -1,4 +1,4 @@
-"""Streaming, batches, clocks, broken samples, and the state that is handed over."""
+"""Streaming, batches, clocks, faulty samples, and saved states."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def samples(series):
 
 @pytest.fixture
 def faulty(tumble):
-    """Readings with everything in them that can go wrong."""
+    """Readings with every kind of fault."""
     random = np.random.default_rng(7)
     stamps = np.cumsum(random.integers(4 * MS, 6 * MS, 1500))
     stamps[500:] += 300 * MS  # a gap
@@ -379,10 +379,10 @@ JUMPS = st.one_of(
     seed=st.integers(0, 99),
 )
 def test_a_minute_after_a_mad_clock_and_heavy_faults_all_is_well(tumble, name, jumps, fault, seed):
-    """The clock jumps every two seconds up to 10 s and is regular from then on.
+    """The clock jumps every two seconds up to 10 s and is regular afterwards.
 
-    A step that pretends to a turn that was none also teaches a wrong bias, which takes longer
-    to forget than a wrong attitude: hence two degrees.
+    A step with a false rotation also causes a wrong bias, which takes longer to correct than
+    a wrong attitude: hence two degrees.
     """
     readings, _ = tumble(np.arange(0, 70 * SECOND, 20 * MS))
     clean = FILTERS[name]().run(readings).q_world_from_body[-1]
@@ -421,17 +421,13 @@ def test_a_foreign_or_damaged_state_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("make", "holds"),
-    [
-        (FILTERS["mahony"], "_execution"),
-        (StrapdownNavigator, "_core"),
-        (FootNavigator, "_execution"),
-    ],
+    "make",
+    [FILTERS["mahony"], StrapdownNavigator, FootNavigator],
     ids=["filter", "navigator", "foot navigator"],
 )
-def test_threads_that_share_an_estimator_take_turns(make, holds, monkeypatch):
+def test_threads_that_share_an_estimator_take_turns(make, monkeypatch):
     shared, inside, met = make(), threading.Semaphore(1), []
-    execution = getattr(shared, holds)
+    execution = shared._execution
     take = execution.update
 
     def slow_update(sample):

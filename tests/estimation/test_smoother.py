@@ -1,4 +1,4 @@
-"""The smoother on motions in closed form, with the errors that its model has."""
+"""Smoother on motions in closed form, with the errors of its model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Truth:
 
 
 def swinging(seconds, rng, pace=1.0):
-    """Return random smooth attitudes twice as often as samples, the first before the first."""
+    """Return random smooth attitudes at twice the sampling rate, from before the first sample."""
     t = np.arange(2 * round(seconds * RATE_HZ) + 1) / (2.0 * RATE_HZ)
     angles = np.zeros((len(t), 3))
     for axis in range(3):
@@ -45,14 +45,14 @@ def swinging(seconds, rng, pace=1.0):
 
 
 def wandering(count, rng, density):
-    """Return accelerations (world) of a place that is white noise of a density up to 0.1 Hz."""
+    """Return accelerations (world) of a position that is white noise up to 0.1 Hz."""
     b, a = butter(4, 0.1, fs=RATE_HZ)
     white = rng.normal(size=(count + 3002, 3)) * density * np.sqrt(RATE_HZ)
     place = lfilter(b, a, white, axis=0)[3000:]
     return np.diff(place, 2, axis=0) * RATE_HZ**2
 
 
-def sensed(  # noqa: PLR0913 (what a sensor may have)
+def sensed(  # noqa: PLR0913 (errors of a sensor)
     attitude,
     rng,
     *,
@@ -62,7 +62,7 @@ def sensed(  # noqa: PLR0913 (what a sensor may have)
     bias=DEFAULTS.bias_prior,
     field=0.02,
 ):
-    """Return what a sensor of the smoother's own model measures as means, and the truth."""
+    """Return mean readings of a sensor with the model of the smoother, and the truth."""
     before, middle, after = attitude[:-1:2], attitude[1::2], attitude[2::2]
     count, dt = len(after), 1.0 / RATE_HZ
     rate = (before.inv() * after).as_rotvec() / dt
@@ -79,7 +79,7 @@ def sensed(  # noqa: PLR0913 (what a sensor may have)
     force = middle.inv().apply(acceleration + np.array([0.0, 0.0, GRAVITY]))
     force += noise * DEFAULTS.accel_prior * rng.normal(size=3)
     force += white(DEFAULTS.speed_noise, DEFAULTS.speed_turn_noise)
-    keep = np.exp(-dt / 2.5)  # noise of the field that lasts 2.5 s
+    keep = np.exp(-dt / 2.5)  # noise of the field with a correlation time of 2.5 s
     drive = np.sqrt(1.0 - keep**2) * rng.normal(size=(count + 2000, 3))
     wrong = field * lfilter([1.0], [1.0, -keep], drive, axis=0)[2000:]
     series = ImuSeries(
@@ -105,7 +105,7 @@ def quiet(seconds=30.0, seed=3):
 
 
 def turning(seconds, rate, rng):
-    """Return attitudes of turns about each body axis in turn, forth and back."""
+    """Return attitudes of rotations about each body axis in sequence, forth and back."""
     count = 2 * round(seconds * RATE_HZ)
     axes = np.repeat(np.vstack([np.eye(3), -np.eye(3)]), count // 6, axis=0)
     attitudes = [Rotation.from_euler("xyz", rng.normal(size=3))]
@@ -189,7 +189,7 @@ def test_scale_and_misalignment_are_found_on_a_turntable(use_magnetic_field):
     if use_magnetic_field:
         iron = STRENGTH * np.array([0.1, -0.05, 0.08])
         series = series.replace(magnetic_field=series.magnetic_field + iron)
-    params = SmootherParams(matrix_prior=0.01, place_noise=0.1)  # it stays where it is
+    params = SmootherParams(matrix_prior=0.01, place_noise=0.1)  # it stays in place
     result = ErrorStateSmoother(params).run(series, use_magnetic_field=use_magnetic_field)
     found = result.self_calibration
     assert (found.gyro_matrix_sigma < 2e-3).all()

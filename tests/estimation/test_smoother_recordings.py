@@ -1,4 +1,4 @@
-"""The smoother on recordings with a reference.
+"""Smoother on recordings with a reference.
 
 D. Laidig et al., BROAD, Data 6(7):72, 2021; D. Schubert et al., TUM VI, IROS 2018; CC BY 4.0.
 """

@@ -1,4 +1,4 @@
-"""VQF against the authors' own implementation, and where it has to do more."""
+"""VQF against the authors' implementation, and on faults that it does not handle."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ STEP_S = STEP_NS * 1e-9
 
 
 def wandering(count, *, seed=0, step_ns=STEP_NS):
-    """Return readings of a body that turns, mostly about the vertical, and rests in turn.
+    """Return readings of a body that alternates between rotation, mostly vertical, and rest.
 
-    A magnet comes by. The other readings belong to no real body; parity needs none. At both ends
-    the body is level: there a first correction of tilt teaches the other program a false bias.
+    A magnet passes. The other readings are not those of a real body, which parity does not need.
+    At both ends the body is level: a first tilt correction there causes a false bias in the
+    other program.
     """
     random = np.random.default_rng(seed)
     t = np.arange(count) * step_ns * 1e-9
@@ -77,7 +78,7 @@ def test_regular_samples_give_what_the_authors_program_gives(step_ns):
     peer = vqf.VQF(step_ns * 1e-9).updateBatch(*vectors)
     assert_agree(result, peer)
     assert angles_deg(without_field(result)[1:], peer["quat6D"][1:]).max() < 1e-6
-    assert 0.1 < result.rest.mean() < 0.9  # else the samples would test less than they say
+    assert 0.1 < result.rest.mean() < 0.9  # otherwise the samples test less than intended
     assert 0.1 < result.magnetic_disturbance.mean() < 0.95
 
 
@@ -116,9 +117,9 @@ def test_each_parameter_does_what_it_does_there(ours, theirs):
     t_ns, *vectors = wandering(4000, seed=2)
     result = VqfFilter(VqfParams(**ours)).run(as_series(t_ns, *vectors))
     peer = vqf.VQF(STEP_S, **theirs).updateBatch(*vectors)
-    if "restBiasEstEnabled" in theirs:  # there rest is then not looked for
+    if "restBiasEstEnabled" in theirs:  # the other program then does not detect rest
         peer["restDetected"] = result.rest
-    if "magDistRejectionEnabled" in theirs:  # nor are disturbances
+    if "magDistRejectionEnabled" in theirs:  # nor disturbances
         peer["magDistDetected"] = result.magnetic_disturbance
     assert_agree(result, peer)
 
@@ -150,7 +151,7 @@ def test_a_slower_magnetometer_gives_what_it_gives_there():
             peer.updateMag(field[i].copy())
         quaternions.append(peer.getQuat9D())
     apart = angles_deg(result.q_world_from_body, np.array(quaternions))
-    assert apart[int(1.0 / STEP_S) :].max() < 0.05  # its rate is learnt, not told
+    assert apart[int(1.0 / STEP_S) :].max() < 0.05  # its rate is estimated, not passed
 
 
 def test_sample_by_sample_is_the_run_and_parts_of_a_run_are_the_whole():
@@ -177,7 +178,7 @@ def test_sample_by_sample_is_the_run_and_parts_of_a_run_are_the_whole():
 @pytest.mark.parametrize("estimator", [VqfFilter, OfflineVqf])
 def test_machine_code_and_plain_python_give_the_same_bits(estimator):
     t_ns, rate, force, field = wandering(600, seed=11)
-    rate[100:103] = 0.0  # not read
+    rate[100:103] = 0.0  # lost readings
     force[200] = np.nan
     t_ns[300:] += 200_000_000  # a gap
     t_ns[400] = t_ns[399]
@@ -241,7 +242,7 @@ def test_a_change_of_the_sampling_rate_goes_unnoticed(tumble):
 
 @pytest.mark.parametrize("estimator", [VqfFilter, OfflineVqf])
 def test_a_turn_in_a_gap_is_found_again(estimator, still):
-    """The body turns by 40 deg about a level axis and 50 deg about the vertical, unseen."""
+    """The body turns by 40 deg about a level axis and 50 deg about the vertical in a gap."""
     before, _ = still(np.arange(8000) * 5_000_000)
     turned = Rotation.from_euler("ZX", [50.0, 40.0], degrees=True)
     after, _ = still(before.t_ns[-1] + 300_000_000 + np.arange(4000) * 5_000_000, turned)
@@ -285,7 +286,7 @@ def test_a_clipped_specific_force_and_a_zero_one_are_left_out(still):
 
 
 def test_a_turn_faster_than_the_range_is_found_again(still):
-    """A turn of 90 deg at 1000 deg/s, of which a gyro of 500 deg/s sees the half."""
+    """A turn of 90 deg at 1000 deg/s, of which a gyro of 500 deg/s measures one half."""
     turned = Rotation.from_euler("X", 90.0, degrees=True)
     before, _ = still(np.arange(4000) * 5_000_000)
     during, _ = still(before.t_ns[-1] + np.arange(1, 19) * 5_000_000, turned)
@@ -345,7 +346,7 @@ def test_the_covariance_covers_the_error_of_a_noisy_motion(tumble):
     error = apart.as_rotvec() - [0.0, 0.0, apart[0].as_rotvec()[2]]
     sigma = np.sqrt(np.diagonal(result.orientation_covariance, axis1=1, axis2=2))
     assert (np.abs(error[1000:]) < 3.0 * sigma[1000:]).mean() > 0.95
-    assert sigma[-1, 2] > 3.0 * sigma[300, 2]  # heading without a field is lost in time
+    assert sigma[-1, 2] > 3.0 * sigma[300, 2]  # heading without a field drifts
 
 
 def test_the_smoother_refuses_single_samples():

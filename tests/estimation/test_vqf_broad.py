@@ -1,4 +1,4 @@
-"""VQF on real hands and real magnets: the trials of the BROAD benchmark.
+"""VQF on the trials of the BROAD benchmark.
 
 D. Laidig et al., Data 6(7):72, 2021, CC BY 4.0. The reference is optical motion capture.
 """
@@ -52,9 +52,9 @@ def farthest_deg(q_xyzw, peer_wxyz):
 
 
 def agree(readings):
-    """Assert that every output is that of the authors' implementation."""
+    """Assert that every output equals that of the authors' implementation."""
     gyr, acc, mag = (np.array(column) for column in as_peer(readings))
-    # Level ends: else the first correction of tilt teaches the other program a false bias.
+    # Level ends: otherwise the other program learns a false bias from the first tilt correction.
     gyr[[0, -1]], acc[[0, -1]] = 1e-12, [0.0, 0.0, 9.8]
     readings = readings.replace(angular_velocity=gyr, specific_force=acc)
     dt = STEP_NS * 1e-9

@@ -62,8 +62,8 @@ from strapdown.estimation import (
     Aiding,
     FootNavigator,
     FootParams,
+    NavigationPrior,
     NavigatorParams,
-    NavigatorStart,
     StrapdownNavigator,
 )
 from strapdown.inertial import (
@@ -498,7 +498,7 @@ def navigation_cases():
     for recording in (DAMAGED, *HELD):
         yield f"aided navigator on {recording}", partial(navigated, recording, aided=True)
         yield f"foot on {recording}", partial(foot_batch, recording, smooth=False)
-    start = NavigatorStart((0.1, 0.2, 0.3, 0.9), (1.0, 0.0, 0.0), accel_bias=(0.1, 0.0, 0.0))
+    start = NavigationPrior((0.1, 0.2, 0.3, 0.9), (1.0, 0.0, 0.0), accel_bias=(0.1, 0.0, 0.0))
     earth = Place("wgs84", latitude=0.8, height=100.0)
     for kind in ("point", "mean"):
         on_earth = partial(

@@ -23,7 +23,7 @@ from strapdown.inertial import (
 from strapdown.series import ImuSeries, SensorIdentity
 
 MS = 1_000_000
-WARM_UP = 8  # samples before t = 0, in which the quadrature gathers its history
+WARM_UP = 8  # samples before t = 0, for the history of the quadrature
 
 
 def sampled(t_s, angular_velocity, specific_force):
@@ -31,7 +31,7 @@ def sampled(t_s, angular_velocity, specific_force):
 
 
 def still(t_ns, **columns):
-    """A series whose values do not matter."""
+    """A series with arbitrary values."""
     return ImuSeries(t_ns, np.zeros((len(t_ns), 3)), np.zeros((len(t_ns), 3)), **columns)
 
 
@@ -53,7 +53,7 @@ def composed(rotation_vectors):
 
 
 # Half-cone [deg], frequency [Hz], sampling rate [Hz], samples an increment; the drift [deg/h]
-# that an independent implementation of the same algorithm left over 20 s with even spacing, and
+# of an independent implementation of the same algorithm over 20 s with even spacing, and
 # its bound with spacing jittered by a tenth. Without any correction: 30 to 4000 deg/h.
 CONING = [
     ((1.0, 10.0, 200.0, 4), 0.343, 0.5),
@@ -97,7 +97,7 @@ SCULLING = [
 
 
 def velocity_from(increments):
-    """Velocity in the frame of the start: each increment is turned at mid-interval."""
+    """Velocity in the frame of the start: each increment is rotated at mid-interval."""
     turns = Rotation.from_rotvec(np.array(increments.delta_angle))
     halves = Rotation.from_rotvec(increments.delta_angle / 2.0)
     attitude, velocity = Rotation.identity(), np.zeros(3)

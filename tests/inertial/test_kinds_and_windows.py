@@ -23,7 +23,7 @@ EACH = WindowRule(1)
 
 
 def about_x(t_ns, values, forces=None):
-    """A series that turns and is pushed along x only, so that plain integrals are exact."""
+    """A series with rotation and force along x only, so that plain integrals are exact."""
     columns = np.zeros((2, len(t_ns), 3))
     columns[0, :, 0], columns[1, :, 0] = values, values if forces is None else forces
     return ImuSeries(np.asarray(t_ns), *columns)
@@ -144,7 +144,7 @@ def test_what_is_left_without_the_corrections_is_the_plain_integral(axes, sample
     rows = result.increments
     ends = rows.t_ns * 1e-9
     starts = ends - rows.delta_angle_dt_ns * 1e-9
-    whole = starts > -0.021  # two steps with a shorter history come before
+    whole = starts > -0.021  # preceded by two steps with a shorter history
     exact = np.stack([axis.integ()(ends) - axis.integ()(starts) for axis in axes], axis=-1)
     alpha, nu = rows.delta_angle - result.coning, rows.delta_velocity - result.sculling
     np.testing.assert_allclose(alpha[whole], exact[whole], atol=1e-13)
@@ -179,7 +179,7 @@ def test_windows_between_stamps_hold_what_is_after_the_first_up_to_the_second(st
     expected = []
     for first, last in itertools.pairwise(stamps_ms):
         members = [k for k in range(1, len(t_ms)) if first < t_ms[k] <= last]
-        complete = t_ms[-1] >= last  # else more may come
+        complete = t_ms[-1] >= last  # otherwise more samples may follow
         if members and complete:
             end, before = t_ms[members[-1]], t_ms[members[0] - 1]
             expected.append((end * MS, (end - before) * MS, values[members].sum()))

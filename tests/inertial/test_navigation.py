@@ -132,7 +132,7 @@ def test_coning_and_sculling_converge_with_the_order_of_the_quadrature():
                 off(mechanise(samples(source, t_s), start_of(truth)).trajectory, truth)[part]
             )
         errors.append(row)
-    # left out, coning alone would add 60 (1 - cos 0.02) 10 = 0.12 rad, sculling 1 m/s
+    # without correction, coning alone adds 60 (1 - cos 0.02) 10 = 0.12 rad, sculling 1 m/s
     np.testing.assert_array_less(errors[0], [2e-4, 5e-3])
     assert (np.array(errors[0]) > 7.0 * np.array(errors[1])).all()
 
@@ -143,7 +143,7 @@ def test_position_profits_from_the_change_of_specific_force_within_a_step():
     truth = source.truth(t_s)
     increments = exact_increments(source, t_s)
     good = mechanise(increments, start_of(truth), velocity_axes="start").trajectory
-    # straight on: half of the push times the step
+    # without rotation: half of the push times the step
     pushes = Rotation.from_quat(truth.q_world_from_body[:-1]).apply(
         increments.delta_velocity.copy()
     )
@@ -203,7 +203,7 @@ def test_holes_and_rows_that_are_not_finite_are_bridged_and_counted():
     torn = whole.replace(delta_angle=turns)[np.r_[0:100, 150:2000]]
     found = mechanise(torn, start_of(truth), velocity_axes="start")
     assert (found.holes, found.bridged_ns, found.not_finite) == (2, 510_000_000, 1)
-    # rate and specific force of the circle are constant, so that nothing is lost
+    # rate and specific force on the circle are constant, so that the result is exact
     np.testing.assert_allclose(
         found.trajectory.position_world[-1], truth.position_world[-1], atol=1e-9
     )

@@ -1,4 +1,4 @@
-"""Free integration of recordings against a plain integrator in the same windows."""
+"""Unaided integration of recordings against a plain integrator in the same windows."""
 
 import importlib.util
 from pathlib import Path
@@ -26,5 +26,5 @@ def test_drift_is_that_of_a_plain_integrator_or_less(benchmark, data_dir):
     assert ours.windows == plain.windows
     assert min(ours.windows) > 10
     np.testing.assert_array_less(ours.median_m, 1.02 * np.array(plain.median_m))
-    # the figures of others, in windows that are nearly those
+    # published figures, in almost the same windows
     np.testing.assert_array_less(ours.median_m, 1.05 * np.array(benchmark.REFERENCE_M))

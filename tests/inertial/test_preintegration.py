@@ -1,4 +1,4 @@
-"""Preintegration: against another program, against analytic motions, and as statistics."""
+"""Preintegration against another program, analytic motions and statistics."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def of_gtsam(measured):
 
 
 def gtsam_covariance(measured):
-    """Its covariance, in our order and axes: it keeps velocity and position in those at the end,
-    and errors of a prediction instead of those of the truth."""
+    """Its covariance in our order and axes: its velocity and position are in the axes at the end,
+    and its errors are those of a prediction instead of those of the truth."""
     covariance = measured.preintMeasCov()
     size = len(covariance)
     order = [0, 1, 2, 6, 7, 8, 3, 4, 5, 12, 13, 14, 9, 10, 11][:size]
@@ -153,7 +153,7 @@ def test_predictions_agree_with_gtsam():
 
 
 def motion_error(quadrature, rate_hz):
-    """The residual over 2 s of a motion known in closed form, 0.1 s after the first sample."""
+    """The residual over 2 s of a motion in closed form, 0.1 s after the first sample."""
     t_ns = np.arange(2.1 * rate_hz + 0.5) * round(1e9 / rate_hz)
     t_ns = t_ns.astype(np.int64)
     rates, forces = Mounted(SMOOTH).inputs(t_ns * 1e-9)
@@ -183,7 +183,7 @@ def test_motions_are_found_to_the_order_of_the_quadrature(quadrature, order, bou
 
 @pytest.mark.parametrize("quadrature", ["trapezoid", "am4", "mean"])
 def test_a_circle_is_exact_to_rounding(quadrature):
-    # turning at a constant rate while the centripetal force stays in body axes
+    # rotation at a constant rate, with a centripetal force that is constant in body axes
     radius, rate = 2.0, 3.0
     t = np.arange(101) * 0.01
     forces = np.tile([-radius * rate**2, 0.0, 9.80665], (101, 1))
@@ -201,7 +201,7 @@ def test_a_circle_is_exact_to_rounding(quadrature):
 
 def test_vibration_is_rectified_as_far_as_the_quadrature_goes():
     cone = Coning(np.radians(5.0), 50.0)
-    series = cone.samples(np.arange(2_001) * MS)  # whole turns: the truth is no rotation
+    series = cone.samples(np.arange(2_001) * MS)  # whole turns: the true rotation is none
     uncorrected = cone.uncorrected(1e-3)
     for quadrature, share in (("mean", 0.6), ("trapezoid", 1.0), ("am4", 0.02)):
         turn = Rotation.from_quat(preintegrate(series, quadrature=quadrature).delta_rotation)
@@ -256,7 +256,7 @@ def test_corrections_of_biases_are_right_to_first_order():
 
 
 def noisy(rng, noise):
-    """One noisy repeat of the series: white noise, and biases that walk."""
+    """One noisy copy of the series, with white noise and random walks of the biases."""
     steps = np.diff(STAMPS, prepend=STAMPS[0] - 5 * MS)[:, np.newaxis] * 1e-9
 
     def white(density):
@@ -274,7 +274,7 @@ def noisy(rng, noise):
 
 
 def repeats(quadrature, noise):
-    """2000 noisy repeats: what was found, and how far the biases have walked."""
+    """Errors of 2000 noisy copies, and the random walks of their biases."""
     rng = np.random.default_rng(11)
     integrator = Preintegrator(quadrature=quadrature, noise=noise)
     for _ in range(2000):

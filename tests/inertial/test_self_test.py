@@ -1,4 +1,4 @@
-"""Drifts that independent implementations of the same algorithms left on the same motions."""
+"""Drifts of independent implementations of the same algorithms on the same motions."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_packet_means_are_by_the_trapezoid_rule_at_the_last_reading():
 
 
 def test_the_drift_of_exact_increments_is_none():
-    """About one axis rotation vectors add up, so any sum is exact."""
+    """Rotation vectors about one axis add up, so any sum is exact."""
     motion = Sculling(0.02, 5.0, force=0.0)
     assert drift(savage(), Case(motion, 1000.0, 7)) < 1e-15
 
@@ -219,5 +219,5 @@ def test_an_integrator_is_any_function_from_samples_to_increments():
         return Increments(series.t_ns[ends], zeros, zeros, dt, dt)
 
     case = Case(Coning(0.1, 1.0, duration_s=10.25), 100.0, 5)
-    # a quarter of a turn from where it began, 0.1 sqrt(2) rad, in 10.25 s
+    # a quarter of a turn from the start, 0.1 sqrt(2) rad, in 10.25 s
     assert drift(lazy, case) == pytest.approx(0.1 * math.sqrt(2.0) / 10.25, rel=2e-3)

@@ -1,6 +1,7 @@
-"""Orientation filters: one shape, ``update(sample)`` and ``run(series)``; smoothers: ``run``.
+"""Orientation filters, smoothers and inertial navigators.
 
-:data:`FILTERS` and :data:`SMOOTHERS` name them all.
+Filters share the methods ``update(sample)`` and ``run(series)``, smoothers ``run``.
+:data:`FILTERS` and :data:`SMOOTHERS` list them by name.
 """
 
 import lazy_loader

@@ -19,9 +19,9 @@ from .mahony import MahonyParams as MahonyParams
 from .navigation import Aiding as Aiding
 from .navigation import AidingResult as AidingResult
 from .navigation import NavigationEstimate as NavigationEstimate
+from .navigation import NavigationPrior as NavigationPrior
 from .navigation import NavigationResult as NavigationResult
 from .navigation import NavigatorParams as NavigatorParams
-from .navigation import NavigatorStart as NavigatorStart
 from .navigation import StrapdownNavigator as StrapdownNavigator
 from .navigation import poses_of_orientation as poses_of_orientation
 from .registry import FILTERS as FILTERS

@@ -1,4 +1,4 @@
-"""The orientation that a filter keeps: how it is turned, and the gains of its low-passes."""
+"""Rotation of the orientation of a filter, and gains of first-order low-pass filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def turn_world(orientation: Vector, turn: Four) -> None:
 
 @kernel
 def normalise(orientation: Vector, before: Four) -> None:
-    """Make an orientation unit, of the sign that continues from the one before."""
+    """Normalise an orientation, with the sign that is continuous with the one before."""
     x, y, z, w = four(orientation)
     scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
     if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
@@ -39,11 +39,11 @@ def normalise(orientation: Vector, before: Four) -> None:
 
 @kernel
 def gain(wait: float, tau: float) -> float:
-    """Weight of a new value in a first-order low-pass after ``wait`` seconds."""
+    """Return the weight of a new value in a first-order low-pass after ``wait`` seconds."""
     return -math.expm1(-wait / tau)
 
 
 @kernel
 def opening_gain(age: float, wait: float, tau: float) -> float:
-    """Weight of a new value in what begins as a plain mean and becomes a low-pass."""
+    """Return the weight of a new value in a plain mean that turns into a low-pass."""
     return max(gain(wait, tau), wait / (age + wait)) if age >= 0.0 else 1.0

@@ -1,8 +1,8 @@
-"""What the complementary, Mahony and Madgwick filters share: opening, step, errors, spread.
+"""Common parts of the complementary, Mahony and Madgwick filters: start, step, errors, variances.
 
 A vector measured in the body and turned to the world points up, or to magnetic north, if the
 attitude is right. The errors here are rotation vectors in world axes: turning the world by
-(a part of) one brings the vector there.
+an error moves the vector to that direction, turning by a part of it moves it closer.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel, kernel
 from strapdown.estimation.attitude import normalise, turn_body, turn_world
-from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
+from strapdown.estimation.params import FilterParams
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import clamped, four, length, square, three
 from strapdown.inertial.navigation.mechanisation import plus, scaled
@@ -29,41 +29,39 @@ if TYPE_CHECKING:
     from strapdown._typing import Four, Three
     from strapdown.samples.sample import Sample
 
-    correct: Callable[..., None]  # the filter's own
+    correct: Callable[..., None]  # defined by each filter
 
-OPENING_S: Final = 1.0  # so long the mean direction stands for the law of the filter
-LOOSE_S: Final = 0.2  # averaging time that is left after a hole
+OPENING_S: Final = 1.0  # duration of the start, in which plain means set the orientation
+LOOSE_S: Final = 0.2  # averaging time that is kept after a gap
 MIN_UP: Final = 1.0  # m/s^2; a specific force this small (free fall) has no direction
 
-UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
-FIRST_SIGHT: Final = 0.2**2  # rad^2, of a direction that a single sample shows
-LEAST_LEVEL: Final = 0.01  # of the vertical field: a horizontal part that still shows north
-LOST_RATE: Final = 0.5  # rad/s, of a turn that was not measured
+UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an unknown angle
+FIRST_SIGHT: Final = 0.2**2  # rad^2, variance of a direction from a single sample
+LEAST_LEVEL: Final = 0.01  # of the vertical field: smallest horizontal part in the steepness
+LOST_RATE: Final = 0.5  # rad/s, assumed rate while the gyro gives no reading
 CLIPPED_NOISE: Final = 0.3  # rad/sqrt(s), of a gyro at its range
 
 
 @dataclass(frozen=True)
 class ClassicalParams(FilterParams):
-    """What a classical filter assumes of its sensors.
+    """Sensor model of a classical filter.
 
-    The noise makes the covariance of the result and changes no orientation.
+    The noises determine the covariance of the result; they change no orientation.
 
     Parameters
     ----------
     sample_kind : SampleKind or {"mean", "point"}
-        A mean is what sensors with a low-pass give, and what these filters integrate as they
-        were published; directions are then compared at the orientation one sample before. Of a
-        rate, the value at its stamp, the trapezoid is integrated, and directions are compared
-        at the stamp.
+        Sensors with a low-pass give means, and the published filters integrate means;
+        directions are then compared at the orientation one sample before. Point samples are
+        integrated by the trapezoid rule, and directions are compared at the stamp.
     gyro_noise : float
         Angle random walk of the gyro [rad/sqrt(s)].
     gyro_bias : float
-        Standard deviation of the gyro bias that is left on an axis [rad/s].
+        Standard deviation of the residual gyro bias on an axis [rad/s].
     accel_noise : float
-        Density of noise, and of acceleration that the filter does not average out
-        [m/s/sqrt(s)].
+        Density of noise and of acceleration that does not average out [m/s/sqrt(s)].
     field_noise : float
-        Density of the noise of the heading that the magnetic field shows [rad sqrt(s)].
+        Noise density of the heading from the magnetic field [rad sqrt(s)].
     """
 
     sample_kind: SampleKind = SampleKind.MEAN
@@ -74,20 +72,20 @@ class ClassicalParams(FilterParams):
 
 
 class ClassicalMemory(FilterMemory):
-    """What a classical filter knows and remembers."""
+    """State of a classical filter."""
 
     up_age: float = -1.0  # how long tilt has been averaged [s]; -1 never
     north_age: float = -1.0  # how long heading has been averaged [s]; -1 never
     tilt_cross: float = 0.0  # covariance of tilt error and gyro bias [rad^2/s]
     heading_cross: float = 0.0  # covariance of heading error and gyro bias [rad^2/s]
-    bias_variance: float = -1.0  # of the gyro bias that is left [rad^2/s^2]
+    bias_variance: float = -1.0  # of the residual gyro bias [rad^2/s^2]
 
 
 @kernel
 def classical_step(
     s: ClassicalMemory, counts: FilterCounts, p: ClassicalParams, sample: Sample
 ) -> None:
-    """Predict by the gyro, then correct by both directions."""
+    """Predict by the gyro, then correct by gravity and the magnetic field."""
     taken = intake(s, counts, p, sample)
     if taken.event == DROPPED:
         return
@@ -100,15 +98,16 @@ def classical_step(
 
 @kernel
 def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
-    """Rotate the body up to where errors are taken, let them grow; return the part turned.
+    """Rotate the body to the time at which errors are measured; return that part of the step.
 
-    Values at their stamps belong to its end. Means belong to the orientation before them, as
-    in the filters as published, but not farther back than the usual interval.
+    The variances grow over the whole step. The errors of point samples are measured at the end
+    of the step. Those of means are measured at its start, as in the published filters, but no
+    earlier than one mean interval before its end.
     """
     if taken.event == START:
         begin(s, p)
     elif taken.hole > 0.0 or taken.clipping & 7:
-        # A turn was not seen: average tilt anew. Heading, which magnets disturb, waits.
+        # A rotation was not measured: average tilt again, but not heading (magnets disturb it).
         s.up_age = min(s.up_age, LOOSE_S)
     part = 1.0
     dt = taken.dt
@@ -129,17 +128,17 @@ def predict(s: ClassicalMemory, p: ClassicalParams, taken: Intake) -> float:
 
 @kernel
 def turn_by_gyro(s: ClassicalMemory, taken: Intake, part: float) -> None:
-    """Rotate the body by a part of what the gyro says, less its bias."""
+    """Rotate the body by a part of the measured rotation, less the bias."""
     turn = scaled(taken.turn, part)
     turn_body(s.orientation, plus(turn, three(s.gyro_bias), -part * taken.dt))
 
 
 @kernel
 def begin(s: ClassicalMemory, p: ClassicalParams) -> None:
-    """Let the next usable samples set tilt and heading anew; what was calibrated stays."""
+    """Restart tilt and heading from the next usable samples; keep the gyro bias."""
     heading = s.covariance[2][2]
     if s.bias_variance < 0.0:
-        s.bias_variance = p.gyro_bias * p.gyro_bias  # heading counts from here, it is exact
+        s.bias_variance = p.gyro_bias * p.gyro_bias  # heading is exact at the start
     else:
         heading = UNKNOWN
     set_variances(s, UNKNOWN, heading)
@@ -157,21 +156,21 @@ def set_variances(s: ClassicalMemory, tilt: float, heading: float) -> None:
 def spread(
     variance: float, cross: float, bias: float, dt: float, noise: float
 ) -> tuple[float, float]:
-    """Let an angle's error grow by noise [rad^2], and by a bias that stays what it is."""
+    """Return variance and bias covariance of an angle after noise [rad^2] and a constant bias."""
     grown = variance + noise + dt * (2.0 * cross + dt * bias)
     return min(grown, UNKNOWN), min(cross + dt * bias, math.sqrt(UNKNOWN * bias))
 
 
 @kernel
 def tighten(variance: float, part: float, noise: float, floor: float) -> float:
-    """Return an angle's variance after a correction by ``part``, towards a floor, with noise."""
+    """Return an angle's variance after a correction by ``part``, with noise and a lower bound."""
     kept = 1.0 - part
     return min(floor + kept * kept * (variance - floor) + part * part * noise, UNKNOWN)
 
 
 @kernel
 def tighten_tilt(s: ClassicalMemory, part: float, density: float, wait: float) -> None:
-    """Count a correction of tilt; the density is that of the measured angle [rad sqrt(s)]."""
+    """Update the variance of tilt; the density is that of the measured angle [rad sqrt(s)]."""
     tilt = tighten(s.covariance[0][0], part, noise_of(density, wait), 0.0)
     s.covariance[0][0] = s.covariance[1][1] = tilt
     s.tilt_cross *= 1.0 - part
@@ -181,7 +180,7 @@ def tighten_tilt(s: ClassicalMemory, part: float, density: float, wait: float) -
 def tighten_heading(
     s: ClassicalMemory, part: float, density: float, wait: float, steep: float
 ) -> None:
-    """Count a correction of heading; a field that is ``steep`` shows an error of tilt there."""
+    """Update the variance of heading; in a ``steep`` field an error of tilt adds to it."""
     floor = min(steep * steep * s.covariance[0][0], UNKNOWN)
     s.covariance[2][2] = tighten(s.covariance[2][2], part, noise_of(density, wait), floor)
     s.heading_cross *= 1.0 - part
@@ -189,13 +188,13 @@ def tighten_heading(
 
 @kernel
 def noise_of(density: float, wait: float) -> float:
-    """Return the variance of an angle that a vector shows which stands for ``wait`` seconds."""
+    """Return the variance of an angle from a vector that represents ``wait`` seconds."""
     return density * density / wait if wait > 0.0 else FIRST_SIGHT
 
 
 @kernel
 def stands_for(s: ClassicalMemory, taken: Intake, wait: float) -> float:
-    """Return the time whose mean a vector stands for [s]; after a hole it is but one sample."""
+    """Return the time that a vector represents [s]; after a gap it is one sampling interval."""
     return min(wait, s.clock.interval if taken.hole > 0.0 else BRIDGE_S)
 
 
@@ -207,7 +206,7 @@ def aged(age: float, wait: float) -> float:
 
 @kernel
 def opening(age: float, wait: float) -> float:
-    """Weight of a new direction in the mean that an orientation begins with; then 0."""
+    """Return the weight of a new direction in the mean of the start; afterwards 0."""
     if age < 0.0:
         return 1.0
     return wait / (age + wait) if age < OPENING_S else 0.0
@@ -215,7 +214,7 @@ def opening(age: float, wait: float) -> float:
 
 @kernel
 def upward(part: float, v: Three) -> Four:
-    """Return a part of the smallest rotation that brings a vector up; of a half turn, about x."""
+    """Return a part of the smallest rotation of a vector to up; a half turn is about x."""
     x, y, z = v
     level = length(x, y)
     half = 0.5 * part * math.atan2(level, z)
@@ -226,15 +225,15 @@ def upward(part: float, v: Three) -> Four:
 
 @kernel
 def steepness(level: float, up: float) -> float:
-    """Return vertical over horizontal part of a field."""
+    """Return the ratio of the vertical to the horizontal part of a field."""
     return up / max(level, LEAST_LEVEL * abs(up))
 
 
 class Sight(NamedTuple):
-    """What a sample shows of both directions once the opening is over."""
+    """Errors of both directions in a sample after the start."""
 
-    up: Three  # error of the specific force [world]; nothing about the vertical
-    up_wait: float  # what it stands for [s]; 0 if there is none
+    up: Three  # error of the specific force [world]; 0 about the vertical
+    up_wait: float  # the time that it represents [s]; 0 if there is none
     north: Three  # error of the magnetic field [world]
     north_wait: float
     level: float  # horizontal part of the direction of the field
@@ -242,7 +241,7 @@ class Sight(NamedTuple):
 
 @kernel
 def look(s: ClassicalMemory, p: ClassicalParams, sample: Sample, taken: Intake) -> Sight:
-    """Return the errors of both directions; in the opening, set the orientation by them."""
+    """Return the errors of both directions; at the start, set the orientation from them."""
     up = north = (0.0, 0.0, 0.0)
     up_wait = north_wait = level = 0.0
     force, field = sample.specific_force, sample.magnetic_field
@@ -300,7 +299,7 @@ def weighted(sight: Sight, up: float, north: float) -> Three:
 def descend(
     s: ClassicalMemory, sight: Sight, up: float, north: float, learning: float, bias_clip: float
 ) -> None:
-    """Turn by parts of both errors; the bias takes ``learning`` [1/s] of that turn."""
+    """Turn by parts of both errors; change the bias by ``learning`` [1/s] times that rotation."""
     x, y, z = weighted(sight, up, north)
     if learning > 0.0:
         qx, qy, qz, qw = four(s.orientation)
@@ -314,11 +313,11 @@ def descend(
 def tighten_both(
     s: ClassicalMemory, p: ClassicalParams, sight: Sight, up: float, north: float
 ) -> None:
-    """Count a correction by parts of both errors."""
+    """Update the variances for a correction by parts of both errors."""
     if sight.up_wait > 0.0:
         tighten_tilt(s, up, p.accel_noise / STANDARD_GRAVITY, sight.up_wait)
     if sight.north_wait > 0.0:
-        # About the east axis the field shows all of an error, about the others a part.
+        # About the east axis the field shows the full error, about the others only a part.
         level, noise, wait = sight.level, p.field_noise, sight.north_wait
         tighten_tilt(s, (1.0 - 0.5 * level * level) * north, level * noise, wait)
         steep = steepness(level, math.sqrt(max(1.0 - level * level, 0.0)))

@@ -1,4 +1,4 @@
-"""A complementary filter: the gyro at short times, gravity and magnetic north at long ones."""
+"""Complementary filter of gyro, accelerometer and magnetometer."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ REST_SMOOTHING_S: Final = 0.5
 REST_AFTER_S: Final = 1.5
 BIAS_S: Final = 1.0
 
-FIELD_TOLERANCE: Final = 0.1  # of the usual field: that far away a sample counts half
+FIELD_TOLERANCE: Final = 0.1  # of the usual field: at this distance the weight of a sample is 1/2
 FIELD_MEMORY_S: Final = 20.0
 
 
 @dataclass(frozen=True)
 class ComplementaryParams(ClassicalParams):
-    """What can be set; one set of defaults serves hand-held, worn and flown sensors.
+    """Parameters; the defaults suit hand-held, worn and flown sensors.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class ComplementaryParams(ClassicalParams):
         Time constant of the heading correction [s]. Longer: less disturbed by changing
         magnetic fields, more by gyro errors.
     bias_limit : float
-        Largest gyro bias on an axis that is learnt at rest [rad/s]; a steady turn that is
-        slower passes for a bias. 0 learns none.
+        Largest gyro bias on an axis that is learnt at rest [rad/s]; a slower steady rotation
+        is mistaken for a bias. 0: no bias is learnt.
     gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
         As in :class:`~strapdown.estimation.classical.ClassicalParams`.
     reset_after, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`.
+        As in :class:`~strapdown.estimation.params.FilterParams`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class ComplementaryParams(ClassicalParams):
 
     @classmethod
     def from_gains(cls, gain_acc: float, gain_mag: float, rate_hz: float) -> ComplementaryParams:
-        """Return the time constants of gains per sample, as nodes for ROS name them.
+        """Return parameters with the time constants of gains per sample, as ROS nodes have them.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ComplementaryParams(ClassicalParams):
 
 
 class ComplementaryMemory(ClassicalMemory):
-    """What the filter knows and remembers."""
+    """State of the complementary filter."""
 
     slow_rate: Vector = filled(3)  # low-passed angular velocity [rad/s, body]
     slow_force: Vector = filled(3)  # low-passed specific force [m/s^2, body]
@@ -135,12 +135,13 @@ def correct(s: ComplementaryMemory, p: ComplementaryParams, sample: Sample, take
 def correct_tilt(
     s: ComplementaryMemory, p: ComplementaryParams, wait: float, force: Vector
 ) -> None:
-    """Turn the world by the smallest rotation that brings the mean specific force up.
+    """Turn the world by the smallest rotation that points the mean specific force up.
 
-    The mean is a vector mean in world axes: the accelerations of a motion that stays in
-    place average out, as they would not in directions (D. Laidig, T. Seel, "VQF",
-    Information Fusion 91, 2023). Two equal poles delay it by ``tau`` together. What
-    exceeds the usual range of accelerometers is an impact, and counts as that range.
+    The mean is a vector mean in world axes, in which the accelerations of a motion about one
+    place average out; in a mean of directions they do not (D. Laidig, T. Seel, "VQF",
+    Information Fusion 91, 2023). Its two equal poles together delay it by ``tau``. The length
+    of a specific force is limited to the usual range of accelerometers, as larger ones are
+    impacts.
     """
     age, tau = s.up_age, p.tau_acc
     pole = 0.5 * tau
@@ -160,9 +161,9 @@ def correct_tilt(
 def correct_heading(
     s: ComplementaryMemory, p: ComplementaryParams, wait: float, field: Vector
 ) -> None:
-    """Turn the world about the vertical so that the horizontal field comes to point north.
+    """Turn the world about the vertical so that the horizontal field points north.
 
-    A field that differs from the usual one in strength or dip is disturbed and counts less.
+    A field that differs from the usual one in strength or dip has less weight.
     """
     age = s.north_age
     east, north, up = quaternion_rotate(*four(s.orientation), *three(field))
@@ -186,7 +187,7 @@ def correct_heading(
 def learn_bias(
     s: ComplementaryMemory, p: ComplementaryParams, dt: float, rate: Vector, force: Vector
 ) -> None:
-    """At rest, found as VQF finds it, what the gyro still reads is its bias."""
+    """Learn the gyro bias from the readings at rest; rest is detected as in VQF."""
     smooth = gain(dt, REST_SMOOTHING_S) if s.up_age > 0.0 else 1.0
     approach(s.slow_rate, smooth, rate)
     approach(s.slow_force, smooth, force)
@@ -212,7 +213,7 @@ def learn_bias(
 
 @kernel
 def turn_with_world(s: ComplementaryMemory, turn: Four) -> None:
-    """Turn everything that stands in world axes."""
+    """Turn the orientation and the vectors in world axes."""
     turn_world(s.orientation, turn)
     put(s.force, quaternion_rotate(*turn, *three(s.force)))
     put(s.up, quaternion_rotate(*turn, *three(s.up)))
@@ -222,17 +223,17 @@ class ComplementaryFilter(RecursiveFilter[ComplementaryParams]):
     """Orientation from gyro and accelerometer, and heading from a magnetometer if there is one.
 
     The gyro is integrated over each stamped interval. In world axes the specific force is
-    averaged as a vector (two equal poles), and the smallest rotation that brings the average
-    up corrects tilt. The horizontal magnetic field is turned to north by a first-order
-    correction that a field of unusual strength or dip weakens. While the sensor rests, the
-    gyro's bias is learnt. At a start plain means stand for the averages, so the first output
-    is already the orientation that the first sample gives, with heading 0 (in ENU: forward is
-    east) without a magnetometer. Time steps come from the stamps.
+    averaged as a vector (two equal poles), and the smallest rotation that points the average
+    up corrects tilt. A first-order correction turns the horizontal magnetic field to north; a
+    field of unusual strength or dip has less weight. While the sensor is at rest, the gyro
+    bias is learnt. At the start plain means are used in place of the averages, so the first
+    output is the orientation from the first sample, with heading 0 (in ENU: forward is east)
+    without a magnetometer. Time steps are the differences of the stamps.
 
-    Unusable vectors (NaN, infinite, implausible) are left out one sensor at a time: rates are
-    bridged by the trapezoid of their neighbours for up to a second, the others are waited
-    for. So are gaps in time, after which tilt is averaged anew. Nothing of this is silent: see
-    :class:`~strapdown.estimation.FilterReport`.
+    Unusable vectors (NaN, infinite, implausible) are left out for each sensor separately:
+    rates are bridged by the trapezoid of their neighbours for up to a second, and corrections
+    wait for the next usable vector. Gaps in time are bridged likewise, and tilt is averaged
+    again after them. All of this is counted in :class:`~strapdown.estimation.FilterReport`.
 
     Parameters
     ----------

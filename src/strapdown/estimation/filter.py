@@ -1,10 +1,8 @@
-"""The one shape of recursive filters: named memory, one step, and a loop of it."""
+"""Base class of recursive filters: a state record, a step function, and a loop over it."""
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
@@ -15,6 +13,7 @@ from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.estimation.intake import FilterCounts, FilterMemory
+from strapdown.estimation.params import FilterParams
 from strapdown.estimation.result import (
     FilterReport,
     FilterState,
@@ -23,22 +22,19 @@ from strapdown.estimation.result import (
 )
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.geometry.vectors import copy, copy_rows
-from strapdown.samples import SampleKind, as_kind
 from strapdown.samples.execution import Execution, Program
-from strapdown.samples.params import MAY_BE_INFINITE, CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
 
-    step: Callable[..., None]  # the filter's own
+    step: Callable[..., None]  # defined by each filter
 
 __all__ = [
-    "FilterParams",
     "FilterRow",
     "RecursiveFilter",
     "as_columns",
@@ -51,52 +47,11 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class FilterParams(CheckedParams):
-    """What every filter can be told about its samples.
-
-    Parameters
-    ----------
-    reset_after : float
-        A longer gap restarts tilt and heading from the sensors [s]; a shorter one is bridged.
-    sample_kind : SampleKind or {"point", "mean"}
-        What an angular velocity says: the value at its stamp, between which the trapezoid is
-        integrated, or the mean since the stamp before.
-    gyro_range, accel_range : float
-        Range of the sensor on each axis [rad/s], [m/s^2]: a reading there is taken for
-        clipped, even where the samples do not say so. Infinite: not known.
-
-    Raises
-    ------
-    ValueRangeError
-        A value is not positive, or not finite where it must be.
-    UnknownNameError
-        The kind of sample is neither of the two.
-    """
-
-    reset_after: float = 10.0
-    sample_kind: SampleKind = SampleKind.POINT
-    gyro_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
-    accel_range: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
-
-    BESIDE: ClassVar[Mapping[str, float]] = {"mean_samples": False}
-
-    def __post_init__(self) -> None:
-        kind = as_kind(self.sample_kind, (SampleKind.POINT, SampleKind.MEAN))
-        object.__setattr__(self, "sample_kind", kind)
-        super().__post_init__()
-
-    @property
-    def mean_samples(self) -> bool:
-        """Whether an angular velocity is the mean since the stamp before."""
-        return self.sample_kind is SampleKind.MEAN
-
-
 Params = TypeVar("Params", bound=FilterParams)
 
 
 class FilterRow(Record):
-    """What is known after a sample: one row of a result."""
+    """Estimates after a sample: one row of a result."""
 
     orientation: Vector = filled(4)
     covariance: Matrix = zeros(3, 3)
@@ -115,7 +70,7 @@ def step_through(
     samples: Sequence[Sample],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Step through samples, and write what is known after each."""
+    """Step through samples, and write the estimates after each."""
     for i in range(len(samples)):
         step(state[0], counts[0], params[0], samples[i])  # noqa: F821 (bound by each filter)
         write(rows[i], state[0])
@@ -123,7 +78,7 @@ def step_through(
 
 @kernel
 def write(row: FilterRow, s: FilterMemory) -> None:
-    """Write what a filter knows to a row."""
+    """Write the estimates of a filter to a row."""
     copy(row.orientation, s.orientation)
     copy_rows(row.covariance, s.covariance)
     copy(row.gyro_bias, s.gyro_bias)
@@ -134,18 +89,18 @@ def write(row: FilterRow, s: FilterMemory) -> None:
 
 
 class RecursiveFilter(Generic[Params]):
-    """Base of the filters: all but the parameters and one step.
+    """Base class of the filters: everything but the parameters and the step.
 
-    A filter gives its ``NAME``, its ``DEFAULTS``, its ``MEMORY`` as it is before any sample, and
-    its ``STEP(memory, counts, params, sample)``.
+    A filter defines its ``NAME``, its ``DEFAULTS``, the type ``MEMORY`` of its state, and its
+    ``STEP(memory, counts, params, sample)``.
 
     Parameters
     ----------
     params : FilterParams, optional
     compiled : bool, optional
-        True steps by machine code from the first sample, and waits until it is compiled; False
-        in plain Python. By default a filter starts in plain Python at once, and changes over
-        when machine code is there. The numbers are the same.
+        True waits for the compiler and runs machine code from the first sample; False runs
+        plain Python. By default a filter starts in plain Python at once, and switches to
+        machine code when it is available. The numbers are the same.
     """
 
     NAME: ClassVar[str]
@@ -162,19 +117,19 @@ class RecursiveFilter(Generic[Params]):
     @classmethod
     @cache
     def program(cls) -> Program:
-        """Return what the filter runs."""
+        """Return the program that the filter runs."""
         memory = cls.MEMORY, FilterCounts, cls.DEFAULTS.record()
         return Program(cls.NAME, bind(step_through, step=cls.STEP), memory, FilterRow)
 
     def reset(self, state: FilterState | None = None) -> None:
-        """Go back to a saved state, or to the beginning; the report starts anew.
+        """Restore a saved state, or the state before the first sample; clear the report.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another filter.
         ShapeError
-            The state has not the length of this filter's.
+            The state has another length than that of this filter.
         """
         memory, t_ns = restored(state, self.NAME, self.MEMORY())
         with self._execution.lock:
@@ -192,19 +147,19 @@ class RecursiveFilter(Generic[Params]):
 
     @property
     def state(self) -> FilterState:
-        """All that the future depends on, except ``params``."""
+        """State on which all later outputs depend, except ``params``."""
         with self._execution.lock:
             return FilterState(self.NAME, self._counts.last_ns, tuple(values_of(self._memory)))
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
+        """Counts of the samples since the last reset."""
         with self._execution.lock:
             return report_of(self._counts)
 
     @property
     def estimate(self) -> OrientationEstimate:
-        """What is known at the stamp of the last sample."""
+        """Estimates at the stamp of the last sample."""
         with self._execution.lock:
             s, t_ns = self._memory, self._counts.last_ns
             sigma = np.array(s.gyro_bias_sigma)
@@ -240,7 +195,7 @@ class RecursiveFilter(Generic[Params]):
         magnetic_field: Iterable[float] | None = None,
         /,
     ) -> FloatArray:
-        """Take one sample and return the orientation at its stamp.
+        """Process one sample and return the orientation at its stamp.
 
         Parameters
         ----------
@@ -251,7 +206,7 @@ class RecursiveFilter(Generic[Params]):
         -------
         ndarray, shape (4,)
             q_world_from_body, ENU from FLU. A sample whose stamp repeats or goes back is
-            counted and changes nothing.
+            counted and otherwise ignored.
 
         Raises
         ------
@@ -266,17 +221,17 @@ class RecursiveFilter(Generic[Params]):
             return np.array(execution.update(numbers)["orientation"])
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
-        """Go on through a whole series; the same as a loop of :meth:`update`.
+        """Process a whole series; the same as a loop of :meth:`update`.
 
-        The filter continues from its state: parts of a recording may be given one after the
-        other. For another recording call :meth:`reset` first, or take a new filter.
+        The filter continues from its state, so that a recording may be passed in parts, one
+        after the other. Before another recording call :meth:`reset`, or use a new filter.
 
         Parameters
         ----------
         series : ImuSeries
-            In any frames; stamps are taken as they come.
+            In any frames; stamps may repeat or go back.
         use_magnetic_field : bool
-            False leaves the magnetometer out.
+            False ignores the magnetometer.
 
         Returns
         -------
@@ -306,7 +261,7 @@ Remembered = TypeVar("Remembered", bound=Record)
 
 
 def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
-    """Return the memory of a saved state, or else a fresh one; and the stamp of its last sample."""
+    """Return the state record of a saved state (or ``fresh``) and the stamp of its last sample."""
     if state is None:
         return fresh, 0
     if state.filter != name:
@@ -325,7 +280,7 @@ def rebuilt(like: Remembered, values: Sequence[float]) -> Remembered:
 
 @contextmanager
 def own_account(execution: Execution) -> Iterator[None]:
-    """Let a run have an account of its own, which then adds to that since the last reset."""
+    """Count the samples of a run separately, then add the counts to those since the last reset."""
     before: FilterCounts = execution.memory(1)
     execution.replace(1, FilterCounts(last_ns=before.last_ns))
     yield
@@ -333,14 +288,14 @@ def own_account(execution: Execution) -> Iterator[None]:
 
 
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
-    """Return the columns of a series as samples that filters take."""
+    """Return the columns of a series as input samples of a filter."""
     require_series(series)
     inside = series.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
     return SampleColumns(inside, use_magnetic_field=use_magnetic_field)
 
 
 def empty_columns(count: int) -> dict[str, Any]:
-    """Return room for so many rows, by the names of their fields."""
+    """Return uninitialised columns of ``count`` rows, by the names of their fields."""
     row = np.empty(0, FilterRow.dtype())
     names = row.dtype.names or ()
     return {name: np.empty((count, *row[name].shape[1:]), row[name].dtype) for name in names}
@@ -371,15 +326,15 @@ def as_result(
 
 
 def report_of(counts: FilterCounts) -> FilterReport:
-    """Return what has been counted."""
+    """Return the counts as a report."""
     return FilterReport(**{name: n for name, n in vars(counts).items() if name != "last_ns"})
 
 
 def _total(before: FilterCounts, run: FilterCounts) -> FilterCounts:
-    """Return the account since the last reset after a run with its own account."""
+    """Return the counts since the last reset, those of a run added."""
     total = FilterCounts(last_ns=run.last_ns)
     for name, count in vars(run).items():
-        if name.endswith("_ns") and name != "last_ns":  # the longest of something
+        if name.endswith("_ns") and name != "last_ns":  # a longest time
             setattr(total, name, max(getattr(before, name), count))
         elif name != "last_ns":
             setattr(total, name, getattr(before, name) + count)

@@ -1,4 +1,4 @@
-"""What a filter makes of a sample: its clock, what of it can be used, and the turn it measured."""
+"""Input stage of the filters: clock, usable vectors, and the rotation between samples."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import Three
-    from strapdown.estimation.filter import FilterParams
+    from strapdown.estimation.params import FilterParams
 
-BRIDGE_S: Final = 1.0  # no hole is bridged, and no rate held, for longer
-AT_RANGE: Final = 0.999  # of the range: a reading so large is taken for a clipped one
-LOST_SAMPLE: Final = 1.5  # a step of so many mean intervals lacks a sample
+BRIDGE_S: Final = 1.0  # longest gap that is bridged, and longest time that a rate is held
+AT_RANGE: Final = 0.999  # of the range: a larger reading counts as clipped
+LOST_SAMPLE: Final = 1.5  # mean intervals; in a longer step a sample is missing
 
-RATE_BIT: Final = 1  # of seen
+RATE_BIT: Final = 1  # bits of FilterMemory.seen
 FORCE_BIT: Final = 2
 FIELD_BIT: Final = 4
 
 
 class FilterMemory(Record):
-    """What every filter knows and remembers; samples stand in FLU, the world is ENU."""
+    """State common to all filters; samples are in FLU axes, the world is ENU."""
 
     orientation: Vector = vector(0.0, 0.0, 0.0, 1.0)  # q_world_from_body, x y z w
     gyro_bias: Vector = filled(3)  # subtracted from readings [rad/s, body]
     gyro_bias_sigma: Vector = filled(3, -1.0)  # [rad/s]; -1 not known
     covariance: Matrix = zeros(3, 3)  # of the orientation, about the world's axes [rad^2]
     at_rest: bool = False
-    disturbed: bool = False  # the magnetic field is not the usual one
-    heading_offset: float = 0.0  # of the magnetic world in that of the gyro [rad]
+    disturbed: bool = False  # the magnetic field differs from the usual one
+    heading_offset: float = 0.0  # heading of the magnetic world in that of the gyro [rad]
     clock: Clock = Clock()
     last_rate: Vector = filled(3)  # last usable angular velocity [rad/s, body]
-    rate_held: float = BRIDGE_S  # how long it has stood in for unusable ones [s]
+    rate_held: float = BRIDGE_S  # for how long it has replaced unusable ones [s]
     force_wait: float = -1.0  # time since the last usable specific force [s]; -1 never
     field_wait: float = -1.0  # the same of the magnetic field
     rate_wait: float = -1.0  # the same of the angular velocity
-    seen: int = 0  # bits of the sensors that were usable at the last stamp
+    seen: int = 0  # bits of the sensors with usable vectors at the last stamp
 
 
 class FilterCounts(Counts):
-    """An account of the samples, field by field as in FilterReport."""
+    """Counts of the samples, with the fields of FilterReport."""
 
     merged: int = 0
     invalid_angular_velocity: int = 0
@@ -61,23 +61,23 @@ class FilterCounts(Counts):
 
 
 class Intake(NamedTuple):
-    """A sample, as a filter takes it; its vectors stay in the sample."""
+    """Classification of a sample; the vectors are in the sample itself."""
 
     event: int  # DROPPED, START, STEP or MERGED
     dt: float  # seconds since the last sample; 0 at a start and when merged
-    turn: Three  # what the gyro measured over dt, with bias [rad, body]
+    turn: Three  # rotation measured by the gyro over dt, bias included [rad, body]
     has_rate: bool
     has_force: bool
     has_field: bool
     clipping: int  # bits: gyro X=1 Y=2 Z=4, accelerometer X=8 Y=16 Z=32
-    hole: float  # a hole in the rates that ends here, longer than a gap [s]; else 0
+    hole: float  # length of a gap in the rates that ends here [s]; else 0
     force_wait: float  # since the last usable specific force, and magnetic field [s];
     field_wait: float  # 0 for the first
 
 
 @kernel
 def intake(s: FilterMemory, counts: FilterCounts, p: FilterParams, sample: Sample) -> Intake:
-    """Judge a sample: its clock, its vectors, and the turn since the one before."""
+    """Check the stamp and the vectors of a sample, and compute the rotation since the last."""
     w, f, m = sample.angular_velocity, sample.specific_force, sample.magnetic_field
     has_rate, has_force = usable(w, MAX_RATE), usable(f, MAX_FORCE)
     has_field = usable(m, MAX_FIELD) and square(m) > MIN_FIELD * MIN_FIELD
@@ -90,7 +90,7 @@ def intake(s: FilterMemory, counts: FilterCounts, p: FilterParams, sample: Sampl
         has_force = has_force and not s.seen & FORCE_BIT
         has_field = has_field and not s.seen & FIELD_BIT
         seen |= s.seen
-        # what was taken for unusable at this stamp was only late
+        # the vectors counted as unusable at this stamp were only late
         counts.invalid_angular_velocity -= has_rate
         counts.invalid_specific_force -= has_force
     else:
@@ -127,7 +127,7 @@ def wait_for_vectors(
     has_force: bool,
     has_field: bool,
 ) -> tuple[float, float]:
-    """Count how long each sensor has been silent; return the waits for force and field."""
+    """Update the time since each sensor's last vector; return those of force and field."""
     rate_wait, s.rate_wait = waited(s.rate_wait, dt, has_rate)
     force_wait, s.force_wait = waited(s.force_wait, dt, has_force)
     field_wait, s.field_wait = waited(s.field_wait, dt, has_field)
@@ -145,7 +145,7 @@ def wait_for_vectors(
 
 @kernel
 def waited(before: float, dt: float, came: bool) -> tuple[float, float]:
-    """Return the time since the last usable vector, and how it counts on; ``came``: now one is."""
+    """Return the time since the last usable vector, and its new value; ``came``: one is present."""
     seconds = before + dt if before >= 0.0 else 0.0
     if came:
         return seconds, 0.0
@@ -154,13 +154,13 @@ def waited(before: float, dt: float, came: bool) -> tuple[float, float]:
 
 @kernel
 def whole_ns(seconds: float) -> int:
-    """Return a time in nanoseconds, as far as 64 bits hold it."""
+    """Return a time in nanoseconds, limited to 64 bits."""
     return int(min(seconds, 9e9) * 1e9 + 0.5)
 
 
 @kernel
 def is_absent(v: Sequence[float]) -> bool:
-    """Whether a vector is all NaN: a slower sensor did not measure at this stamp."""
+    """Whether a vector is all NaN: a slower sensor has no reading at this stamp."""
     return math.isnan(v[0]) and math.isnan(v[1]) and math.isnan(v[2])
 
 
@@ -172,10 +172,10 @@ def axes_at(limit: float, v: Sequence[float]) -> int:
 
 @kernel
 def turn_to(s: FilterMemory, dt: float, rate: Vector, mean_samples: bool) -> Three:
-    """Return the turn up to a usable rate, less what has been turned on credit before it.
+    """Return the rotation up to a usable rate, less the part integrated at the held rate.
 
-    The trapezoid of the last usable rate and this one; a mean says all about its own interval,
-    and the trapezoid stands for the samples that are lost before it.
+    It is the trapezoid of the last usable rate and this one. A mean covers its own interval;
+    the trapezoid then applies only to the lost samples before it.
     """
     held = s.rate_held
     span = min(held + dt, BRIDGE_S)
@@ -197,7 +197,7 @@ def turn_to(s: FilterMemory, dt: float, rate: Vector, mean_samples: bool) -> Thr
 
 @kernel
 def turn_on(s: FilterMemory, dt: float) -> Three:
-    """Return the turn at the last usable rate, on credit, and for a while only."""
+    """Return the rotation at the held last usable rate, for up to BRIDGE_S."""
     held = s.rate_held
     s.rate_held = held + dt
     span = max(min(held + dt, BRIDGE_S) - held, 0.0)

@@ -1,4 +1,4 @@
-"""The filter of Madgwick: a descent of fixed speed down the gradient of the error."""
+"""Madgwick's filter: gradient descent at a fixed speed."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ LEAST_GRADIENT: Final = 1e-12
 
 @dataclass(frozen=True)
 class MadgwickParams(ClassicalParams):
-    """What can be set; beta is the best one for the BROAD benchmark.
+    """Parameters; the default of beta is the best one for the BROAD benchmark.
 
     Parameters
     ----------
     beta : float
-        Speed of the correction [1/s], of the quaternion; the orientation is corrected at
-        2 beta [rad/s], however large the error is. Larger: less disturbed by gyro errors, more
-        by acceleration and by changing magnetic fields. Its author sets it to sqrt(3/4) times
-        the error of the gyro [rad/s].
+        Speed of the correction of the quaternion [1/s]; the orientation is corrected at
+        2 beta [rad/s], regardless of the size of the error. Larger: less disturbed by gyro
+        errors, more by acceleration and by changing magnetic fields. Madgwick sets it to
+        sqrt(3/4) times the error of the gyro [rad/s].
     zeta : float
         Speed at which a gyro bias is learnt [1/s^2]: sqrt(3/4) times its drift [rad/s^2].
-        0 learns none.
+        0: no bias is learnt.
     bias_clip : float
         Largest gyro bias on an axis that is learnt [rad/s].
     gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
         As in :class:`~strapdown.estimation.classical.ClassicalParams`.
     reset_after, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`.
+        As in :class:`~strapdown.estimation.params.FilterParams`.
 
     Raises
     ------
@@ -67,45 +67,45 @@ class MadgwickParams(ClassicalParams):
 
 @kernel
 def correct(s: ClassicalMemory, p: MadgwickParams, sample: Sample, taken: Intake) -> None:
-    """Go a step of fixed speed down the gradient of both errors."""
+    """Make one step of fixed speed down the gradient of both errors."""
     sight = look(s, p, sample, taken)
     span = max(sight.up_wait, sight.north_wait)
     if span == 0.0:
         return
-    # A sensor that came more often has had its steps in between.
+    # The sensor with the higher rate has already had steps in between.
     up, north = sight.up_wait / span, sight.north_wait / span
     slope = math.sqrt(square(weighted(sight, up, north)))
     if slope <= LEAST_GRADIENT:
         return
-    # The gradient of two unit vectors turns at most so fast: no step overshoots.
+    # Limited by the largest curvature of the objective, so that no step overshoots.
     length = 2.0 * p.beta * span
     size = min(length / slope, 1.0 / (up + north))
     descend(s, sight, size * up, size * north, p.zeta / p.beta, p.bias_clip)
-    # A slope below its noise is small by chance: it makes no step more certain.
+    # A slope below the noise is small by chance and must not reduce the variance further.
     size = min(size, length / usual_slope(p, sight))
     tighten_both(s, p, sight, size * up, size * north)
 
 
 @kernel
 def usual_slope(p: MadgwickParams, sight: Sight) -> float:
-    """Return how large the noise alone makes the gradient."""
+    """Return the size of the gradient due to noise alone."""
     if sight.up_wait > 0.0:
         return math.sqrt(noise_of(p.accel_noise / STANDARD_GRAVITY, sight.up_wait))
     return math.sqrt(noise_of(p.field_noise, sight.north_wait))
 
 
 class MadgwickFilter(RecursiveFilter[MadgwickParams]):
-    """Orientation by a descent of the error of gravity and magnetic field.
+    """Orientation by gradient descent on the errors of gravity and magnetic field.
 
     With the unit vectors a and m of specific force and magnetic field in body axes, and
     R = R(q_world_from_body), the objective is ``|R'up - a|^2 / 2 + |R'b - m|^2 / 2`` with
     ``b = (0, |h_xy|, h_z)``, ``h = R m``. As a rotation of the body its gradient is
     ``R'up x a + R'b x m``; the orientation is turned against it at 2 beta, and not past the
-    point where it vanishes.
+    minimum.
 
     Start, unusable vectors, gaps and clocks are handled as in
-    :class:`~strapdown.estimation.ComplementaryFilter`: the first samples set the orientation,
-    whatever it is, and the law above begins after a second.
+    :class:`~strapdown.estimation.ComplementaryFilter`: the samples of the first second set
+    the orientation, then the law above applies.
 
     Parameters
     ----------

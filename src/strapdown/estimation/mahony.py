@@ -1,4 +1,4 @@
-"""The filter of Mahony: an explicit complementary filter on the rotation group."""
+"""Mahony's filter: an explicit complementary filter on the rotation group."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 __all__ = ["MahonyFilter", "MahonyParams"]
 
-MOST_ERROR: Final = 0.2  # rad, of which a bias is learnt
+MOST_ERROR: Final = 0.2  # rad; a bias is learnt from smaller errors only
 
 
 @dataclass(frozen=True)
 class MahonyParams(ClassicalParams):
-    """What can be set; the gains are the best ones for the BROAD benchmark.
+    """Parameters; the default gains are the best ones for the BROAD benchmark.
 
     Parameters
     ----------
     k_p : float
-        Rate of the correction over the error [1/s]. Larger: less disturbed by gyro errors,
+        Rate of the correction per error [1/s]. Larger: less disturbed by gyro errors,
         more by acceleration and by changing magnetic fields.
     k_i : float
-        Rate of the learnt gyro bias over the error [1/s^2]. Larger: a bias is learnt sooner,
-        and so is acceleration taken for one. 0 learns none.
+        Rate of change of the gyro bias per error [1/s^2]. Larger: a bias is learnt sooner, and
+        acceleration is sooner mistaken for one. 0: no bias is learnt.
     field_weight : float
-        Weight of the magnetic field against that of the specific force.
+        Weight of the magnetic field relative to that of the specific force.
     bias_clip : float
         Largest gyro bias on an axis that is learnt [rad/s].
     gyro_noise, gyro_bias, accel_noise, field_noise, sample_kind
         As in :class:`~strapdown.estimation.classical.ClassicalParams`.
     reset_after, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`.
+        As in :class:`~strapdown.estimation.params.FilterParams`.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def correct(s: ClassicalMemory, p: MahonyParams, sample: Sample, taken: Intake) 
     span = sight.up_wait + p.field_weight * sight.north_wait
     if span == 0.0:
         return
-    # Held over the span; that the error shrinks meanwhile keeps a long one stable.
+    # Exact over the span, in which the error shrinks: a long span stays stable.
     size = gain(span, 1.0 / p.k_p) / span
     up, north = size * sight.up_wait, size * p.field_weight * sight.north_wait
-    # An error that no bias makes is not taken for one: the integral would need minutes to
-    # forget it.
+    # A bias does not cause errors this large; after integrating one the bias would need minutes
+    # to recover.
     error = math.sqrt(square(weighted(sight, 1.0, 1.0)))
     learning = p.k_i / p.k_p if error < MOST_ERROR else 0.0
     descend(s, sight, up, north, learning, p.bias_clip)
@@ -88,12 +88,12 @@ class MahonyFilter(RecursiveFilter[MahonyParams]):
     With the unit vectors a and m of specific force and magnetic field in body axes, and
     R = R(q_world_from_body), the error is ``a x R'up + w m x R'(0, |h_xy|, h_z)``, h = R m.
     The orientation turns at ``angular velocity - bias + k_p error``, the bias at ``-k_i
-    error``. The correction is integrated exactly over the time that a measurement stands for,
-    so it is stable for every step.
+    error``. The correction is integrated exactly over the time that a measurement
+    represents, so it is stable for every step.
 
     Start, unusable vectors, gaps and clocks are handled as in
-    :class:`~strapdown.estimation.ComplementaryFilter`: the first samples set the orientation,
-    whatever it is, and the law above begins after a second.
+    :class:`~strapdown.estimation.ComplementaryFilter`: the samples of the first second set
+    the orientation, then the law above applies.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every orientation filter gives: orientation, an account of the samples, a state."""
+"""Output of orientation filters: orientation, counts of the samples, saved state."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ __all__ = [
 
 
 class OrientationFilter(Protocol):
-    """The shape of a filter; each also has ``params``, a frozen data class."""
+    """Interface of a filter; each also has ``params``, a frozen data class."""
 
     def update(self, sample: ImuSample) -> FloatArray:
-        """Take one sample and return q_world_from_body (4,), ENU from FLU, at its stamp."""
+        """Process one sample; return q_world_from_body (4,), ENU from FLU, at its stamp."""
 
     def run(self, series: ImuSeries, *, use_magnetic_field: bool = True) -> OrientationResult:
-        """Go on through a whole series; the same as a loop of :meth:`update`."""
+        """Process a whole series; the same as a loop of :meth:`update`."""
 
     def reset(self, state: FilterState | None = None) -> None:
-        """Go back to a saved state, or to the beginning."""
+        """Restore a saved state, or the state before the first sample."""
 
     @property
     def state(self) -> FilterState:
-        """All that the future depends on."""
+        """State on which all later outputs depend."""
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
+        """Counts of the samples since the last reset."""
 
 
 @dataclass(frozen=True)
 class FilterReport(FieldsAsHtml):
-    """An account of the samples that a filter was given.
+    """Counts of the samples that a filter has processed.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ class FilterReport(FieldsAsHtml):
     duplicates, backward : int
         Samples left out because their stamp repeats, or goes back by up to a second.
     merged : int
-        Samples with the stamp of the one before that brought a sensor which that one lacked.
+        Samples with the stamp of the one before, with a sensor that was missing in it.
     invalid_angular_velocity, invalid_specific_force, invalid_magnetic_field : int
         Vectors left out because they were missing, not finite or implausible (a field also
-        because it was zero). A missing magnetic field is none: magnetometers are slower.
+        because it was zero). A missing magnetic field is not counted: magnetometers are slower.
     clipped_angular_velocity, clipped_specific_force : int
         Samples with an axis that was saturated.
     silent_angular_velocity_ns, silent_specific_force_ns, silent_magnetic_field_ns : int
         The longest time between two usable vectors [ns].
     restarts : int
-        Jumps of the clock after which tilt and heading were set anew.
+        Jumps of the clock after which tilt and heading were initialised again.
     """
 
     samples: int = 0
@@ -106,7 +106,7 @@ class FilterReport(FieldsAsHtml):
     def losses(self) -> list[str]:
         """Return one line for each kind of loss, empty where there is none.
 
-        A gap is no loss of the filter: the samples never came.
+        A gap is not a loss of the filter: its samples were not received.
         """
         counts = {
             "samples with a repeated stamp, left out": self.duplicates,
@@ -142,22 +142,22 @@ class FilterReport(FieldsAsHtml):
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, int | bool]:
-        """Return the counts and ``lossless``, as JSON holds them."""
+        """Return the counts and ``lossless`` as values for JSON."""
         return asdict(self) | {"lossless": self.lossless}
 
 
 @dataclass(frozen=True)
 class FilterState(SavedState):
-    """A saved filter: continue from it and the outputs are the same, bit for bit.
+    """Saved state of a filter, from which it continues with the same bits.
 
     Parameters
     ----------
     filter : str
-        Name of the filter that it belongs to.
+        Name of the filter.
     t_ns : int
         Stamp of the last sample [ns]; 0 before any.
     values : tuple of float
-        The state vector; its layout belongs to the filter.
+        The state vector; its layout is specific to the filter.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class FilterState(SavedState):
 
 @dataclass(frozen=True)
 class OrientationEstimate:
-    """What a streaming filter knows at the stamp of its last sample.
+    """Estimates of a streaming filter at the stamp of its last sample.
 
     Parameters
     ----------
@@ -183,15 +183,15 @@ class OrientationEstimate:
     orientation_covariance : (3, 3)
         Of the orientation, as a rotation about the axes of the world [rad^2, ENU].
     gyro_bias : (3,)
-        What is subtracted from the gyro's readings [rad/s, FLU].
+        Bias, subtracted from the readings [rad/s, FLU].
     gyro_bias_sigma : (3,), optional
-        Its standard deviation [rad/s]; None where the filter does not know it.
+        Its standard deviation [rad/s]; None if the filter does not estimate it.
     rest : bool
         Whether the sensor is at rest.
     magnetic_disturbance : bool
-        Whether the magnetic field is not the usual one.
+        Whether the magnetic field differs from the usual one.
     heading_offset : float
-        Heading of the magnetic world in that of the gyro [rad], where a filter keeps both.
+        Heading of the magnetic world in that of the gyro [rad], if the filter keeps both.
     """
 
     t_ns: int
@@ -206,33 +206,33 @@ class OrientationEstimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OrientationResult(Columns):
-    """Orientation at every stamp of a series, and what else the filter knows.
+    """Orientation and further estimates of a filter at every stamp of a series.
 
     Parameters
     ----------
     t_ns : (N,) int64
-        The stamps of the series [ns]; where a sample was left out, the orientation before it
-        stands.
+        The stamps of the series [ns]; a sample that was left out repeats the orientation
+        before it.
     q_world_from_body : (N, 4)
         x y z w, unit, of continuous sign.
     orientation_covariance : (N, 3, 3)
         Of the orientation, as a rotation about the axes of the world [rad^2, world].
     gyro_bias : (N, 3)
-        What is subtracted from the gyro's readings [rad/s, body].
+        Bias, subtracted from the readings [rad/s, body].
     gyro_bias_sigma : (N, 3), optional
-        Its standard deviation [rad/s, body]; None where the filter does not know it.
+        Its standard deviation [rad/s, body]; None if the filter does not estimate it.
     rest : (N,) bool
         Whether the sensor is at rest.
     magnetic_disturbance : (N,) bool
-        Whether the magnetic field is not the usual one.
+        Whether the magnetic field differs from the usual one.
     heading_offset : (N,), optional
-        Heading of the magnetic world in that of the gyro [rad], where a filter keeps both.
+        Heading of the magnetic world in that of the gyro [rad], if the filter keeps both.
     report : FilterReport
-        An account of the samples of this run.
+        Counts of the samples of this run.
     uses_magnetic_field : bool
         Whether heading refers to magnetic north; otherwise it is relative to the start.
     self_calibration : SelfCalibration, optional
-        What the estimator found out about the sensor.
+        Errors of the sensor that the estimator found.
     world, body : frames
         Those of the series.
     """

@@ -1,4 +1,4 @@
-"""What an estimator finds out about its sensor while it is used."""
+"""Errors of a sensor, estimated while it is used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONVERTED: Final = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SelfCalibration:
-    """Errors of a sensor, found while it was used, each with its standard deviation.
+    """Estimated errors of a sensor, each with its standard deviation.
 
     The calibrated angular velocity is ``(I + gyro_matrix) w - gyro_bias``, the calibrated
     specific force ``f - accel_bias``, the calibrated magnetic field ``m - hard_iron``.
@@ -33,22 +33,22 @@ class SelfCalibration:
     Parameters
     ----------
     t_ns : (K,) int64
-        Where the gyro bias was estimated [ns].
+        Times of the estimates of the gyro bias [ns].
     gyro_bias, gyro_bias_sigma : (K, 3)
         [rad/s, body].
     accel_bias, accel_bias_sigma : (3,)
         [m/s^2, body].
     gyro_matrix, gyro_matrix_sigma : (3, 3)
-        Scale (diagonal), misalignment, and rotation of the gyro against the accelerometer.
+        Scale (diagonal), misalignment, and rotation of the gyro relative to the accelerometer.
     gyro_matrix_prior : float
-        Standard deviation of each element of it before the recording.
+        Standard deviation of each of its elements before the recording.
     hard_iron, hard_iron_sigma : (3,), optional
-        Field of what turns with the sensor [unit of the magnetic field, body]; None without
-        a magnetometer.
+        Field of magnets that turn with the sensor [unit of the magnetic field, body]; None
+        without a magnetometer.
     magnetic_field, magnetic_field_sigma : (2,), optional
-        Parts of the field to the north and up [unit of the magnetic field].
+        Components of the field, north and up [unit of the magnetic field].
     magnetometer_delay, magnetometer_delay_sigma : float, optional
-        How much later the magnetometer measures than the gyro [s].
+        Delay of the magnetometer relative to the gyro [s].
     body : BodyFrame
         Axes of all of these.
     """
@@ -71,16 +71,16 @@ class SelfCalibration:
 
     @property
     def is_observed(self) -> BoolArray:
-        """Which elements of the gyro matrix the recording tells, (3, 3).
+        """Flags of the elements of the gyro matrix that the recording determines, (3, 3).
 
-        Those whose standard deviation has fallen below half of what it was before. The others
-        are mostly what was assumed, and no calibration of the sensor.
+        Their standard deviation is less than half of the prior. The others are mostly the
+        prior, not a calibration of the sensor.
         """
         observed: BoolArray = self.gyro_matrix_sigma < 0.5 * self.gyro_matrix_prior
         return observed
 
     def in_frame(self, body: BodyFrame | str) -> SelfCalibration:
-        """Return the same in other axes of the body.
+        """Convert to other body axes.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class SelfCalibration:
         return replace(self, **moved, body=body)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the constants as JSON holds them, with the gyro bias of the end."""
+        """Return the constants as values for JSON, with the last gyro bias."""
         constants: dict[str, object] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)

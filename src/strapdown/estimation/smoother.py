@@ -1,4 +1,4 @@
-"""The one shape of smoothers: a whole recording in, a row for each of its stamps out."""
+"""Base class of smoothers, which process a whole recording."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["OrientationSmoother", "Smoothed"]
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """What a smoother finds out, in ENU and FLU.
+    """Output of a smoother, in ENU and FLU.
 
     Parameters
     ----------
     rows : (M,) of FilterRow
     at : (M,) int
-        Which samples of the series they are of, ascending; the others are left out.
+        Indices of their samples in the series, ascending; the other samples were left out.
     report : FilterReport
     uses_magnetic_field : bool
     self_calibration : SelfCalibration, optional
@@ -49,10 +49,10 @@ class Smoothed:
 
 
 class OrientationSmoother(ABC, Generic[Params]):
-    """Base of the smoothers: all but the parameters and the smoothing itself.
+    """Base class of the smoothers: everything but the parameters and the smoothing itself.
 
-    A smoother gives its ``DEFAULTS``, the name of the ``FILTER`` that takes samples one by one,
-    and the method ``_smoothed``.
+    A smoother defines its ``DEFAULTS``, the name of the ``FILTER`` that processes samples one
+    by one, and the method ``_smoothed``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class OrientationSmoother(ABC, Generic[Params]):
         self.params: Params = as_params(params, type(self.DEFAULTS))
 
     def update(self, sample: ImuSample) -> NoReturn:
-        """Refuse: a smoother needs the samples after this one.
+        """Raise an error: a smoother needs the samples after this one.
 
         Raises
         ------
@@ -92,11 +92,11 @@ class OrientationSmoother(ABC, Generic[Params]):
         Parameters
         ----------
         series : ImuSeries
-            In any frames; stamps are taken as they come.
+            In any frames; stamps may repeat or go back.
         use_magnetic_field : bool
-            False leaves the magnetometer out.
+            False ignores the magnetometer.
         progress : callable, optional
-            Is told the fraction that is done, from 0 to 1, now and then.
+            Called now and then with the fraction done, 0 to 1.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class OrientationSmoother(ABC, Generic[Params]):
             inside, progress or (lambda _done: None), use_magnetic_field=use_magnetic_field
         )
         rows = found.rows
-        if len(rows) < len(series):  # a sample that is left out has the row before it
+        if len(rows) < len(series):  # a sample that was left out gets the row before it
             rows = rows[np.searchsorted(found.at, np.arange(len(series)), "right") - 1]
         result = as_result(
             series,
@@ -127,4 +127,4 @@ class OrientationSmoother(ABC, Generic[Params]):
     def _smoothed(
         self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
     ) -> Smoothed:
-        """Return what is found out from a series in ENU and FLU."""
+        """Smooth a series in ENU and FLU."""

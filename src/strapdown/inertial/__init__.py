@@ -1,4 +1,4 @@
-"""From samples to increments: delta angle and delta velocity; and on to motion."""
+"""Integration of IMU samples: delta angle and delta velocity, preintegration, navigation."""
 
 import lazy_loader
 

@@ -1,8 +1,7 @@
-"""A gyroscope and an accelerometer that are sampled at different times.
+"""Gyroscope and accelerometer that are sampled at different times.
 
 Coning needs the angles only, but sculling needs angle and velocity over the same intervals.
-The gyroscope is the master: the velocity that the accelerometer has gathered is interpolated
-at its stamps.
+The gyroscope is the master: the integral of the accelerometer is interpolated at its stamps.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SAME_CLOCK", "integrate_pair", "on_gyro_clock"]
 
 SAME_CLOCK: Final = 0.005
-"""Stamps of one clock differ by no more of the sampling interval than this."""
+"""Largest difference of stamps of one clock, as a part of the sampling interval."""
 
 
 def integrate_pair(
@@ -36,10 +35,10 @@ def integrate_pair(
     window: WindowRule | IntArray,
     max_gap_ns: int | None = None,
 ) -> Integration:
-    """Integrate the samples of a gyroscope and an accelerometer that stand in two series.
+    """Integrate the samples of a gyroscope and an accelerometer in two series.
 
     Stamps that differ by up to 0.5 % of the sampling interval are taken as the same; otherwise
-    the accelerometer is brought :func:`on_gyro_clock`.
+    the accelerometer is interpolated by :func:`on_gyro_clock`.
 
     Parameters
     ----------
@@ -85,19 +84,19 @@ def on_gyro_clock(gyro: ImuSeries, accel: ImuSeries, *, accel_kind: SampleKind) 
     Parameters
     ----------
     gyro : ImuSeries
-        Of which everything but the specific force is kept.
+        All its columns but the specific force are kept.
     accel : ImuSeries
-        Its ``specific_force`` and ``accel_clipping``; other columns do not matter.
+        Its ``specific_force`` and ``accel_clipping`` are used.
     accel_kind : SampleKind
-        What the specific force is.
+        Kind of the specific force.
 
     Returns
     -------
     ImuSeries
         The samples of ``gyro`` whose angular velocity is finite. ``specific_force`` holds
         velocity increments between them [m/s], to be integrated as ``SampleKind.INTEGRAL``; NaN
-        where the accelerometer has a gap or has not begun or has ended. ``accel_clipping``
-        joins the samples after the stamp before, up to the first at or after the own stamp.
+        in gaps of the accelerometer, before its start and after its end. ``accel_clipping`` is
+        that of the samples after the stamp before, up to the first at or after the same stamp.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def on_gyro_clock(gyro: ImuSeries, accel: ImuSeries, *, accel_kind: SampleKind) 
     increments = np.diff(velocity, axis=0, prepend=velocity[:1])
     before = np.append(stretch[:1], stretch[:-1])
     increments[before != stretch] = np.nan
-    increments[before < 0] = 0.0  # where a stretch begins, no increment is needed
+    increments[before < 0] = 0.0  # at the start of a stretch no increment is needed
     increments[stretch < 0] = np.nan
     return _joined(gyro, accel, increments, _clipping_between(accel, gyro.t_ns))
 
@@ -120,7 +119,7 @@ def on_gyro_clock(gyro: ImuSeries, accel: ImuSeries, *, accel_kind: SampleKind) 
 def _gathered(
     accel: ImuSeries, kind: SampleKind | None, t_ns: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return the integral of specific force, and in which stretch without gaps; -1 in none."""
+    """Return the integral of specific force, and the number of the gap-free stretch (-1: none)."""
     steps = integrate(
         accel.replace(angular_velocity=np.zeros_like(accel.specific_force)),
         gyro_kind=None,
@@ -146,7 +145,7 @@ def _gathered(
 
 
 def _slopes(accel: ImuSeries, starts: IntArray, ends: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the increments that the two samples of each step would give alone."""
+    """Return the slopes at both ends of each step, as increments over the step."""
     whole = np.isfinite(accel.specific_force).all(axis=1)
     t_ns, values = accel.t_ns[whole], accel.specific_force[whole]
     h_s = ((ends - starts) * 1e-9)[:, None]

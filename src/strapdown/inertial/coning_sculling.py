@@ -1,7 +1,7 @@
-"""The increment integrator, one sample at a time.
+"""Increment integrator with coning and sculling, one sample at a time.
 
-Angular velocity and specific force come as point samples, as means or as integrals since the
-sample before. A four-point Adams-Moulton rule turns point samples into such integrals (Hairer,
+Angular velocity and specific force are point samples, means, or integrals since the sample
+before. A four-point Adams-Moulton rule turns point samples into such integrals (Hairer,
 Norsett and Wanner, "Solving ordinary differential equations I", III.1), and the recursions of
 P. G. Savage, "Strapdown inertial navigation integration algorithm design" parts 1 and 2,
 Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the coning and
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Vector: TypeAlias = tuple[float, float, float]
 Weights: TypeAlias = tuple[float, float, float, float]
 
-# What a sample says: the value at its stamp, or mean or integral since the sample before; absent
-# is no sensor, and zeros for increments.
+# Kinds of samples: the value at its stamp, or mean or integral since the sample before. ABSENT is
+# no sensor, with zeros as increments.
 POINT, MEAN, INTEGRAL, ABSENT = range(4)
 
-# What became of a sample; each sample is counted as exactly one of these. One that is uneven was
-# integrated by the trapezoid rule, because the spacing is too uneven for more.
+# Outcome of a sample; each sample is counted as exactly one of these. UNEVEN: integrated by the
+# trapezoid rule, because the spacing is too uneven for the quadrature.
 EVENTS = 7
 STARTED, INTEGRATED, UNEVEN, NOT_FINITE, REPEATED, GAP, BACKWARD = range(EVENTS)
 
@@ -36,7 +36,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 class Rule(NamedTuple):
-    """What samples say, when an interval is whole, and the longest step that is integrated."""
+    """Kinds of the samples, end of an interval, and longest step that is integrated."""
 
     gyro_kind: int
     accel_kind: int
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Where a batch writes one row an interval."""
+    """Output columns, with one row for each interval."""
 
     t_ns: IntArray
     dt_ns: IntArray
@@ -59,20 +59,20 @@ class Columns(NamedTuple):
 
 
 class IntegratorState(NamedTuple):
-    """All that the integrator remembers: a value to save, restore and compare."""
+    """State of the integrator, which can be saved, restored and compared."""
 
-    t_ns: int  # the last sample that was taken
-    start_ns: int  # where the open interval began
+    t_ns: int  # stamp of the last sample that was used
+    start_ns: int  # start of the open interval
     samples: int  # samples in the open interval
-    h1_ns: int  # the last two spacings; 0 where the history does not reach
+    h1_ns: int  # the last two spacings; 0 before the start of the history
     h2_ns: int
     w1: Vector  # the last three samples of angular velocity, newest first
     w2: Vector
     w3: Vector
-    f1: Vector  # the same of specific force
+    f1: Vector  # the last three samples of specific force
     f2: Vector
     f3: Vector
-    angle: Vector  # integral of the last sample alone
+    angle: Vector  # integral over the last step
     velocity: Vector
     alpha: Vector  # sums over the open interval
     nu: Vector
@@ -87,7 +87,7 @@ class IntegratorState(NamedTuple):
 
 @inlined_kernel
 def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> IntegratorState:
-    """Return the state that knows one sample."""
+    """Return the state after a first sample."""
     return IntegratorState(
         t_ns, t_ns, 0, 0, 0, w, ZERO, ZERO, f, ZERO, ZERO,
         ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, 0, 0, 0, discarded, lost_ns,
@@ -96,7 +96,7 @@ def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> Inte
 
 @inlined_kernel
 def close(s: IntegratorState) -> IntegratorState:
-    """Return the state that opens the next interval where this one ends."""
+    """Return the state at the start of the next interval."""
     return IntegratorState(
         s.t_ns, s.t_ns, 0, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
         s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, 0, 0, s.hole, s.discarded, s.lost_ns,
@@ -105,7 +105,7 @@ def close(s: IntegratorState) -> IntegratorState:
 
 @inlined_kernel
 def with_hole(s: IntegratorState) -> IntegratorState:
-    """Return the state that cannot go on from its last sample, because an increment is lost."""
+    """Return the state after a lost increment, which restarts at the next sample."""
     return IntegratorState(
         s.t_ns, s.start_ns, s.samples, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
         s.angle, s.velocity, s.alpha, s.nu, s.coning, s.sculling,
@@ -115,7 +115,7 @@ def with_hole(s: IntegratorState) -> IntegratorState:
 
 @inlined_kernel
 def is_ready(s: IntegratorState, rule: Rule) -> bool:
-    """Tell whether the open interval is whole."""
+    """Return whether the open interval is complete."""
     return s.samples >= rule.samples_min or s.t_ns - s.start_ns >= rule.interval_min_ns
 
 
@@ -129,7 +129,7 @@ def advance(
     accel_clipping: int,
     rule: Rule,
 ) -> tuple[IntegratorState, int]:
-    """Take one sample; return the new state and what became of the sample."""
+    """Process one sample; return the new state and the outcome of the sample."""
     if not (is_finite(w) and is_finite(f)):
         lost = INTEGRAL in (rule.gyro_kind, rule.accel_kind)
         return with_hole(s) if lost else s, NOT_FINITE
@@ -141,7 +141,7 @@ def advance(
     if t_ns < s.t_ns:
         return begin(t_ns, w, f, discarded, s.lost_ns + (s.t_ns - s.start_ns)), BACKWARD
     h_ns = t_ns - s.t_ns
-    # The halves, in floating point, tell of a difference that has more than 63 bits.
+    # The halves, in floating point, detect a difference that overflows 64 bits.
     if h_ns > rule.max_gap_ns or t_ns / 2 - s.t_ns / 2 > rule.max_gap_ns or s.hole:
         return begin(t_ns, w, f, discarded, s.lost_ns + (t_ns - s.start_ns)), GAP
 
@@ -164,7 +164,7 @@ def advance(
 
 @inlined_kernel
 def is_uneven(h0: int, h1: int, h2: int) -> bool:
-    """Tell whether one spacing of the stencil is more than twice another."""
+    """Whether one spacing of the stencil is more than twice another."""
     if h1 == 0 or h0 == h1 == h2:
         return False
     shortest = min(h0, h1) if h2 == 0 else min(h0, h1, h2)
@@ -176,8 +176,8 @@ def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
     """Return the weights of the newest four samples in the integral over the newest spacing.
 
     They integrate the polynomial through the samples, in divided differences; for equal
-    spacing they are h/24 (9, 19, -5, 1). A history that ends earlier (a spacing of 0) leaves
-    the parabola or the trapezoid.
+    spacing they are h/24 (9, 19, -5, 1). With a shorter history (a spacing of 0) it is the
+    parabola or the trapezoid.
     """
     if h0 == h1 == h2:
         c = h0 / 24.0
@@ -205,7 +205,7 @@ def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
 def integral(
     kind: int, h: float, weights: Weights, v0: Vector, v1: Vector, v2: Vector, v3: Vector
 ) -> Vector:
-    """Return what the newest of four samples adds, after a spacing of h."""
+    """Return the integral over the last step of h, from the newest of four samples on."""
     if kind >= INTEGRAL:
         return v0
     x0, y0, z0 = v0
@@ -227,7 +227,7 @@ def corrections(
     alpha: Vector, last_angle: Vector, angle: Vector,
     nu: Vector, last_velocity: Vector, velocity: Vector,
 ) -> tuple[Vector, Vector]:  # fmt: skip
-    """Return the terms of coning and sculling that a new angle and velocity add (Savage 1998).
+    """Return the coning and sculling terms of a new angle and velocity (Savage 1998).
 
     With a = alpha + last_angle/6 and b = nu + last_velocity/6, where alpha and nu are the sums
     before: 1/2 a x angle, and 1/2 (a x velocity + b x angle).
@@ -277,7 +277,7 @@ def integrate(
     tally: IntArray,
     out: Columns,
 ) -> tuple[IntegratorState, int]:
-    """Take every sample; write a row where an interval is whole or told to end; return how many."""
+    """Process all samples; write a row at the end of each interval; return the number of rows."""
     rows = 0
     for i in range(len(t_ns)):
         w = (angular_velocity[i, 0], angular_velocity[i, 1], angular_velocity[i, 2])

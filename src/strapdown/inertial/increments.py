@@ -1,9 +1,9 @@
-"""Delta angle and delta velocity from samples, with coning and sculling.
+"""Delta angle and delta velocity from samples, with coning and sculling corrections.
 
 A window of samples becomes one increment. ``delta_angle`` is the rotation vector from the
 start of the window to its end; ``delta_velocity`` is the integral of specific force resolved
 in the body axes at the middle of the window, so that both divided by their duration are rates
-at that middle. :func:`integrate` does a whole series, and
+at that middle. :func:`integrate` processes a whole series, and
 :class:`~strapdown.inertial.stream.IncrementIntegrator` one sample at a time, with the same
 kernel and the same bits.
 """
@@ -57,15 +57,15 @@ def require_ascending(t_ns: IntArray, what: str) -> None:
 
 @dataclass(frozen=True)
 class WindowRule:
-    """When a window is whole: with enough samples, or with enough time.
+    """End of a window: after a number of samples, or after a time.
 
     Parameters
     ----------
     samples_min : int
-        The window ends with this sample, 1 or more.
+        Number of samples in a window, 1 or more.
     interval_min_ns : int, optional
-        It ends earlier with a sample that is so long after the start [ns], 1 or more; by
-        default never.
+        The window ends earlier with a sample that is this long after its start [ns], 1 or
+        more; by default never.
 
     Raises
     ------
@@ -88,28 +88,28 @@ _UNENDING: Final = WindowRule(kernels.UNBOUNDED)
 
 @dataclass(frozen=True)
 class IntegrationReport(FieldsAsHtml):
-    """What became of every sample, and of the time.
+    """Counts of the samples, and of lost time.
 
     Parameters
     ----------
     samples : int
-        Samples that came in.
+        Samples processed.
     increments : int
-        Increments that went out.
+        Increments returned.
     not_finite, repeated : int
         Samples left out because a value was NaN or infinite, or because the stamp was that of
         the sample before.
     gaps, backward : int
-        Times that the integration started again, because the next sample came later than the
-        longest gap allowed or after a lost increment, or earlier than the one before it.
+        Restarts of the integration, because the next sample was later than the longest gap
+        allowed or followed a lost increment, or was earlier than the one before it.
     uneven : int
         Steps by the trapezoid rule, because one of the last spacings was more than twice another.
     discarded : int
-        Windows that a restart broke off.
+        Windows discarded at a restart.
     lost_ns : int
-        Time in gaps and in windows broken off, which no increment covers [ns].
+        Time in gaps and in discarded windows, which no increment covers [ns].
     unfinished : int
-        Samples of the last window, which is still open.
+        Samples of the last window, if it is incomplete.
     """
 
     samples: int
@@ -126,17 +126,17 @@ class IntegrationReport(FieldsAsHtml):
 
 @dataclass(frozen=True, eq=False)
 class Integration:
-    """What integration gives.
+    """Result of the integration.
 
     Parameters
     ----------
     increments : Increments
-        One row a whole window. ``delta_angle - coning`` and ``delta_velocity - sculling`` are
-        the plain integrals.
+        One row for each complete window. ``delta_angle - coning`` and
+        ``delta_velocity - sculling`` are the plain integrals.
     coning, sculling : (N, 3)
         The corrections that the increments contain [rad], [m/s].
     report : IntegrationReport
-        What was left out, and where the integration started again.
+        Counts of samples left out and of restarts.
     """
 
     increments: Increments
@@ -155,10 +155,10 @@ def integrate(
 ) -> Integration:
     """Integrate samples into increments with coning and sculling corrections.
 
-    Point samples are integrated by a four-point Adams-Moulton quadrature for any spacing; it
-    looks at the past only, so a window ends with its last sample. A missing sample makes a
-    step longer; a gap starts the integration again, and so does a sample that is not finite
-    where it should hold an increment.
+    Point samples are integrated by a four-point Adams-Moulton quadrature for any spacing. It
+    uses past samples only, so a window ends with its last sample. A missing sample makes a
+    step longer; a gap restarts the integration, and so does a sample of increments that is not
+    finite.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ def integrate(
         ``angular_velocity`` and ``specific_force`` [body], of the kinds given. A column that is
         NaN throughout is of kind None.
     gyro_kind, accel_kind : SampleKind or None, optional
-        What the samples are; by default values at their stamps. None is no sensor: its
-        increments are NaN and last 0 ns.
+        Kinds of the samples; by default values at their stamps. None: there is no such
+        sensor, and its increments are NaN with a duration of 0 ns.
     window : WindowRule or (K,) int64
-        When a window is whole; or the stamps between which to integrate, ascending [ns]. Of K
-        stamps, window k holds the samples after stamp k up to stamp k + 1 (included), and is
-        left out without any. Its increment is stamped with its last sample.
+        Rule for the end of a window, or the stamps between which to integrate, ascending [ns].
+        Window k of K - 1 has the samples after stamp k up to stamp k + 1 (included); one
+        without samples is left out. The stamp of an increment is that of its last sample.
     max_gap_ns : int, optional
         Longest step that is integrated [ns]; by default 20 ms or ten times the median step,
         whichever is longer.
@@ -185,9 +185,9 @@ def integrate(
     ValueRangeError
         ``max_gap_ns`` is less than 1.
     ShapeError, TimeOrderError
-        There are no stamps of windows, or they do not ascend.
+        There are no stamps of windows, or they are not in ascending order.
     UnknownNameError
-        There is no such kind.
+        A kind is unknown.
 
     References
     ----------
@@ -251,16 +251,16 @@ def increments_from_rates(
         Samples at instants, not means over intervals: ``angular_velocity`` [rad/s, body],
         ``specific_force`` [m/s^2, body].
     samples_per_increment : int, optional
-        Samples that end in each window, 1 or more.
+        Samples in each window, 1 or more.
     max_gap_ns : int, optional
         As in :func:`integrate`.
 
     Returns
     -------
     Increments
-        One row a whole window.
+        One row for each complete window.
     IntegrationReport
-        What was left out, and where the integration started again.
+        Counts of samples left out and of restarts.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def rule_of(
 def report_of(
     state: kernels.IntegratorState, tally: Sequence[int], increments: int
 ) -> IntegrationReport:
-    """Return the report of what the kernel counted."""
+    """Return the counts of the kernel as a report."""
     return IntegrationReport(
         samples=sum(tally),
         increments=increments,
@@ -305,12 +305,12 @@ def report_of(
 
 
 def as_integrable(kind: SampleKind | None) -> SampleKind | None:
-    """Return the kind that a value is or names, of those that are integrated."""
+    """Return a kind of sample by value or name, of those that can be integrated."""
     return None if kind is None else as_kind(kind, filter(None, _KINDS))
 
 
 def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | None, FloatArray]:
-    """Return the kind, None where every value is NaN, and values that the kernel can take."""
+    """Return the kind (None if all values are NaN) and finite input for the kernel."""
     kind = as_integrable(kind)
     if kind is not None and len(values) and np.isnan(values[0]).all() and np.isnan(values).all():
         kind = None
@@ -318,7 +318,7 @@ def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | N
 
 
 def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:
-    """Tell which samples are the last of a window, or of what comes before the first."""
+    """Return flags of the last sample of each window, and of the last one before the first."""
     if len(stamps) == 0:
         raise ShapeError("expected stamps of windows, got none; give at least start and end")
     require_ascending(stamps, "windows")

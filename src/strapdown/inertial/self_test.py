@@ -1,8 +1,9 @@
-"""Motions that make an integrator drift, and how far it does.
+"""Test motions with coning and sculling, and the drift of an integrator on them.
 
-Coning: the axis of the body goes round a cone, and no rate about any axis is constant though the
-body returns. Sculling: the body swings about one axis and shakes along another, in step. What
-an integrator leaves of either grows with time, so it is given as a rate. A ramp shows a delay.
+Coning: an axis of the body moves on a cone, so that the integral of the rates is not zero after
+a cycle, though the attitude is the same. Sculling: the body rotates about one axis and
+accelerates along another, in phase. The residual error of an integrator grows with time and is
+given as a rate. A ramp of the rate measures a delay.
 
 Truth is in closed form (P. G. Savage, "Strapdown inertial navigation integration algorithm
 design", Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998). Integrators are
@@ -35,12 +36,12 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 Integrator: TypeAlias = Callable[[ImuSeries, int], Increments]
 
 _WARM_UP: Final = 8
-"""Samples before the motion is measured, in which a quadrature gathers its history."""
+"""Samples before the measured motion, for the history of a quadrature."""
 
 
 @dataclass(frozen=True)
 class Coning:
-    """The x axis of rotation goes round; drifts are in rad/s.
+    """Coning motion: the rotation vector moves on a circle; drifts are in rad/s.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Coning:
     frequency_hz : float
         Cycles a second [Hz].
     duration_s : float, optional
-        How long the drift is watched [s].
+        Duration of the motion [s].
     """
 
     amplitude: float
@@ -57,7 +58,7 @@ class Coning:
     duration_s: float = 20.0
 
     def samples(self, t_ns: IntArray) -> ImuSeries:
-        """Return what perfect sensors read at instants, in free fall."""
+        """Return the readings of ideal sensors, in free fall."""
         w = math.tau * self.frequency_hz
         phase = w * (t_ns / NS_PER_S)
         swing, spin = w * math.sin(self.amplitude), -2.0 * w * math.sin(self.amplitude / 2.0) ** 2
@@ -67,12 +68,12 @@ class Coning:
         return ImuSeries(t_ns, rates, np.zeros_like(rates))
 
     def uncorrected(self, window_s: float) -> float:
-        """Return the drift [rad/s] of rotation vectors that are plain sums over windows."""
+        """Return the drift [rad/s] without coning correction: plain sums over windows."""
         w = math.tau * self.frequency_hz
         return w * (1.0 - math.cos(self.amplitude)) * _missed(w * window_s)
 
     def drift(self, increments: Increments) -> float:
-        """Return the angle between increments in a row and the motion, over time [rad/s]."""
+        """Return the attitude error of consecutive increments, divided by the time [rad/s]."""
         start_s, stop_s = _span_s(increments)
         q, _ = _followed(increments)
         true = quaternion.multiply(
@@ -89,7 +90,7 @@ class Coning:
 
 @dataclass(frozen=True)
 class Sculling:
-    """A swing about x in step with a force along y; drifts are along z in m/s^2.
+    """Sculling: rotation about x in phase with a force along y; drifts are along z in m/s^2.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class Sculling:
     force : float, optional
         Amplitude of the specific force [m/s^2].
     duration_s : float, optional
-        How long the drift is watched [s].
+        Duration of the motion [s].
     """
 
     amplitude: float
@@ -109,7 +110,7 @@ class Sculling:
     duration_s: float = 10.0
 
     def samples(self, t_ns: IntArray) -> ImuSeries:
-        """Return what perfect sensors read at instants."""
+        """Return the readings of ideal sensors."""
         w = math.tau * self.frequency_hz
         phase = w * (t_ns / NS_PER_S)
         rates, forces = np.zeros((2, len(t_ns), 3))
@@ -118,11 +119,11 @@ class Sculling:
         return ImuSeries(t_ns, rates, forces)
 
     def uncorrected(self, window_s: float) -> float:
-        """Return the drift [m/s^2] of velocity increments that are plain sums over windows."""
+        """Return the drift [m/s^2] without sculling correction: plain sums over windows."""
         return 0.5 * self.force * self.amplitude * _missed(math.tau * self.frequency_hz * window_s)
 
     def drift(self, increments: Increments) -> float:
-        """Return the error of velocity along z over time [m/s^2]; the first starts upright."""
+        """Return the error of velocity along z, divided by the time [m/s^2]."""
         start_s, stop_s = _span_s(increments)
         _, velocity = _followed(increments)
         steps = 2 * math.ceil(100.0 * self.frequency_hz * (stop_s - start_s))
@@ -136,23 +137,23 @@ class Sculling:
 
 @dataclass(frozen=True)
 class Case:
-    """A motion as it is sampled.
+    """A motion and its sampling.
 
     Parameters
     ----------
     motion : Coning or Sculling
-        What moves.
+        The motion.
     rate_hz : float
-        Samples a second that the integrator gets [Hz].
+        Sampling rate of the integrator [Hz].
     samples_per_window : int
-        Samples that end in each window.
+        Samples in each window.
     packet : int, optional
-        Readings of the chip of which each sample is the mean; 1 is a point sample.
+        Readings averaged to a sample; 1 is a point sample.
 
     Raises
     ------
     ValueRangeError
-        A number is not positive, or the motion ends before the first window does.
+        A number is not positive, or the motion is shorter than the first window.
     """
 
     motion: Coning | Sculling
@@ -174,11 +175,11 @@ class Case:
 
     @property
     def uncorrected(self) -> float:
-        """Drift without any correction, from theory."""
+        """Theoretical drift without correction."""
         return self.motion.uncorrected(self.samples_per_window / self.rate_hz)
 
     def samples(self) -> ImuSeries:
-        """Return what an integrator gets: whole windows from before 0 to the end of the motion."""
+        """Return the input samples: whole windows from before 0 to the end of the motion."""
         before = -(-_WARM_UP // self.samples_per_window)
         windows = math.floor(self.motion.duration_s * self.rate_hz / self.samples_per_window)
         first, last = -before * self.samples_per_window, windows * self.samples_per_window
@@ -198,18 +199,18 @@ CASES: Final = (
     Case(Sculling(math.radians(0.1), 50.0), 800.0, 4),
     Case(Sculling(math.radians(1.0), 20.0), 400.0, 2),
 )
-"""Vibration as it occurs on vehicles, at the sampling rates of their sensors."""
+"""Typical vibration of vehicles, at the sampling rates of their sensors."""
 
 
 def drift(integrator: Integrator, case: Case) -> float:
-    """Return how fast an integrator drifts [rad/s or m/s^2, as the motion says].
+    """Return the drift of an integrator [rad/s for coning, m/s^2 for sculling].
 
     Parameters
     ----------
     integrator : callable
-        From samples and the number of samples in a window to increments.
+        Maps samples and the number of samples in a window to increments.
     case : Case
-        What moves, and how it is sampled.
+        The motion and its sampling.
 
     Returns
     -------
@@ -221,19 +222,19 @@ def drift(integrator: Integrator, case: Case) -> float:
 
 
 def delay_s(integrator: Integrator, case: Case) -> float:
-    """Return by how much increments lag behind a rate that grows steadily [s].
+    """Return the delay of increments behind a linearly growing rate [s].
 
     Parameters
     ----------
     integrator : callable
-        From samples and the number of samples in a window to increments.
+        Maps samples and the number of samples in a window to increments.
     case : Case
-        How the ramp is sampled; its motion does not matter.
+        Sampling of the ramp; its motion is not used.
 
     Returns
     -------
     float
-        0 for an integrator that knows what its samples are.
+        0 if the integrator treats the kind of its samples correctly.
     """
 
     def ramp(t_ns: IntArray) -> ImuSeries:
@@ -249,19 +250,19 @@ def delay_s(integrator: Integrator, case: Case) -> float:
 
 
 def packet_means(series: ImuSeries, packet: int) -> ImuSeries:
-    """Return the means that a driver makes of packets of readings, by the trapezoid rule.
+    """Average packets of readings, as a driver does, by the trapezoid rule.
 
     Parameters
     ----------
     series : ImuSeries
-        Readings in even steps, of which the first ends the packet before those that are averaged.
+        Evenly spaced readings; the first is the end of the packet before.
     packet : int
-        Readings of a packet.
+        Readings in a packet.
 
     Returns
     -------
     ImuSeries
-        One sample a whole packet, at the stamp of its last reading.
+        One sample for each complete packet, at the stamp of its last reading.
     """
     ends = np.arange(packet, len(series), packet)
     weights = np.full(packet + 1, 1.0 / packet)
@@ -283,7 +284,7 @@ def _sampled(
 
 
 def _missed(angle: float) -> float:
-    """Return the share of a correction that sums over windows of a phase angle miss."""
+    """Return the share of a correction that plain sums over windows of a phase angle miss."""
     return 1.0 - math.sin(angle) / angle
 
 
@@ -294,7 +295,7 @@ def _span_s(increments: Increments) -> tuple[float, float]:
 
 
 def _followed(increments: Increments) -> tuple[Quaternion, Vector]:
-    """Return attitude and velocity after increments in a row, in the axes at their start."""
+    """Return attitude and velocity after consecutive increments, in the axes at their start."""
     q, velocity = (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     for angle, push in zip(
         increments.delta_angle.tolist(), increments.delta_velocity.tolist(), strict=True

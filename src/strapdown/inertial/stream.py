@@ -1,4 +1,4 @@
-"""Increments of a stream, one sample at a time."""
+"""Streaming increment integrator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Increment(NamedTuple):
     delta_angle, delta_velocity : tuple of 3 float
         As in :class:`~strapdown.series.Increments` [rad], [m/s].
     coning, sculling : tuple of 3 float
-        The corrections that the two contain [rad], [m/s].
+        The corrections contained in them [rad], [m/s].
     gyro_clipping, accel_clipping : int
         Axes that were saturated within the window: bits X=1, Y=2, Z=4.
     """
@@ -48,28 +48,28 @@ class Increment(NamedTuple):
 
 
 class IncrementIntegrator:
-    """Integrate a stream of samples, as :func:`~strapdown.inertial.integrate` does a series.
+    """Integrate a stream of samples like :func:`~strapdown.inertial.integrate`.
 
     Parameters
     ----------
     window : WindowRule or int, optional
-        When a window is whole; a number is that of its samples.
+        Rule for the end of a window, or its number of samples.
     gyro_kind, accel_kind : SampleKind or None, optional
-        What the samples are; by default values at their stamps. None is no sensor.
+        Kinds of the samples; by default values at their stamps. None is no sensor.
     max_gap_ns : int
-        Longest step that is integrated [ns]; ten sampling intervals is a good choice.
+        Longest step that is integrated [ns]; ten sampling intervals are a good choice.
 
     Attributes
     ----------
     state : IntegratorState
-        All that the next increments depend on: a value that can be kept, compared and set.
+        State on which later increments depend; it can be saved, compared and set.
 
     Raises
     ------
     ValueRangeError
         ``window`` or ``max_gap_ns`` is less than 1.
     UnknownNameError
-        There is no such kind.
+        A kind is unknown.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class IncrementIntegrator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget every sample and every count."""
+        """Reset to the state before the first sample, and clear the counts."""
         self.state = FRESH
         self._tally = [0] * kernels.EVENTS
         self._increments = 0
@@ -109,26 +109,26 @@ class IncrementIntegrator:
         gyro_clipping: int = 0,
         accel_clipping: int = 0,
     ) -> Increment | None:
-        """Take one sample; return an increment where it ends a window.
+        """Process one sample; return an increment if it ends a window.
 
         Parameters
         ----------
         t_ns : int
             Time of the sample [ns].
         angular_velocity, specific_force : sequence of 3 float
-            Of the kinds of this integrator [body]; what a sensor of kind None says is ignored.
+            Of the kinds of this integrator [body]; values of a sensor of kind None are ignored.
         gyro_clipping, accel_clipping : int, optional
             Axes that are saturated: bits X=1, Y=2, Z=4.
 
         Returns
         -------
         Increment or None
-            None while the window is open, and where the sample is left out.
+            None while the window is open, and if the sample is left out.
 
         Raises
         ------
         ShapeError
-            A vector has not three components.
+            A vector does not have three components.
         """
         state, event = kernels.advance(
             self.state,
@@ -158,5 +158,5 @@ class IncrementIntegrator:
 
     @property
     def report(self) -> IntegrationReport:
-        """What became of the samples so far."""
+        """Counts of the samples so far."""
         return report_of(self.state, self._tally, self._increments)

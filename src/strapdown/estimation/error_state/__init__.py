@@ -1,4 +1,4 @@
-"""The error-state model that the online filter and the smoother share, and both of them."""
+"""Error-state Kalman filter, and the smoother with the same error model."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
 from .filter import ErrorStateFilter as ErrorStateFilter
-from .filter import ErrorStateParams as ErrorStateParams
+from .params import ErrorStateParams as ErrorStateParams
 from .smoother import ErrorStateSmoother as ErrorStateSmoother
 from .smoother_params import SmootherParams as SmootherParams

@@ -1,8 +1,8 @@
-"""The magnetic field in the error-state filter: heading, disturbance, age of the readings.
+"""Magnetic field in the error-state filter: heading, disturbance, delay of the readings.
 
-Only the horizontal part of the field is used, and only for heading, gyro biases and M: a
-magnetic field never tilts. Strength and dip tell how far the field is from the usual one, and so
-how large the error of its direction may be.
+Only the horizontal part of the field is used, and it corrects only heading, gyro bias and gyro
+matrix, never tilt. The difference of strength and dip from the usual field determines the
+assumed error of its direction.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain, turn_world
-from strapdown.estimation.error_state.model import ACCEL_ERROR, OWN_ERRORS, PHI, XI
+from strapdown.estimation.error_state.model import ACCEL_ERROR, PHI, XI
+from strapdown.estimation.error_state.state import AGE, HEADING, NORTH
 from strapdown.estimation.error_state.update import consider, joseph, project, set_variance
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import (
@@ -31,44 +31,27 @@ from strapdown.inertial.navigation.mechanisation import cross, plus
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
-    from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
+    from strapdown._kernels.records import Vector
+    from strapdown.estimation.error_state.params import ErrorStateParams
+    from strapdown.estimation.error_state.state import ErrorStateMemory, FieldState
     from strapdown.samples.sample import Sample
 
-HEADING: Final = PHI + 2  # places in the vector of errors
-NORTH: Final = OWN_ERRORS  # of the field's deviation from north [rad]
-AGE: Final = OWN_ERRORS + 1  # of the delay of the magnetometer [s]
-
-LEVEL_PART: Final = 0.05  # of the field: with less in the horizontal there is no north
-QUIET_PART: Final = 0.03 * math.sqrt(2.0)  # of the usual field: so far off it is still usual
-DISTURBED_PART: Final = 0.15  # so far off it is disturbed
-ODD_HEADING: Final = 9.0  # squared, in standard deviations: also disturbed
-DOUBT: Final = 100.0  # squared, likewise: so far off, a heading counts a quarter
-USUAL_S: Final = 20.0  # memory of the usual field
+LEVEL_PART: Final = 0.05  # of the field: with a smaller horizontal part there is no heading
+QUIET_PART: Final = 0.03 * math.sqrt(2.0)  # of the usual field: a smaller difference is usual
+DISTURBED_PART: Final = 0.15  # a larger difference is a disturbance
+ODD_HEADING: Final = 9.0  # squared standard deviations of heading: likewise
+DOUBT: Final = 100.0  # likewise: at this error a heading counts a quarter
+USUAL_S: Final = 20.0  # time constant of the usual field
 CANDIDATE_S: Final = 5.0
-NORTH_S: Final = 100.0  # for so long the local field keeps its deviation from north
-TURNING: Final = 20.0 * RAD_PER_DEG  # rad/s; slower turns do not prove a field
-LONGEST_PROOF_S: Final = 45.0  # a new field is usual when it has lasted as long as the old
+NORTH_S: Final = 100.0  # correlation time of the local deviation from north
+TURNING: Final = 20.0 * RAD_PER_DEG  # rad/s; slower rotation is no evidence for a field
+LONGEST_PROOF_S: Final = 45.0  # a new field becomes usual after as long as the old one lasted
 SHORTEST_PROOF_S: Final = 5.0
-
-
-class Field(Record):
-    """What is known of the magnetic field [as measured, world]."""
-
-    deviation: float = 0.0  # how far it points east of north here [rad]
-    delay: float = 0.0  # age of the magnetometer's readings [s]
-    usual_level: float = 0.0  # horizontal part of the field that counts as undisturbed
-    usual_up: float = 0.0  # upward part of it
-    usual_age: float = 0.0  # how long that has been seen [s]
-    candidate: Vector = filled(3)  # what may become the usual field
-    candidate_age: float = 0.0  # how long that has been seen in rotation [s]
-    total: Vector = filled(3)  # sum of the fields in the window
-    swing: Vector = filled(2)  # sum of their change with the delay, east and north [per second]
-    count: int = 0  # how many
 
 
 @kernel
 def forget_field(s: ErrorStateMemory, p: ErrorStateParams) -> None:
-    """Start: nothing is known of the field."""
+    """Reset all estimates of the field."""
     set_variance(s.error_covariance, NORTH, p.north_sigma)
     set_variance(s.error_covariance, AGE, p.field_delay_sigma)
     field = s.field
@@ -79,15 +62,15 @@ def forget_field(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 
 
 @kernel
-def forget_candidate(field: Field) -> None:
-    """Let no other field be on its way to become the usual one."""
+def forget_candidate(field: FieldState) -> None:
+    """Discard the candidate for the usual field."""
     clear(field.candidate)
     field.candidate_age = 0.0
 
 
 @kernel
-def clear_field(field: Field) -> None:
-    """Begin a window."""
+def clear_field(field: FieldState) -> None:
+    """Clear the sums for a new window."""
     clear(field.total)
     clear(field.swing)
     field.count = 0
@@ -95,7 +78,7 @@ def clear_field(field: Field) -> None:
 
 @kernel
 def let_field_age(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
-    """Let the local field's deviation from north fade and be renewed."""
+    """Predict the local deviation from north: a Gauss-Markov process."""
     keep = math.exp(-span / NORTH_S)
     s.field.deviation *= keep
     covariance = s.error_covariance
@@ -129,7 +112,7 @@ def align_heading(s: ErrorStateMemory, p: ErrorStateParams, field: Vector) -> No
 
 @kernel
 def gather_field(s: ErrorStateMemory, p: ErrorStateParams, sample: Sample, has_rate: bool) -> None:
-    """Add a sample to the mean field of the window, as it is when the delay is allowed for."""
+    """Add a sample, corrected for the delay, to the mean field of the window."""
     m = sample.magnetic_field
     if not s.has_heading:
         align_heading(s, p, m)
@@ -158,7 +141,7 @@ class Sight(NamedTuple):
 
 @kernel
 def measure_field(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
-    """Take in that the horizontal field points north, but for its deviation, age and errors."""
+    """Update with the heading of the mean horizontal field of the window."""
     field, count = s.field, s.field.count
     east, north, up = field.total[0] / count, field.total[1] / count, field.total[2] / count
     swing_east, swing_north = field.swing[0] / count, field.swing[1] / count
@@ -177,7 +160,7 @@ def measure_field(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None
 def correct_heading(
     s: ErrorStateMemory, p: ErrorStateParams, span: float, sight: Sight, count: int
 ) -> float:
-    """Take in the heading of a field; return its squared error in standard deviations."""
+    """Update with the heading of a field; return its squared error in standard deviations."""
     covariance, error, column = s.error_covariance, s.correction.error, s.correction.column
     clear(column)
     project(covariance, column, PHI, sight.tilt_x)
@@ -189,7 +172,7 @@ def correct_heading(
     turn = math.atan2(sight.east, sight.north) - s.field.deviation - explained(error, sight)
     residual = math.atan2(math.sin(turn), math.cos(turn))
     level2, up = sight.east * sight.east + sight.north * sight.north, sight.up
-    # Strength and dip show two components of a disturbance; the third may be as large as both.
+    # Strength and dip show two components of a disturbance; the third is assumed as large as both.
     quiet2 = QUIET_PART * QUIET_PART * usual2(s.field)
     strange = max(off2(s.field, sight) - quiet2, 0.0) / level2
     white = p.field_noise * p.field_noise * (level2 + up * up) / level2 / count
@@ -216,21 +199,21 @@ def explained(v: Vector, sight: Sight) -> float:
 
 
 @kernel
-def usual2(field: Field) -> float:
+def usual2(field: FieldState) -> float:
     """Return the square of the usual field."""
     return field.usual_level * field.usual_level + field.usual_up * field.usual_up
 
 
 @kernel
-def off2(field: Field, sight: Sight) -> float:
-    """Return the square of how far a field is from the usual one."""
+def off2(field: FieldState, sight: Sight) -> float:
+    """Return the squared distance of a field from the usual one."""
     level, up = sight.level - field.usual_level, sight.up - field.usual_up
     return level * level + up * up
 
 
 @kernel
 def judge_field(s: ErrorStateMemory, span: float, sight: Sight, odd: float) -> None:
-    """Tell whether a field is disturbed, and learn from it what is usual."""
+    """Detect a disturbance; otherwise update the usual field."""
     field = s.field
     bound = DISTURBED_PART * DISTURBED_PART * usual2(field)
     s.disturbed = off2(field, sight) > bound or odd > ODD_HEADING
@@ -246,7 +229,7 @@ def judge_field(s: ErrorStateMemory, span: float, sight: Sight, odd: float) -> N
 
 @kernel
 def judge_candidate(s: ErrorStateMemory, span: float, sight: Sight) -> None:
-    """Accept another field as the usual one when it has been the same in rotation for long."""
+    """Accept another field as the usual one after it was constant in rotation for long enough."""
     field, candidate = s.field, s.field.candidate
     seen = (sight.east, sight.north, sight.up)
     if distance2(seen, candidate) > DISTURBED_PART * DISTURBED_PART * square(candidate):

@@ -1,19 +1,13 @@
-"""The error-state Kalman filter: orientation, gyro errors and their covariance, online."""
+"""Error-state Kalman filter for orientation and gyro errors, with covariance."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.field import (
-    AGE,
-    HEADING,
-    NORTH,
-    Field,
     forget_field,
     gather_field,
     let_field_age,
@@ -23,10 +17,8 @@ from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
     BIAS_ERROR,
     MATRIX_ERROR,
-    OWN_ERRORS,
     PHI,
     XI,
-    Window,
     clear_window,
     corrected_turn,
     extend_window,
@@ -34,8 +26,6 @@ from strapdown.estimation.error_state.model import (
     predict_covariance,
 )
 from strapdown.estimation.error_state.motion import (
-    Lost,
-    Motion,
     clear_lost,
     clipped_axes,
     lose_clipped,
@@ -44,6 +34,8 @@ from strapdown.estimation.error_state.motion import (
     refuse_dropout,
     watch,
 )
+from strapdown.estimation.error_state.params import ErrorStateParams
+from strapdown.estimation.error_state.state import AGE, ERRORS, HEADING, NORTH, ErrorStateMemory
 from strapdown.estimation.error_state.update import (
     consider,
     joseph,
@@ -51,146 +43,30 @@ from strapdown.estimation.error_state.update import (
     set_variance,
     symmetrise,
 )
-from strapdown.estimation.filter import FilterParams, RecursiveFilter
-from strapdown.estimation.intake import FilterCounts, FilterMemory, intake
+from strapdown.estimation.filter import RecursiveFilter
+from strapdown.estimation.intake import FilterCounts, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
 from strapdown.geometry.vectors import add_to, clear, four, put, square, three
 from strapdown.inertial.navigation.mechanisation import plus
-from strapdown.samples import SampleKind
 from strapdown.samples.clock import DROPPED, START
-from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
     from strapdown.samples.sample import Sample
 
-__all__ = ["ErrorStateFilter", "ErrorStateMemory", "ErrorStateParams"]
-
-ERRORS: Final = OWN_ERRORS + 2  # with those of the magnetic field
+__all__ = ["ErrorStateFilter"]
 
 WINDOW_S: Final = 0.1
-MATRIX_LIMIT: Final = 0.05  # scale and misalignment beyond 5 % are no calibration error
+MATRIX_LIMIT: Final = 0.05  # larger scale and misalignment errors are not plausible
 
 MIN_FORCE: Final = 1.0  # m/s^2; a specific force this small (free fall) has no direction
-ODD_FORCE: Final = 0.2  # of gravity: so far off, the first specific force says little of tilt
+ODD_FORCE: Final = 0.2  # of gravity: a larger difference makes the first tilt uncertain
 ODD_TILT_SIGMA: Final = 0.5  # rad
 
-ODD_SPEED: Final = 16.0  # squared, in standard deviations: then velocity has been lost
-ODD_BIAS: Final = 2.5  # standard deviations; a larger bias doubles what biases may be
-
-
-@dataclass(frozen=True)
-class ErrorStateParams(FilterParams):
-    """What the filter believes about the sensor, the motion and the magnetic field.
-
-    One set of defaults serves consumer MEMS sensors that are held, worn or flown. Those of the
-    sensor may be taken from its data sheet; those of motion and field are densities of errors
-    that last, so values much smaller than the errors themselves make the filter overconfident.
-
-    Parameters
-    ----------
-    gyro_noise : float
-        Noise density of the gyro, with what else makes the turn between samples uncertain
-        [rad/sqrt(s)]. Larger: tilt and heading follow accelerometer and magnetometer quicker.
-    gyro_scale_noise : float
-        Noise density per root of the turned angle: turns at rate w are uncertain by this times
-        w [sqrt(s)]. Larger: fast motion is trusted less, and M is learnt slower.
-    gyro_bias_sigma : float
-        What biases are like [rad/s]. Larger: they are learnt quicker, and wrong ones too, where
-        a sensor never rests. Doubled by itself when a bias turns out to be far beyond it.
-    gyro_bias_walk : float
-        How fast biases drift [rad/s/sqrt(s)]. Larger: what was learnt is forgotten sooner.
-    gyro_matrix_sigma : float
-        What the elements of the gyro's matrix of scale and misalignment are like [-]. Larger:
-        learnt quicker, and sooner wrong where motion hardly shows them. 0: not estimated.
-    accel_noise : float
-        Noise density of the integrated specific force [m/s/sqrt(s)]. Larger: the accelerometer
-        is trusted less.
-    accel_bias_sigma : float
-        What accelerometer biases are like [m/s^2]. Larger: more is taken for bias and less for
-        tilt. 0: not estimated.
-    speed_sigma : float
-        What velocities are like [m/s]. Smaller: tilt is corrected quicker, and disturbed more
-        by motion that goes on in one direction; what is learnt of the gyro suffers first.
-    speed_time : float
-        For how long a velocity lasts [s]. Shorter acts like a smaller ``speed_sigma``.
-    rest_speed_sigma : float
-        Velocity that is left at rest [m/s].
-    rest_rate_sigma : float
-        Angular velocity that is left at rest [rad/s]. Smaller: biases follow rest quicker.
-    field_noise : float
-        White noise of the magnetometer, as a part of the field [-].
-    field_sigma : float
-        Error of the direction of the horizontal field, as it changes with place and attitude
-        [rad]. Larger: heading follows the magnetometer slower.
-    field_time : float
-        For how long such an error lasts [s]. Longer acts like a larger ``field_sigma``.
-    north_sigma : float
-        Error of that direction that stays [rad]. Larger: heading is claimed to be less certain.
-    field_delay_sigma : float
-        How late the magnetometer may be after the gyro [s]; it is estimated. 0: not at all.
-    tilt_sigma : float
-        Error of the tilt that the first specific force gives [rad]. Larger: starts in motion
-        settle quicker.
-    heading_sigma : float
-        Error of the heading that the first magnetic field gives [rad].
-    reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`. A sample is taken for the
-        mean over its interval, for so gyros with a digital filter deliver it.
-
-    Raises
-    ------
-    ValueRangeError
-        A value is not finite, or not positive where it must be.
-    """
-
-    sample_kind: SampleKind = SampleKind.MEAN
-
-    gyro_noise: float = 0.002
-    gyro_scale_noise: float = field(default=0.0005, metadata=MAY_BE_ZERO)
-    gyro_bias_sigma: float = 0.004
-    gyro_bias_walk: float = field(default=1.5e-4, metadata=MAY_BE_ZERO)
-    gyro_matrix_sigma: float = field(default=0.004, metadata=MAY_BE_ZERO)
-    accel_noise: float = 0.05
-    accel_bias_sigma: float = field(default=0.05, metadata=MAY_BE_ZERO)
-    speed_sigma: float = 1.25
-    speed_time: float = 0.5
-    rest_speed_sigma: float = 0.02
-    rest_rate_sigma: float = 0.004
-    field_noise: float = field(default=0.03, metadata=MAY_BE_ZERO)
-    field_sigma: float = 0.1
-    field_time: float = 3.0
-    north_sigma: float = field(default=0.03, metadata=MAY_BE_ZERO)
-    field_delay_sigma: float = field(default=0.02, metadata=MAY_BE_ZERO)
-    tilt_sigma: float = 0.25
-    heading_sigma: float = 0.3
-
-
-class Correction(Record):
-    """What a window's measurements are taken in with; nothing of it lasts."""
-
-    error: Vector = filled(ERRORS)  # found so far
-    column: Vector = filled(ERRORS)  # P H^T
-    gain: Vector = filled(ERRORS)  # K
-
-
-class ErrorStateMemory(FilterMemory):
-    """What the filter knows and remembers."""
-
-    velocity: Vector = filled(3)  # [m/s, world]
-    accel_bias: Vector = filled(3)  # subtracted from readings [m/s^2, body]
-    gyro_matrix: Matrix = zeros(3, 3)  # M: scale and misalignment of the gyro [-]
-    error_covariance: Matrix = zeros(ERRORS, ERRORS)  # P
-    bias_scale: float = 0.0  # sigma that gyro biases are believed to have [rad/s]; 0 at first
-    has_tilt: bool = False
-    has_heading: bool = False
-    field: Field = Field()
-    motion: Motion = Motion()
-    window: Window = Window()
-    reading: Vector = filled(3)  # what the gyro read in the window [rad, body]
-    lost: Lost = Lost()
-    correction: Correction = Correction()
+ODD_SPEED: Final = 16.0  # squared standard deviations: at a larger velocity it is reset
+ODD_BIAS: Final = 2.5  # standard deviations; a larger bias doubles the prior
 
 
 @kernel
@@ -228,7 +104,7 @@ def error_state_step(
 
 @kernel
 def begin(s: ErrorStateMemory, p: ErrorStateParams) -> None:
-    """Start: tilt, heading and velocity are unknown; what was calibrated stays."""
+    """Restart tilt, heading and velocity; keep the calibration of the gyro."""
     clear(s.velocity)
     covariance = s.error_covariance
     for i in range(3):
@@ -249,7 +125,7 @@ def begin(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 
 @kernel
 def begin_window(s: ErrorStateMemory) -> None:
-    """Begin a window; the field has one of its own."""
+    """Begin a window, except for the sums of the magnetic field."""
     clear_window(s.window)
     clear(s.reading)
     clear_lost(s.lost)
@@ -257,7 +133,7 @@ def begin_window(s: ErrorStateMemory) -> None:
 
 @kernel
 def integrate(s: ErrorStateMemory, reading: Three, force: Three, dt: float) -> None:
-    """Turn by what the gyro read, and extend the window."""
+    """Rotate by the measured rotation, and extend the window."""
     add_to(s.reading, reading)
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, reading, dt)
     own_force = plus(force, three(s.accel_bias), -1.0)
@@ -266,7 +142,7 @@ def integrate(s: ErrorStateMemory, reading: Three, force: Three, dt: float) -> N
 
 @kernel
 def align_tilt(s: ErrorStateMemory, p: ErrorStateParams, force: Vector) -> None:
-    """Turn the world by the smallest rotation that brings the specific force up."""
+    """Turn the world by the smallest rotation that points the specific force up."""
     x, y, z = up = quaternion_rotate(*four(s.orientation), *three(force))
     norm = math.sqrt(square(up))
     if norm < MIN_FORCE:
@@ -289,7 +165,7 @@ def align_tilt(s: ErrorStateMemory, p: ErrorStateParams, force: Vector) -> None:
 
 @kernel
 def end_window(s: ErrorStateMemory, p: ErrorStateParams) -> None:
-    """Predict over the window, take in what is known of it, and begin the next."""
+    """Predict over the window, update with its measurements, and begin the next."""
     span = s.window.span
     if s.has_tilt and span > 0.0:
         predict(s, p, span)
@@ -308,7 +184,7 @@ def end_window(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 
 @kernel
 def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
-    """Move velocity and covariance over the window, and let errors grow by what happened in it."""
+    """Predict velocity and covariance over the window, with the noise of its motion."""
     finish_window(s.window, s.velocity)
     covariance, lost = s.error_covariance, s.lost
     predict_covariance(covariance, s.window)
@@ -325,13 +201,13 @@ def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 
 @kernel
 def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
-    """Take in that what is worn or held does not travel: its velocity is 0, give or take."""
+    """Update with zero velocity: a sensor that is held or worn hardly travels."""
     covariance, v = s.error_covariance, s.velocity
     usual = p.speed_sigma * p.speed_sigma
     odd = 0.0
     for i in range(3):
         odd += v[i] * v[i] / (covariance[XI + i][XI + i] + usual)
-    if odd > ODD_SPEED:  # a throw, a fall, a blow: forget the velocity, not the tilt
+    if odd > ODD_SPEED:  # after a throw, a fall or a blow, reset the velocity instead of the tilt
         for i in range(3):
             covariance[XI + i][XI + i] += v[i] * v[i]
     if s.at_rest:
@@ -344,9 +220,9 @@ def measure_velocity(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> N
 
 @kernel
 def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
-    """At rest, what is left of the gyro's reading is bias; M is not touched.
+    """Update with zero rate at rest: the corrected gyro reading is an error of the bias.
 
-    M takes no part: through the noise in the reading it would be driven towards -1.
+    M is not corrected, as the noise of the readings would drive it towards -1.
     """
     noise = p.rest_rate_sigma * p.rest_rate_sigma
     turn = corrected_turn(s.gyro_bias, s.gyro_matrix, three(s.reading), span)
@@ -358,7 +234,7 @@ def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 def take_error(
     s: ErrorStateMemory, i: int, measured: float, noise: float, keeps_matrix: bool
 ) -> None:
-    """Take in a measurement of error ``i`` alone; M may be kept as it is."""
+    """Update with a measurement of error ``i`` alone, without correcting M if ``keeps_matrix``."""
     covariance, c = s.error_covariance, s.correction
     clear(c.column)
     project(covariance, c.column, i, 1.0)
@@ -372,7 +248,7 @@ def take_error(
 
 @kernel
 def correct(s: ErrorStateMemory) -> None:
-    """Move the nominal state by the error that was found."""
+    """Correct the nominal state by the estimated error."""
     e = s.correction.error
     turn = quaternion_exp(0.5 * e[PHI], 0.5 * e[PHI + 1], 0.5 * e[PHI + 2])
     turn_world(s.orientation, turn)
@@ -390,7 +266,7 @@ def correct(s: ErrorStateMemory) -> None:
 
 @kernel
 def widen_biases(s: ErrorStateMemory) -> None:
-    """Believe in larger biases, on any axis, when one is far beyond what was believed."""
+    """Double the prior of the gyro bias on all axes if one is far beyond it."""
     scale, bias = s.bias_scale, s.gyro_bias
     if max(abs(bias[0]), abs(bias[1]), abs(bias[2])) > ODD_BIAS * scale:
         s.bias_scale = 2.0 * scale
@@ -400,7 +276,7 @@ def widen_biases(s: ErrorStateMemory) -> None:
 
 @kernel
 def refuse_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
-    """Begin anew with M where no gyro can be that wrong: something else was."""
+    """Reset M if an element is implausibly large, as it then has another cause."""
     largest = 0.0
     for i in range(3):
         x, y, z = three(s.gyro_matrix[i])
@@ -413,14 +289,14 @@ def refuse_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 
 @kernel
 def forget_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
-    """Let M be as uncertain as that of any gyro."""
+    """Reset the variances of M to the prior."""
     for i in range(9):
         set_variance(s.error_covariance, MATRIX_ERROR + i, p.gyro_matrix_sigma)
 
 
 @kernel
 def publish(s: ErrorStateMemory) -> None:
-    """Write what is known to what all filters show."""
+    """Write the estimates to the fields common to all filters."""
     for i in range(3):
         variance = s.error_covariance[BIAS_ERROR + i][BIAS_ERROR + i]
         s.gyro_bias_sigma[i] = math.sqrt(max(variance, 0.0))
@@ -429,14 +305,15 @@ def publish(s: ErrorStateMemory) -> None:
 
 
 class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
-    """Orientation with what the gyro does wrong: bias, scale and misalignment, and a covariance.
+    """Orientation and errors of the gyro (bias, scale, misalignment), with covariance.
 
     An error-state Kalman filter over windows of 0.1 s in which the samples are preintegrated.
-    Specific force is integrated to a velocity, and that the sensor does not travel corrects
-    tilt, and shows the errors of the gyro that tilt it. At rest the gyro must read 0. The
-    horizontal magnetic field corrects heading, as far as its strength and dip are the usual
-    ones; how late the magnetometer is, is estimated. Without a magnetometer heading starts at 0
-    (in ENU: forward is east) and its covariance grows from there.
+    Specific force is integrated to a velocity. The assumption that the sensor does not travel
+    corrects tilt, and makes the gyro errors that cause tilt errors observable. At rest the
+    angular velocity is 0. The horizontal magnetic field corrects heading, with less weight if
+    its strength and dip are unusual; the delay of the magnetometer is estimated. Without a
+    magnetometer heading starts at 0 (in ENU: forward is east), and its covariance grows from
+    there.
 
     Parameters
     ----------

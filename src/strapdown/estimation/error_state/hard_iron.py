@@ -1,4 +1,4 @@
-"""Whether the magnetometer carries a magnet, by the strength of the field in all attitudes."""
+"""Hard iron of a magnetometer, from the strength of the field in all attitudes."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
 
-INTERVAL_NS: Final = 100_000_000  # fields closer together say little new ...
-LEAST_SAMPLES: Final = 100  # ... and so many have to say it
+INTERVAL_NS: Final = 100_000_000  # interval of the samples that are used
+LEAST_SAMPLES: Final = 100  # and their least number
 ROUNDS: Final = 20
-SETTLED: Final = 1e-6  # of the strength: a smaller move of the centre is the last
-CUT: Final = 2.0  # robust standard deviations at which a field counts a half
-LEAST_SPREAD: Final = 0.03  # variance of the directions along the worst axis (1/3: all alike)
+SETTLED: Final = 1e-6  # of the strength: convergence of the centre
+CUT: Final = 2.0  # robust standard deviations at which the weight is 1/2
+LEAST_SPREAD: Final = 0.03  # variance of the directions along the worst axis (1/3: uniform)
 LEAST_OFFSET: Final = 0.1  # of the strength: a weaker magnet averages out in rotation
-EVIDENCE: Final = 0.5  # the strength must vary less than this part of what it did before
+EVIDENCE: Final = 0.5  # least reduction of the spread of the strength, as a ratio
 
 
 @dataclass(frozen=True)
 class HardIron:
-    """Field of what turns with the sensor, in the unit and the body axes of the series."""
+    """Field of magnets that turn with the sensor, in the unit and the body axes of the series."""
 
     offset: FloatArray
     sigma: FloatArray
 
 
 def hard_iron(series: ImuSeries) -> HardIron | None:
-    """Return the centre of the sphere on which the readings lie, if they say so clearly.
+    """Fit a sphere to the readings; return its centre, or None if it is not determined clearly.
 
-    A magnet that moves with the sensor all the time makes the strength of the field depend on
-    attitude. One in the room, or one that is attached for a while, does not do so consistently,
-    and a recording without rotation about two axes tells nothing: then there is no answer.
+    A magnet fixed to the sensor makes the strength of the field depend on attitude. A magnet in
+    the room, or one that is attached for a while, does not do so consistently, and a recording
+    without rotation about two axes does not determine the centre.
     """
     field = series.magnetic_field
     if field is None:
@@ -75,5 +75,5 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
 
 
 def _scatter(x: FloatArray) -> float:
-    """Return the standard deviation of the middle of a distribution."""
+    """Return a robust standard deviation, from the median absolute deviation."""
     return float(1.4826 * np.median(np.abs(x - np.median(x))))

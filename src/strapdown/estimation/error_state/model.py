@@ -1,8 +1,8 @@
-"""The error-state model: samples preintegrated over a window, and prediction over it.
+"""Error-state model: preintegration of samples over a window, and prediction over it.
 
 The nominal state is R (world from body), v (world), gyro bias b, accelerometer bias a and the
-gyro's matrix of scale and misalignment M; what the gyro reads is w, what the accelerometer
-reads f::
+gyro's matrix of scale and misalignment M; the readings of the gyro are w, those of the
+accelerometer f::
 
     rate = (I + M) w - b        acceleration = R (f - a) + g        g = (0, 0, -gravity)
 
@@ -12,8 +12,9 @@ filter as a stable observer", IEEE TAC 62(4), 2017), in world axes::
     R_true = Exp(phi) R         v_true = Exp(phi) v + xi
 
 In this form the transition over a window needs no attitude, gravity couples tilt to velocity by
-a constant, and heading stays exactly unobservable without a magnetometer. The errors of an
-estimator stand in one vector, these first; its own behind them stay as they are over a window.
+a constant, and heading stays exactly unobservable without a magnetometer. The error vector of
+an estimator starts with these errors; further ones of the estimator follow, which are constant
+over a window.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ if TYPE_CHECKING:
 
     from strapdown._typing import Four, Three
 
-# Where errors begin in the vector.
+# Indices of the errors in the vector.
 PHI: Final = 0  # of the attitude [rad, world]; heading is its z
 XI: Final = 3  # of the velocity [m/s, world]
 BIAS_ERROR: Final = 6  # of the gyro bias [rad/s, body]
 ACCEL_ERROR: Final = 9  # of the accelerometer bias [m/s^2, body]
 MATRIX_ERROR: Final = 12  # of the gyro matrix, row by row [-]
-OWN_ERRORS: Final = 21  # the estimator's own
+OWN_ERRORS: Final = 21  # first index of further errors of the estimator
 
 
-# strapdown.inertial.preintegration does not serve here: it is exact for readings that are
-# constant between samples, but takes 1.2 us a sample and knows no derivative by M. Over 20 samples
-# in 0.1 s at 5 rad/s the attitude half way leaves 3e-5 m/s, and 4e-4 of the derivative by the bias,
-# far below the noise assumed of the accelerometer, 1.6e-2 m/s; and a sample takes 0.08 us.
+# strapdown.inertial.preintegration is exact for readings that are constant between samples, but
+# takes 1.2 us a sample. The attitude at the middle of the step takes 0.08 us. Over 20 samples in
+# 0.1 s at 5 rad/s its errors are 3e-5 m/s, and 4e-4 of the derivative by the bias, far below the
+# assumed noise of the accelerometer, 1.6e-2 m/s.
 class Window(Record):
     """Samples preintegrated in world axes along the nominal attitude.
 
-    The Jacobians of the velocity are those of dv while samples come, of xi once it is finished.
+    The Jacobians of the velocity are those of dv until :func:`finish_window`, then those of xi.
     """
 
     span: float = 0.0  # length [s]
@@ -62,7 +63,7 @@ class Window(Record):
 
 @kernel
 def clear_window(window: Window) -> None:
-    """Begin a window."""
+    """Clear a window."""
     window.span = window.turned = 0.0
     clear(window.speed)
     for i in range(3):
@@ -74,7 +75,7 @@ def clear_window(window: Window) -> None:
 
 @kernel
 def corrected_turn(bias: Vector, matrix: Matrix, turn: Sequence[float], dt: float) -> Three:
-    """Return (I + M) turn - b dt, the turn without what is known of the gyro's errors."""
+    """Return (I + M) turn - b dt, the rotation corrected for the errors of the gyro."""
     x, y, z = turn[0], turn[1], turn[2]
     mx, my, mz = matrix[0], matrix[1], matrix[2]
     return (
@@ -90,8 +91,9 @@ def extend_window(
 ) -> None:
     """Integrate one interval into the window, and turn the attitude by it.
 
-    ``turn`` is the corrected turn of the body [rad], ``reading`` what the gyro read of it,
-    ``force`` the mean of f - a [m/s^2, body]. The attitude half way stands for the interval.
+    ``turn`` is the corrected rotation of the body [rad], ``reading`` the measured one,
+    ``force`` the mean of f - a [m/s^2, body]. The attitude at the middle is used for the whole
+    interval.
     """
     extend_by(window, orientation, turn, half_of(turn), reading, force, dt)
 
@@ -112,7 +114,7 @@ def extend_by(
     force: Three,
     dt: float,
 ) -> None:
-    """Integrate one interval, of whose turn the quaternion of a half is known."""
+    """Integrate one interval, given the quaternion of half its rotation."""
     mid = quaternion_multiply(*four(orientation), *half)
     put_four(orientation, quaternion_multiply(*mid, *half))
     r = quaternion_to_matrix(*mid)
@@ -130,7 +132,7 @@ def extend_by(
 def extend_jacobians(
     j: Matrix, v: Matrix, first: int, apart: int, scale: float, r: Sequence[float], u: Three
 ) -> None:
-    """Add to three columns: to d phi a scaled R, to d dv the d phi half way times u."""
+    """Add to three columns: a scaled R to d phi, and d phi at the middle times u to d dv."""
     ux, uy, uz = u
     jx, jy, jz = j[0], j[1], j[2]
     vx, vy, vz = v[0], v[1], v[2]
@@ -148,7 +150,7 @@ def extend_jacobians(
 
 @kernel
 def finish_window(window: Window, velocity: Vector) -> None:
-    """Move the velocity over the window, and make the Jacobians of dv those of xi.
+    """Predict the velocity over the window, and convert the Jacobians of dv to those of xi.
 
     xi' = xi + gravity span (phi_y, -phi_x, 0) + v_bias db + j_bias da + v_matrix dM.
     """
@@ -161,7 +163,7 @@ def finish_window(window: Window, velocity: Vector) -> None:
 
 @kernel
 def relate_jacobian(j: Matrix, v: Matrix, velocity: Three) -> None:
-    """Take from d dv what the turn of the velocity itself explains: d phi times velocity."""
+    """Subtract from d dv the rotation of the velocity itself: d phi times velocity."""
     x, y, z = velocity
     jx, jy, jz = j[0], j[1], j[2]
     vx, vy, vz = v[0], v[1], v[2]
@@ -174,7 +176,7 @@ def relate_jacobian(j: Matrix, v: Matrix, velocity: Three) -> None:
 
 @kernel
 def predict_covariance(covariance: Matrix, window: Window) -> None:
-    """P becomes F P F^T over a finished window.
+    """Replace P by F P F^T for a finished window.
 
     Only the first six rows of F differ from those of the identity.
     """

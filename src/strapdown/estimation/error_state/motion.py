@@ -1,7 +1,7 @@
-"""What single samples tell: the mean specific force, rest, and what has been lost.
+"""Mean specific force, detection of rest, and variance of unmeasured motion.
 
-What a hole in the rates, a clipped axis or a missing specific force hides is not known; its
-variance is gathered over the window and added to that of turn and velocity.
+Motion during a gap in the rates, on a clipped axis or without specific force is unknown. Its
+variance is summed over the window and added to the process noise of rotation and velocity.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.attitude import gain
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
@@ -21,51 +20,31 @@ from strapdown.samples.clock import STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
+    from strapdown._kernels.records import Vector
     from strapdown._typing import Three
-    from strapdown.estimation.error_state.filter import ErrorStateMemory, ErrorStateParams
+    from strapdown.estimation.error_state.params import ErrorStateParams
+    from strapdown.estimation.error_state.state import ErrorStateMemory, Lost, MotionHistory
     from strapdown.samples.sample import Sample
 
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
-REST_RATE_LIMIT: Final = 6.0 * RAD_PER_DEG  # rad/s, of the low-passed value without bias
+REST_RATE_LIMIT: Final = 6.0 * RAD_PER_DEG  # rad/s, of the low-passed value less the bias
 REST_SMOOTHING_S: Final = 0.5
 REST_AFTER_S: Final = 1.0
 LONGEST_REST_S: Final = 10.0
-LOST_SHARE: Final = 0.6  # of the turn at the usual rate: what a hole in the rates hides ...
-LOST_AFTER_S: Final = 0.3  # ... if it is as long as this; less in a shorter one
-LEAST_LOST_RATE: Final = 0.1  # rad/s; so much a body is believed to turn unseen
-CLIPPED_SHARE: Final = 0.5  # of a clipped rate, or of gravity: what may lie beyond the range
+LOST_SHARE: Final = 0.6  # of the rotation at the usual rate: sigma in a gap of the rates ...
+LOST_AFTER_S: Final = 0.3  # ... of at least this length; proportionally less in a shorter one
+LEAST_LOST_RATE: Final = 0.1  # rad/s; least rate assumed in a gap
+CLIPPED_SHARE: Final = 0.5  # of a clipped rate, or of gravity: sigma of the part beyond the range
 LEAST_CLIPPED_RATE: Final = 4.0  # rad/s; no gyro saturates below
 DROPOUT_S: Final = 0.1  # longer zeros are readings
 LEAST_DROPOUT: Final = 0.2  # rad/s or m/s^2, on an axis before
-HELD_FORCE_S: Final = 0.1  # so long the last specific force stands for missing ones
-
-
-class Motion(Record):
-    """What earlier samples say of the motion."""
-
-    force: Vector = filled(3)  # last usable specific force [m/s^2, body]
-    force_lost: float = 0.0  # how long the accelerometer has been missing or clipped [s]
-    rate_lost: float = 0.0  # how long the gyro has been clipped [s]
-    peak: float = 0.0  # largest angular velocity so far on any axis [rad/s]
-    slow_rate: Vector = filled(3)  # low-passed angular velocity [rad/s, body]
-    slow_force: Vector = filled(3)  # low-passed specific force [m/s^2, body]
-    rate_power: float = 0.0  # low-passed square of the angular velocity [rad^2/s^2]
-    force_power: float = 0.0  # low-passed square of specific force less slow_force [m^2/s^4]
-    rest: float = 0.0  # how long nothing has moved [s]
-
-
-class Lost(Record):
-    """What has been lost in the window."""
-
-    turn: Vector = filled(3)  # variance [rad^2, world]
-    speed: float = 0.0  # variance [m^2/s^2]
-    clipped: bool = False  # the gyro was
+HELD_FORCE_S: Final = 0.1  # for so long the last specific force replaces missing ones
 
 
 @kernel
 def clear_lost(lost: Lost) -> None:
-    """Begin a window."""
+    """Clear the sums for a new window."""
     clear(lost.turn)
     lost.speed = 0.0
     lost.clipped = False
@@ -73,7 +52,7 @@ def clear_lost(lost: Lost) -> None:
 
 @kernel
 def refuse_dropout(v: Vector, before: Vector, missing: float) -> None:
-    """Make NaN of three zeros that follow other readings: lost ones, unless it goes on."""
+    """Mark a vector of zeros as lost (NaN) if it follows other readings and lasts a short time."""
     zero = v[0] == 0.0 and v[1] == 0.0 and v[2] == 0.0 and missing < DROPOUT_S
     if zero and max(abs(before[0]), abs(before[1]), abs(before[2])) > LEAST_DROPOUT:
         v[0] = math.nan
@@ -83,23 +62,24 @@ def refuse_dropout(v: Vector, before: Vector, missing: float) -> None:
 def measured_turn(
     s: ErrorStateMemory, taken: Intake, before: Three, held: float, rate: Vector
 ) -> Three:
-    """Return what the gyro read, and count what it did not see.
+    """Return the rotation measured by the gyro, and add the variance of the unmeasured part.
 
-    ``before`` is the last usable rate, ``held`` how long it stood in before this sample.
+    ``before`` is the last usable rate, ``held`` the time for which it was held before this
+    sample [s].
     """
     lose_unseen(s, taken, held)
     if taken.hole <= 0.0:
         return taken.turn
-    span = min(taken.hole, BRIDGE_S)  # across it rates change linearly: coning
+    span = min(taken.hole, BRIDGE_S)  # coning of a rate that changes linearly across the gap
     return plus(taken.turn, cross(before, three(rate)), span * span / 12.0)
 
 
 @kernel
 def lose_unseen(s: ErrorStateMemory, taken: Intake, held: float) -> None:
-    """Count what the body did while there were no rates: it is lost, not known.
+    """Add the variance of the motion while there were no rates.
 
-    A hole is counted when it ends, but for what lasted longer than rates are held: that has
-    been counted sample by sample.
+    The variance of a gap is added when the gap ends. The part of a gap beyond the time for
+    which rates are held is added sample by sample.
     """
     motion, lost = s.motion, s.lost
     unheld = max(held - BRIDGE_S, 0.0)
@@ -120,8 +100,8 @@ def lose_unseen(s: ErrorStateMemory, taken: Intake, held: float) -> None:
 
 
 @kernel
-def clipped_axes(motion: Motion, taken: Intake, before: Three, rate: Vector) -> int:
-    """Return the bits of clipped axes, those with them that stand still at the largest rate."""
+def clipped_axes(motion: MotionHistory, taken: Intake, before: Three, rate: Vector) -> int:
+    """Return the bits of clipped axes; an axis that repeats the largest rate also counts."""
     bits = taken.clipping
     if not taken.has_rate:
         return bits
@@ -135,7 +115,7 @@ def clipped_axes(motion: Motion, taken: Intake, before: Three, rate: Vector) -> 
 
 @kernel
 def lose_clipped(s: ErrorStateMemory, clipping: int, dt: float, rate: Vector) -> None:
-    """Count what lies beyond the range of the gyro as lost turn, growing with its length."""
+    """Add the variance of the rotation beyond the range of the gyro; it grows with the time."""
     motion, lost = s.motion, s.lost
     if clipping & 7 == 0:
         motion.rate_lost = 0.0
@@ -155,10 +135,10 @@ def lose_clipped(s: ErrorStateMemory, clipping: int, dt: float, rate: Vector) ->
 def mean_force(
     s: ErrorStateMemory, p: ErrorStateParams, taken: Intake, clipping: int, force: Vector
 ) -> Three:
-    """Return the mean specific force since the last sample; count as lost what is not known.
+    """Return the mean specific force since the last sample; add the variance if it is unknown.
 
-    For a while the last one stands for those that are missing, then that of a body which keeps
-    its velocity.
+    A missing specific force is replaced by the last one for HELD_FORCE_S, then by that of a
+    body with constant velocity.
     """
     motion, dt = s.motion, taken.dt
     old, new = three(motion.force), three(force)
@@ -182,7 +162,7 @@ def mean_force(
 
 @kernel
 def watch(s: ErrorStateMemory, dt: float, sample: Sample) -> None:
-    """Tell rest as VQF does, and how strong the motion is."""
+    """Detect rest as in VQF, and update the low-passed strength of the motion."""
     motion, bias = s.motion, s.gyro_bias
     rate, force, slow = sample.angular_velocity, sample.specific_force, motion.slow_rate
     smooth = gain(dt, REST_SMOOTHING_S) if dt > 0.0 else 1.0
@@ -198,5 +178,5 @@ def watch(s: ErrorStateMemory, dt: float, sample: Sample) -> None:
         and turning < REST_RATE_LIMIT
     )
     motion.rest = min(motion.rest + dt, LONGEST_REST_S) if still else 0.0
-    # the quicker it seems to turn, the longer it must be steady to be at rest
+    # the faster the apparent rotation, the longer it must be steady to count as rest
     s.at_rest = motion.rest >= REST_AFTER_S * max(1.0, turning / REST_RATE)

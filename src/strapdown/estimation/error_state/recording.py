@@ -1,4 +1,4 @@
-"""A recording as the smoother takes it: steps between samples, knots, what was measured there."""
+"""Input of the smoother: steps between samples, and knots with their measurements."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "knots_of", "read", "without_dropouts"]
 
-CLIPPED_PART: Final = 0.5  # of its reading: by how much more a clipped axis may have turned
-SHOCK: Final = 3.0  # times the variance of noise: a larger second difference is a shock, and
-ROUGH: Final = 0.5  # of it a straight line between the samples may miss
-LOST_BEND: Final = 0.4  # of the change of rate across a hole: how far off a straight line is
+CLIPPED_PART: Final = 0.5  # of the reading: sigma of the rate beyond the range
+SHOCK: Final = 3.0  # times the variance of noise: a larger second difference is a shock
+ROUGH: Final = 0.5  # of the second difference: error of linear interpolation in a shock
+LOST_BEND: Final = 0.4  # of the change of rate across a gap: error of linear interpolation
 LOST_ALONG: Final = 2.0
 LOST_TURN: Final = 0.1  # of the rate itself
-LOST_SPEED: Final = 0.5  # of the speed gained across a hole, likewise
+LOST_SPEED: Final = 0.5  # of the change of velocity across a gap, likewise
 MOST_RATE: Final = 35.0  # rad/s and ...
-MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most parts, so hardly to be believed
-PART_S: Final = 0.005  # a longer step across a hole is integrated in parts
-ANYWHERE: Final = 1.8  # rad, standard deviation of an angle of which nothing is known
+MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most sensors, so trusted less
+PART_S: Final = 0.005  # a longer step across a gap is integrated in parts
+ANYWHERE: Final = 1.8  # rad, standard deviation of an unknown angle
 DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
-NEAR_HOLE_S: Final = 0.5  # the motion on both sides of a hole that stands for it
+NEAR_HOLE_S: Final = 0.5  # time on both sides of a gap from which its motion is estimated
 
 _judge: Final = MachineCode(
     cut,
@@ -57,7 +57,7 @@ _judge: Final = MachineCode(
 
 @dataclass(frozen=True)
 class Recording:
-    """Usable samples: ``rows`` are those of the series, all other arrays have one row each."""
+    """Usable samples: ``rows`` are their indices in the series."""
 
     rows: IntArray
     t_ns: IntArray
@@ -82,7 +82,7 @@ def read(
     *,
     use_magnetic_field: bool,
 ) -> Recording:
-    """Judge all samples as a recursive filter does, and bridge what is missing."""
+    """Check all samples as a recursive filter does, and bridge missing readings."""
     samples = as_columns(series, use_magnetic_field=use_magnetic_field).block(0, len(series))
     steps = np.zeros(len(samples), Step.dtype())
     counts = FilterCounts().packed()
@@ -119,14 +119,14 @@ def read(
 
 
 def all_three(flags: BoolArray) -> BoolArray:
-    """Return in which rows all flags are set; quicker than ``all(axis=1)``."""
+    """Return the rows in which all flags are set; faster than ``all(axis=1)``."""
     x, y, z = flags.T
     found: BoolArray = x & y & z
     return found
 
 
 def without_dropouts(series: ImuSeries) -> ImuSeries:
-    """Return the series with lost readings NaN: rows of zeros, too few to be readings."""
+    """Replace dropouts by NaN: rows of zeros for less than DROPOUT_NS."""
 
     def kept(vectors: FloatArray) -> FloatArray:
         zero = all_three(vectors == 0.0)
@@ -144,7 +144,7 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 
 
 def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return specific force without holes, and how long each hole is that a step lies in."""
+    """Return specific force with gaps interpolated, and the length of the gap at each step [s]."""
     good = all_three(np.abs(force) < MAX_FORCE)
     if good.all():
         return force, np.zeros(len(t))
@@ -160,7 +160,7 @@ def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _mark_silence(steps: RecordArray, silence: FloatArray) -> None:
-    """Write the standard deviation of the speed that a silent accelerometer leaves unknown."""
+    """Write the standard deviation of the velocity during gaps of the accelerometer."""
     dt = steps["dt"]
     long = silence > GAP_FLOOR_S
     lost = LOST_SPEED * STANDARD_GRAVITY * np.sqrt(np.minimum(silence, 1.0) * dt)
@@ -168,9 +168,9 @@ def _mark_silence(steps: RecordArray, silence: FloatArray) -> None:
 
 
 def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> None:
-    """Add the standard deviation of the speed that shocks between the samples leave unknown.
+    """Add the standard deviation of the velocity from shocks between the samples.
 
-    White noise has a second difference too, of six times its variance on each axis.
+    The second difference of white noise has six times its variance.
     """
     dt = np.maximum(steps["dt"][1:-1], 1e-9)
     x, y, z = np.diff(force, 2, axis=0).T ** 2
@@ -182,7 +182,7 @@ def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> N
 
 
 def _bridge_holes(steps: RecordArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> None:
-    """Integrate rates on a straight line across each hole, and write how far off that may be."""
+    """Integrate linearly interpolated rates across each gap, and write the uncertainty."""
     usable = np.flatnonzero(all_three(np.abs(rate) < MAX_RATE))
     holes = steps["hole"]
     for i in np.flatnonzero(holes):
@@ -202,7 +202,7 @@ def _bridge_holes(steps: RecordArray, t: FloatArray, rate: FloatArray, force: Fl
 
 
 def _turn_along(steps: RecordArray, before: FloatArray, after: FloatArray) -> None:
-    """Write the turns of steps along which the rate changes evenly."""
+    """Write the rotations of steps over which the rate changes linearly."""
     dt = steps["dt"]
     ends = np.cumsum(dt) / dt.sum()
     for step, end in zip(steps, ends, strict=True):
@@ -217,7 +217,7 @@ def _turn_along(steps: RecordArray, before: FloatArray, after: FloatArray) -> No
 
 
 def _mark_clipped(steps: RecordArray, rate: FloatArray) -> None:
-    """Write what clipped and incredible samples may have turned, and gained in speed."""
+    """Write the uncertainty of rotation and velocity in clipped and implausible samples."""
     dt = steps["dt"]
     size = np.abs(np.where(np.abs(rate) < MAX_RATE, rate, 0.0))
     beyond = size > MOST_RATE
@@ -234,7 +234,7 @@ def _mark_clipped(steps: RecordArray, rate: FloatArray) -> None:
 
 
 def _keep_usable(field: FloatArray) -> float:
-    """Write NaN in place of what no magnetometer reads; return the usual strength of the rest."""
+    """Replace implausible fields by NaN; return the median strength of the others."""
     field[~all_three(np.abs(field) < MAX_FIELD)] = np.nan
     x, y, z = field.T
     square = x * x + y * y + z * z
@@ -244,7 +244,7 @@ def _keep_usable(field: FloatArray) -> float:
 
 
 def knots_of(recording: Recording, first: int, last: int, window_s: float) -> RecordArray:
-    """Place knots on rows ``first`` to ``last`` and on both sides of every hole between."""
+    """Return knots in rows ``first`` to ``last``, also on both sides of every gap."""
     t = recording.t[first : last + 1]
     wanted = np.searchsorted(t, np.arange(t[0], t[-1] - 0.5 * window_s, window_s))
     holes = np.flatnonzero(recording.steps["hole"][first : last + 1])
@@ -290,7 +290,7 @@ def gather_field(
     low: int,
     high: int,
 ) -> None:
-    """Write the mean field about a knot, held still in the turning body."""
+    """Write the mean field about a knot, in the body axes at the knot."""
     count = 0
     for i in range(low, high + 1):
         mx, my, mz = three(field[i])

@@ -1,4 +1,4 @@
-"""Orientation, biases and a calibration of the sensor from a whole recording."""
+"""Fixed-interval smoother: orientation and sensor calibration from a whole recording."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from strapdown.estimation.error_state.smoothing import (
     Constants,
     Knot,
     Nominal,
-    Spread,
+    SmoothedCovariance,
     Step,
     fill,
 )
-from strapdown.estimation.error_state.solver import Piece, Solution, Start
+from strapdown.estimation.error_state.solver import KnotPrior, Piece, Solution
 from strapdown.estimation.filter import FilterRow
 from strapdown.estimation.self_calibration import SelfCalibration
 from strapdown.estimation.smoother import OrientationSmoother, Smoothed
@@ -51,29 +51,30 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorStateSmoother", "SmootherParams"]
 
-PIECE_S: Final = 1800.0  # longer stretches are smoothed in pieces of this length ...
-OVERLAP_S: Final = 60.0  # ... each of which knows what comes so long after it
+PIECE_S: Final = 1800.0  # longer parts are smoothed in pieces of this length,
+OVERLAP_S: Final = 60.0  # each with the measurements of this time after it
 PLACE_SIGMA: Final = 3.0  # m, about the place of the first knot
 LASTING: Final = np.r_[
     BIAS_ERROR:OWN_ERRORS, FIELD : DELAY + 1
-]  # errors that a restart of the clock leaves as they are
-SURPRISE: Final = 2.5  # standard deviations from 0 at which biases are believed to be larger
+]  # errors that a restart of the clock does not reset
+SURPRISE: Final = 2.5  # standard deviations; beyond this bias the prior is doubled
 MOST_DOUBLINGS: Final = 8
-FAR: Final = 12.0  # standard deviations from 0 at which a solution is none
+FAR: Final = 12.0  # standard deviations from 0; a solution beyond is rejected
 FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
 
 _fill_rows: Final = MachineCode(
-    fill, Step, Knot, Nominal, Constants, Spread, FilterRow, name="smoother: rows"
+    fill, Step, Knot, Nominal, Constants, SmoothedCovariance, FilterRow, name="smoother: rows"
 )
 
 
 class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     """Fixed-interval smoothing of the error-state model over a whole recording.
 
-    What the gyro and accelerometer integrate to between knots, that the sensor stays about one
-    place, its rest, and the magnetic field are put together by Gauss-Newton: a Kalman filter
-    forward and a pass backward around a nominal path, repeated until the path stays. Biases and
-    the scale and misalignment of the gyro come out of it too, as ``self_calibration``.
+    The integrals of gyro and accelerometer between knots, the assumption that the sensor stays
+    near one place, its rest, and the magnetic field are combined by Gauss-Newton: a Kalman
+    filter forward and a pass backward around a nominal path, repeated until the path converges.
+    The result also contains biases and the scale and misalignment of the gyro, as
+    ``self_calibration``.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     def _smoothed(
         self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
     ) -> Smoothed:
-        """Return what is found out from a series in ENU and FLU."""
+        """Smooth a series in ENU and FLU."""
         inside = without_dropouts(series)
         iron = hard_iron(inside) if use_magnetic_field else None
         if iron is not None and inside.magnetic_field is not None:
@@ -110,7 +111,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         return Smoothed(out, rows, report, recording.has_field, calibration)
 
     def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> OrientationResult:
-        """Return the path to begin with."""
+        """Return the initial path."""
         p = self.params
         vqf = OfflineVqf(
             VqfParams(
@@ -125,16 +126,16 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     def _with_fitting_prior(
         self, recording: Recording, progress: Callable[[float], object]
     ) -> tuple[RecordArray, SelfCalibration | None]:
-        """Return the rows, and what was found out; a bias that was thought too small is doubled.
+        """Return the rows and the calibration; double the prior of a gyro with a larger bias.
 
-        A tight belief keeps the bias about the vertical, of which gravity says nothing, from
-        explaining what the gyro's scale did. A gyro with a large bias shows it on all axes.
+        A tight prior prevents a scale error from being assigned to the bias about the vertical,
+        which gravity does not determine. A gyro with a large bias shows it on all axes.
         """
         smoother, told = self, 0.0
 
         def tell(done: float) -> None:
             nonlocal told
-            if done > told:  # a second attempt says nothing new at first
+            if done > told:  # a second attempt starts again from 0
                 told = done
                 progress(done)
 
@@ -149,10 +150,10 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     def _smooth(
         self, recording: Recording, progress: Callable[[float], object]
     ) -> tuple[RecordArray, SelfCalibration | None, float]:
-        """Return the rows, what was found, and the largest bias."""
+        """Return the rows, the calibration, and the largest gyro bias."""
         out = np.zeros(len(recording.t), FilterRow.dtype())
         left = np.ones(len(out), bool)
-        end: Start | None = None
+        end: KnotPrior | None = None
         largest = 0.0
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
@@ -164,7 +165,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 largest = max(
                     largest, float(np.nanmax(np.abs(solution.path["gyro_bias"]), initial=0.0))
                 )
-                if self._believes(solution) and _fill(recording, part, solution, out):
+                if self._is_plausible(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
                     left[part["at"][0] : part["at"][-1] + 1] = False
                     end = solution.end
@@ -180,12 +181,12 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         self,
         recording: Recording,
         knots: RecordArray,
-        before: Start | None,
+        before: KnotPrior | None,
         progress: Callable[[float], object],
     ) -> Iterator[tuple[RecordArray, Solution]]:
-        """Give the parts of a stretch and their solutions."""
+        """Yield the knots of each piece and its solution."""
         t = recording.t[knots["at"]]
-        start = self._first_belief(recording, knots, before)
+        start = self._prior_at(recording, knots, before)
         total = max(recording.t[-1], 1e-9)
         first = 0
         while True:
@@ -207,22 +208,22 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
             if stop == len(t) - 1:
                 return
             first = stop
-            if self._believes(solution):
+            if self._is_plausible(solution):
                 start = solution.at_join
             else:
-                start = self._first_belief(recording, knots[first:], before)
+                start = self._prior_at(recording, knots[first:], before)
 
-    def _believes(self, solution: Solution) -> bool:
-        """Whether a solution is one: what is found is not far beyond what sensors are like."""
+    def _is_plausible(self, solution: Solution) -> bool:
+        """Whether the biases and matrix of a solution are plausible for a sensor."""
         return bool(
             (np.abs(solution.constants["gyro_matrix"]) <= FAR * self.params.matrix_prior).all()
             and (np.abs(solution.path["gyro_bias"]) < FAR * self.params.bias_prior).all()
         )
 
-    def _first_belief(
-        self, recording: Recording, knots: RecordArray, before: Start | None
-    ) -> Start:
-        """Return what is believed at the start of a stretch."""
+    def _prior_at(
+        self, recording: Recording, knots: RecordArray, before: KnotPrior | None
+    ) -> KnotPrior:
+        """Return the prior at the first knot after a start of the clock."""
         p = self.params
         nominal, constants = Nominal().packed(), Constants().packed()
         q = recording.nominal.q_world_from_body[knots["at"]]
@@ -246,11 +247,11 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
             same = np.ix_(LASTING, LASTING)
             covariance[same] = before.covariance[same]
             constants = before.constants
-        return Start(nominal, constants, covariance)
+        return KnotPrior(nominal, constants, covariance)
 
 
 def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
-    """Write rows of the nominal path, for what is too short to be smoothed."""
+    """Write rows of the nominal path where there is no solution."""
     out["orientation"][rows] = nominal.q_world_from_body[rows]
     out["covariance"][rows] = nominal.orientation_covariance[rows]
     out["gyro_bias"][rows] = nominal.gyro_bias[rows]
@@ -259,10 +260,10 @@ def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_si
 
 
 def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
-    """Write what was found to the rows; return whether it is finite."""
+    """Write the solution to the rows; return whether it is finite."""
     span = slice(part["at"][0], part["at"][-1] + 1)
     rows = out[span]
-    first = rows[:1].copy()  # also the last of the piece before
+    first = rows[:1].copy()  # shared with the piece before
     path, constants, spreads = solution.path, solution.constants, solution.spreads
     _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
     names = "orientation", "covariance", "gyro_bias_sigma"
@@ -273,9 +274,9 @@ def _fill(recording: Recording, part: RecordArray, solution: Solution, out: Reco
 
 
 def _calibration(
-    recording: Recording, at: IntArray, out: RecordArray, end: Start, matrix_prior: float
+    recording: Recording, at: IntArray, out: RecordArray, end: KnotPrior, matrix_prior: float
 ) -> SelfCalibration:
-    """Return what was found out about the sensor, in FLU axes."""
+    """Return the calibration of the sensor, in FLU axes."""
     sigma = np.sqrt(np.maximum(np.diag(end.covariance), 0.0))
     known = end.constants[0]
     inertial = SelfCalibration(

@@ -1,10 +1,10 @@
-"""The error model that the smoother assumes."""
+"""Parameters of the smoother."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.params import FilterParams
 from strapdown.samples import SampleKind
 from strapdown.samples.params import MAY_BE_ZERO
 
@@ -13,7 +13,7 @@ __all__ = ["SmootherParams"]
 
 @dataclass(frozen=True)
 class SmootherParams(FilterParams):
-    """The error model of the sensor and of its motion; the defaults are a consumer MEMS part.
+    """Error model of the sensor and of its motion; the defaults are those of a consumer MEMS IMU.
 
     Noises are spectral densities: a standard deviation over an interval T is that times sqrt(T)
     for what is integrated, and divided by sqrt(T) for what is measured.
@@ -21,7 +21,7 @@ class SmootherParams(FilterParams):
     Parameters
     ----------
     gyro_noise : float
-        White noise of the gyro, and all that acts like it [rad/sqrt(s)]. Larger: trusts
+        White noise of the gyro, and errors that act like it [rad/sqrt(s)]. Larger: trusts
         accelerometer and magnetometer more.
     gyro_scale_noise : float
         Noise of the gyro in proportion to the rate [sqrt(s)]. Larger: less is learnt from fast
@@ -33,33 +33,32 @@ class SmootherParams(FilterParams):
         proportion to the rate [m/sqrt(s)/rad]: gyro and accelerometer do not measure at quite
         the same time and place. Larger: trusts the accelerometer less.
     place_noise : float
-        How far the sensor strays from one place, as noise of "it is there" [m sqrt(s)]. Smaller:
-        tilt follows the accelerometer more closely, and more is learnt of the gyro. Raise it
-        for vehicles, lower it for a turntable.
+        Noise of the distance of the sensor from one place [m sqrt(s)]. Smaller: tilt follows
+        the accelerometer more closely, and more is learnt about the gyro. Raise it for
+        vehicles, lower it for a turntable.
     rest_speed, rest_rate : float
-        Noise of "it stands still" [m/s sqrt(s)] and of "what the gyro reads is bias"
-        [rad/s sqrt(s)] while at rest.
+        Noise of the velocity [m/s sqrt(s)] and of the angular velocity [rad/s sqrt(s)] at rest.
     field_noise : float
         Noise of the magnetic field, relative to its strength [sqrt(s)]. Larger: heading
         follows the gyro more.
     window : float
         Time between knots [s]; longer is quicker. On recordings 0.05 to 0.2 give the same accuracy.
     field_tolerance : float
-        A field that is off by this part of its strength counts a quarter. Larger: fewer
-        disturbances are rejected.
+        A field that differs by this part of its strength has a quarter of the weight. Larger:
+        fewer disturbances are rejected.
     tilt_prior, heading_prior : float
-        Standard deviations of the start [rad]; heading only with a magnetometer.
+        Standard deviations at the start [rad]; heading only with a magnetometer.
     speed_prior, bias_prior, accel_prior : float
         Of velocity [m/s], gyro bias [rad/s] and accelerometer bias [m/s^2] at the start. A
         ``bias_prior`` that turns out to be too small is doubled.
     matrix_prior : float
         Of each element of the gyro's scale and misalignment; 0: a calibrated gyro.
     delay_prior : float
-        Of the delay of the magnetometer against the gyro [s].
+        Of the delay of the magnetometer relative to the gyro [s].
 
     Notes
     -----
-    ``docs/filters/smoother.md`` has the model.
+    ``docs/filters/smoother.md`` describes the model.
     """
 
     reset_after: float = 30.0

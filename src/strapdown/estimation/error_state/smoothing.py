@@ -1,14 +1,15 @@
 """Fixed-interval smoothing of the error-state model: forward filter, backward pass, output.
 
-The errors go on from those of the model, in world axes: ``p_true = Exp(phi) p + pi``, then the
-magnetic field and the delay of the magnetometer, which without one are known to be zero.
+The errors of the model are followed by that of the position, ``p_true = Exp(phi) p + pi`` in
+world axes, and those of the magnetic field and the delay of the magnetometer, which are zero
+without one.
 
-Knots are the instants between windows. A *path* has a nominal state for each knot; what does
-not change with time stands in the constants.
+Knots are the instants between windows. A *path* has a nominal state for each knot; states that
+do not change with time are in the constants.
 
 The backward pass is that of Bierman ("Fixed interval smoothing with discrete measurements",
-Int. J. Control 18, 1973): it carries the gradient and the Hessian of what later measurements
-say, needs no inverse of a covariance, and leaves states of zero variance alone.
+Int. J. Control 18, 1973): it propagates gradient and Hessian of the likelihood of later
+measurements, needs no inverse of a covariance, and does not change states of zero variance.
 """
 
 from __future__ import annotations
@@ -52,28 +53,28 @@ if TYPE_CHECKING:
 
 POSITION: Final = OWN_ERRORS  # [m, world]
 FIELD: Final = OWN_ERRORS + 3  # north and up [of its strength]
-DELAY: Final = OWN_ERRORS + 5  # how much later the magnetometer measures than the gyro [s]
-ERRORS: Final = OWN_ERRORS + 7  # and one that is zero: a row fills whole vectors of a processor
+DELAY: Final = OWN_ERRORS + 5  # delay of the magnetometer relative to the gyro [s]
+ERRORS: Final = OWN_ERRORS + 7  # with one unused, so that rows fill the vector registers
 
 CARRIED: Final = (0, 1, 2, 3, 4, 5, 21, 22, 23)  # errors that a window changes: PHI, XI, POSITION
 
-MOST_MEASURED: Final = 12  # scalars at a knot
-DISTURBED: Final = 0.25  # a field of less weight is disturbed
+MOST_MEASURED: Final = 12  # most scalar measurements at a knot
+DISTURBED: Final = 0.25  # a field with less weight counts as disturbed
 
 
 class Step(Record):
-    """The way from a sample to the next."""
+    """Motion from a sample to the next."""
 
-    event: int = 0  # what the sample is by its stamp
+    event: int = 0  # classification of the stamp: START, STEP, MERGED or DROPPED
     clipping: int = 0  # bits: gyro X=1 Y=2 Z=4, accelerometer X=8 Y=16 Z=32
-    hole: float = 0.0  # in the rates, that ends here [s]
+    hole: float = 0.0  # length of a gap in the rates that ends here [s]
     dt: float = 0.0  # [s]
-    turn: Vector = filled(3)  # what the gyro read over it [rad, body]
+    turn: Vector = filled(3)  # rotation measured by the gyro [rad, body]
     force: Vector = filled(3)  # mean specific force [m/s^2, body]
-    clipped: Vector = filled(3)  # what clipped axes may have turned beyond their readings [rad]
-    lost_turn: float = 0.0  # standard deviation of the turn that was not measured, about each axis
-    lost_along: Vector = filled(3)  # ... and along one [rad, body]
-    lost_speed: float = 0.0  # the same of the velocity [m/s]
+    clipped: Vector = filled(3)  # sigma of the rotation beyond the range [rad]
+    lost_turn: float = 0.0  # sigma of the unmeasured rotation, about each axis [rad]
+    lost_along: Vector = filled(3)  # ... and about one axis [rad, body]
+    lost_speed: float = 0.0  # sigma of the unmeasured change of velocity [m/s]
 
 
 class Nominal(Record):
@@ -86,7 +87,7 @@ class Nominal(Record):
 
 
 class Constants(Record):
-    """What stays as it is over a recording."""
+    """States that are constant over a recording."""
 
     accel_bias: Vector = filled(3)  # [m/s^2, body]
     gyro_matrix: Matrix = zeros(3, 3)  # scale and misalignment
@@ -95,26 +96,26 @@ class Constants(Record):
 
 
 class Knot(Record):
-    """What a recording says at an instant between windows."""
+    """Readings at an instant between windows."""
 
     at: int = 0  # row of the recording
     rate: Vector = filled(3)  # mean reading of the gyro about it [rad/s, body]
     rest: bool = False
     has_field: bool = False
-    field: Vector = filled(3)  # its mean [of its strength, body]
-    swing: Vector = filled(3)  # change of that with delay [1/s]
-    weight: float = 1.0  # of the field
+    field: Vector = filled(3)  # mean field [of its strength, body]
+    swing: Vector = filled(3)  # its derivative by the delay [1/s, body]
+    weight: float = 1.0  # of the field in the update
 
 
-class Turn(Record):
-    """What a step turns, corrected."""
+class CorrectedTurn(Record):
+    """Corrected rotation of a step."""
 
     turn: Vector = filled(3)  # [rad, body]
-    half: Vector = filled(4)  # quaternion of its half
+    half: Vector = filled(4)  # quaternion of half of it
 
 
-class Gap(Record):
-    """By how much a path misses itself over a window, and what the window did not see."""
+class WindowResidual(Record):
+    """Residual of a path over a window, and variances of the unmeasured motion in it."""
 
     turn: Vector = filled(3)  # [rad, world]
     speed: Vector = filled(3)  # [m/s, world]
@@ -125,33 +126,33 @@ class Gap(Record):
     is_clipped: bool = False
 
 
-class Belief(Record):
-    """Error of a path at a knot, and its covariance."""
+class KnotEstimate(Record):
+    """Estimated error of a path at a knot, and its covariance."""
 
     mean: Vector = filled(ERRORS)
     covariance: Matrix = zeros(ERRORS, ERRORS)
-    measured: int = 0  # scalars taken in here
+    measured: int = 0  # number of scalar measurements at the knot
 
 
-class Scalar(Record):
-    """A measurement, in standard deviations of its innovation."""
+class ScalarUpdate(Record):
+    """A scalar measurement, scaled by the standard deviation of its innovation."""
 
     innovation: float = 0.0
-    first: int = 0  # entry of H that is not zero,
-    last: int = 0  # and behind the last one
+    first: int = 0  # first entry of H that is not zero,
+    last: int = 0  # and the index after the last one
     row: Vector = filled(ERRORS)  # H
     gain: Vector = filled(ERRORS)  # K
 
 
-class Later(Record):
-    """What later measurements say: derivatives of their negative log likelihood."""
+class LaterInformation(Record):
+    """Derivatives of the negative log likelihood of later measurements."""
 
     gradient: Vector = filled(ERRORS)
     hessian: Matrix = zeros(ERRORS, ERRORS)
     product: Vector = filled(ERRORS)  # of the Hessian and a vector
 
 
-class Spread(Record):
+class SmoothedCovariance(Record):
     """Smoothed covariance of the orientation, and variances of the gyro bias."""
 
     orientation: Matrix = zeros(3, 3)  # [rad^2, world]
@@ -166,7 +167,7 @@ def cut(
     samples: Sequence[Sample],
     steps: Sequence[Step],
 ) -> None:
-    """Judge every sample and write the steps between them (all but the force)."""
+    """Check every sample and write the steps between them (all but the force)."""
     for i in range(len(samples)):
         taken = intake(state[0], counts[0], params[0], samples[i])
         step = steps[i]
@@ -182,17 +183,17 @@ def preintegrate(
     path: Sequence[Nominal],
     constants: Sequence[Constants],
     moving: Sequence[Nominal],
-    turns: Sequence[Turn],
+    turns: Sequence[CorrectedTurn],
     windows: Sequence[Window],
-    gaps: Sequence[Gap],
+    residuals: Sequence[WindowResidual],
 ) -> None:
-    """Integrate every window along the path, and see by how much the path misses itself."""
+    """Integrate every window along the path, and write the residuals at its end."""
     x = moving[0]
     for j in range(len(windows)):
-        window, gap = windows[j], gaps[j]
+        window, residual = windows[j], residuals[j]
         begin(x, path[j])
         clear_window(window)
-        clear_losses(gap)
+        clear_losses(residual)
         first, last = knots[j].at + 1, knots[j + 1].at
         for i in range(first, last + 1):
             prepare(turns[i - first], steps[i], x.gyro_bias, constants[0])
@@ -200,8 +201,8 @@ def preintegrate(
             step = steps[i]
             if step.dt > 0.0:
                 integrate(x, window, step, turns[i - first], constants[0].accel_bias)
-                lose(gap, x.orientation, step)
-        if gap.is_clipped:  # a reading at its limit says nothing of the scale
+                lose(residual, x.orientation, step)
+        if residual.is_clipped:  # a clipped reading does not determine the scale
             for i in range(3):
                 clear(window.j_matrix[i])
                 clear(window.v_matrix[i])
@@ -209,12 +210,12 @@ def preintegrate(
         move(x.position, half, x.velocity)
         finish_window(window, x.velocity)
         move(x.position, half, x.velocity)
-        miss(gap, x, path[j + 1])
+        miss(residual, x, path[j + 1])
 
 
 @kernel
 def begin(x: Nominal, at: Nominal) -> None:
-    """Go to a state."""
+    """Copy a state."""
     put_four(x.orientation, four(at.orientation))
     put(x.velocity, three(at.velocity))
     put(x.gyro_bias, three(at.gyro_bias))
@@ -222,31 +223,31 @@ def begin(x: Nominal, at: Nominal) -> None:
 
 
 @kernel
-def clear_losses(gap: Gap) -> None:
-    """Begin a window in which everything was seen."""
+def clear_losses(residual: WindowResidual) -> None:
+    """Clear the variances of unmeasured motion."""
     for i in range(3):
-        clear(gap.lost_turn[i])
-    gap.lost_speed = 0.0
-    gap.is_clipped = False
+        clear(residual.lost_turn[i])
+    residual.lost_speed = 0.0
+    residual.is_clipped = False
 
 
 @kernel
 def move(v: Vector, span: float, pace: Vector) -> None:
-    """Move a vector on for a while."""
+    """Add ``span`` times ``pace`` to a vector."""
     for i in range(3):
         v[i] += span * pace[i]
 
 
 @kernel
-def prepare(turn: Turn, step: Step, bias: Vector, constants: Constants) -> None:
-    """Write what a step turns; a loop of its own, as no step waits for the one before."""
+def prepare(turn: CorrectedTurn, step: Step, bias: Vector, constants: Constants) -> None:
+    """Write the corrected rotation of a step; steps are independent in this loop."""
     corrected = corrected_turn(bias, constants.gyro_matrix, step.turn, step.dt)
     put(turn.turn, corrected)
     put_four(turn.half, half_of(corrected))
 
 
 @kernel
-def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) -> None:
+def integrate(x: Nominal, window: Window, step: Step, turn: CorrectedTurn, bias: Vector) -> None:
     """Integrate one step into a window."""
     force, dt = step.force, step.dt
     own = (force[0] - bias[0], force[1] - bias[1], force[2] - bias[2])
@@ -255,24 +256,24 @@ def integrate(x: Nominal, window: Window, step: Step, turn: Turn, bias: Vector) 
 
 
 @kernel
-def lose(gap: Gap, orientation: Vector, step: Step) -> None:
-    """Add what clipped and lost samples leave unknown to the noise of a window."""
+def lose(residual: WindowResidual, orientation: Vector, step: Step) -> None:
+    """Add the unmeasured motion of clipped and lost samples to the noise of a window."""
     for axis in range(3):
         c = step.clipped[axis]
         if c > 0.0:
-            gap.is_clipped = True
+            residual.is_clipped = True
             along = (c * (axis == 0), c * (axis == 1), c * (axis == 2))
-            lose_along(gap.lost_turn, orientation, along)
+            lose_along(residual.lost_turn, orientation, along)
     if step.lost_turn > 0.0:
-        lose_along(gap.lost_turn, orientation, three(step.lost_along))
+        lose_along(residual.lost_turn, orientation, three(step.lost_along))
         for i in range(3):
-            gap.lost_turn[i][i] += step.lost_turn * step.lost_turn
-    gap.lost_speed += step.lost_speed * step.lost_speed
+            residual.lost_turn[i][i] += step.lost_turn * step.lost_turn
+    residual.lost_speed += step.lost_speed * step.lost_speed
 
 
 @kernel
 def lose_along(covariance: Matrix, orientation: Vector, sigma: Three) -> None:
-    """Add a standard deviation along one axis of the body."""
+    """Add the covariance of a standard deviation along one axis of the body."""
     r = quaternion_rotate(*four(orientation), *sigma)
     for i in range(3):
         for j in range(3):
@@ -280,19 +281,19 @@ def lose_along(covariance: Matrix, orientation: Vector, sigma: Three) -> None:
 
 
 @kernel
-def miss(gap: Gap, x: Nominal, after: Nominal) -> None:
-    """Write by how much the end of a window misses the next knot of the path."""
+def miss(residual: WindowResidual, x: Nominal, after: Nominal) -> None:
+    """Write the difference between the end of a window and the next knot of the path."""
     turn = turn_between(four(after.orientation), four(x.orientation))
-    put(gap.turn, turn)
-    put(gap.speed, apart(turn, after.velocity, x.velocity))
-    put(gap.place, apart(turn, after.position, x.position))
+    put(residual.turn, turn)
+    put(residual.speed, apart(turn, after.velocity, x.velocity))
+    put(residual.place, apart(turn, after.position, x.position))
     for k in range(3):
-        gap.bias[k] = x.gyro_bias[k] - after.gyro_bias[k]
+        residual.bias[k] = x.gyro_bias[k] - after.gyro_bias[k]
 
 
 @kernel
 def apart(turn: Three, a: Vector, b: Vector) -> Three:
-    """Return the error that leads from a vector a to b, besides the turn of the world."""
+    """Return the error from a vector a to b after the rotation of the world."""
     px, py, pz = turn
     return (
         b[0] - a[0] - (py * a[2] - pz * a[1]),
@@ -303,7 +304,7 @@ def apart(turn: Three, a: Vector, b: Vector) -> Three:
 
 @kernel
 def turn_between(a: Four, b: Four) -> Three:
-    """Return the rotation vector, in world axes, that leads from quaternion a to b."""
+    """Return the rotation vector, in world axes, from quaternion a to b."""
     x, y, z, w = quaternion_multiply(*b, -a[0], -a[1], -a[2], a[3])
     if w < 0.0:
         x, y, z, w = -x, -y, -z, -w
@@ -316,54 +317,56 @@ def turn_between(a: Four, b: Four) -> Three:
 def forward(
     params: Sequence[SmootherParams],
     windows: Sequence[Window],
-    gaps: Sequence[Gap],
+    residuals: Sequence[WindowResidual],
     knots: Sequence[Knot],
     path: Sequence[Nominal],
     constants: Sequence[Constants],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
 ) -> None:
-    """Filter forward over all knots; the first belief is what is known before."""
+    """Filter forward over all knots; the first estimate is the prior."""
     p = params[0]
     for k in range(len(knots)):
         if k > 0:
-            follow(beliefs[k], beliefs[k - 1])
-            predict(beliefs[k], windows[k - 1], gaps[k - 1], p)
+            follow(estimates[k], estimates[k - 1])
+            predict(estimates[k], windows[k - 1], residuals[k - 1], p)
         before, after = windows[max(k - 1, 0)].span, windows[min(k, len(windows) - 1)].span
         span = min(0.5 * (before + after), 1.5 * p.window)
         room = scalars[MOST_MEASURED * k : MOST_MEASURED * (k + 1)]
-        beliefs[k].measured = 0
-        observe_place(beliefs[k], room, path[k], p.place_noise * p.place_noise / span)
+        estimates[k].measured = 0
+        observe_place(estimates[k], room, path[k], p.place_noise * p.place_noise / span)
         if knots[k].rest:
-            observe_rest(beliefs[k], room, knots[k], path[k], constants[0], p, span)
+            observe_rest(estimates[k], room, knots[k], path[k], constants[0], p, span)
         if knots[k].has_field:
             variance = p.field_noise * p.field_noise / (span * knots[k].weight)
-            observe_field(beliefs[k], room, knots[k], path[k], constants[0], variance)
+            observe_field(estimates[k], room, knots[k], path[k], constants[0], variance)
 
 
 @kernel
-def follow(belief: Belief, before: Belief) -> None:
-    """Go on from the belief at the knot before."""
+def follow(estimate: KnotEstimate, before: KnotEstimate) -> None:
+    """Copy the estimate at the knot before."""
     for i in range(ERRORS):
-        belief.mean[i] = before.mean[i]
-        row, known = belief.covariance[i], before.covariance[i]
+        estimate.mean[i] = before.mean[i]
+        row, known = estimate.covariance[i], before.covariance[i]
         for j in range(ERRORS):
             row[j] = known[j]
 
 
 @kernel
-def predict(belief: Belief, window: Window, gap: Gap, p: SmootherParams) -> None:
-    """Move error and covariance over a window."""
+def predict(
+    estimate: KnotEstimate, window: Window, residual: WindowResidual, p: SmootherParams
+) -> None:
+    """Predict error and covariance over a window."""
     half = 0.5 * window.span
-    mean, covariance = belief.mean, belief.covariance
+    mean, covariance = estimate.mean, estimate.covariance
     carry_place(mean, half)
     carry(mean, window)
     carry_place(mean, half)
     for i in range(3):
-        mean[PHI + i] += gap.turn[i]
-        mean[XI + i] += gap.speed[i]
-        mean[BIAS_ERROR + i] += gap.bias[i]
-        mean[POSITION + i] += gap.place[i]
+        mean[PHI + i] += residual.turn[i]
+        mean[XI + i] += residual.speed[i]
+        mean[BIAS_ERROR + i] += residual.bias[i]
+        mean[POSITION + i] += residual.place[i]
     carry_places(covariance, half)
     multiply_rows(covariance, window)
     carry_places(covariance, half)
@@ -377,27 +380,27 @@ def predict(belief: Belief, window: Window, gap: Gap, p: SmootherParams) -> None
             covariance[k][i] = row[k]
     turn = p.gyro_noise * p.gyro_noise * window.span
     turn += p.gyro_scale_noise * p.gyro_scale_noise * window.turned
-    speed = p.speed_noise * p.speed_noise * window.span + gap.lost_speed
+    speed = p.speed_noise * p.speed_noise * window.span + residual.lost_speed
     speed += p.speed_turn_noise * p.speed_turn_noise * window.turned
     for i in range(3):
         covariance[i][i] += turn
         covariance[XI + i][XI + i] += speed
         covariance[BIAS_ERROR + i][BIAS_ERROR + i] += p.bias_walk * p.bias_walk * window.span
-        covariance[POSITION + i][POSITION + i] += gap.lost_speed * window.span * window.span
+        covariance[POSITION + i][POSITION + i] += residual.lost_speed * window.span * window.span
         for j in range(3):
-            covariance[i][j] += gap.lost_turn[i][j]
+            covariance[i][j] += residual.lost_turn[i][j]
 
 
 @kernel
 def carry_place(error: Vector, span: float) -> None:
-    """Move the position of an error on."""
+    """Propagate the position in a vector of errors."""
     for i in range(3):
         error[POSITION + i] += span * error[XI + i]
 
 
 @kernel
 def carry_places(matrix: Matrix, span: float) -> None:
-    """Move the position on in every column of a matrix."""
+    """Propagate the position in every column of a matrix."""
     for i in range(3):
         place, speed = matrix[POSITION + i], matrix[XI + i]
         for k in range(len(place)):
@@ -426,46 +429,48 @@ def retreat(error: Vector, window: Window) -> None:
 
 
 @kernel
-def observe_place(belief: Belief, room: Sequence[Scalar], at: Nominal, variance: float) -> None:
-    """Take in that the sensor stays about its place."""
+def observe_place(
+    estimate: KnotEstimate, room: Sequence[ScalarUpdate], at: Nominal, variance: float
+) -> None:
+    """Update with the prior that the sensor stays near one place."""
     for i in range(3):
-        see(room[belief.measured], POSITION + i)
-        take(belief, room, -at.position[i], variance)
+        see(room[estimate.measured], POSITION + i)
+        take(estimate, room, -at.position[i], variance)
 
 
 @kernel
 def observe_rest(
-    belief: Belief,
-    room: Sequence[Scalar],
+    estimate: KnotEstimate,
+    room: Sequence[ScalarUpdate],
     knot: Knot,
     at: Nominal,
     constants: Constants,
     p: SmootherParams,
     span: float,
 ) -> None:
-    """Take in that the sensor neither moves nor turns: what the gyro reads is bias.
+    """Update with zero velocity and zero rate.
 
-    The row has no entry for the gyro matrix: it would see the noise of the readings, and take
-    a matrix of -I for the best explanation of no rotation.
+    The row has no entry for the gyro matrix: with the noise of the readings, a matrix of -I
+    would be the best fit to zero rotation.
     """
     turning = corrected_turn(at.gyro_bias, constants.gyro_matrix, knot.rate, 1.0)
     for i in range(3):
-        see(room[belief.measured], XI + i)
-        take(belief, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
-        see(room[belief.measured], BIAS_ERROR + i)
-        take(belief, room, turning[i], p.rest_rate * p.rest_rate / span)
+        see(room[estimate.measured], XI + i)
+        take(estimate, room, -at.velocity[i], p.rest_speed * p.rest_speed / span)
+        see(room[estimate.measured], BIAS_ERROR + i)
+        take(estimate, room, turning[i], p.rest_rate * p.rest_rate / span)
 
 
 @kernel
 def observe_field(
-    belief: Belief,
-    room: Sequence[Scalar],
+    estimate: KnotEstimate,
+    room: Sequence[ScalarUpdate],
     knot: Knot,
     at: Nominal,
     constants: Constants,
     variance: float,
 ) -> None:
-    """Take in that the magnetic field points north and keeps its strength and dip."""
+    """Update with a magnetic field that points north with constant strength and dip."""
     q, late, usual = four(at.orientation), constants.delay, constants.field
     swing = quaternion_rotate(*q, *three(knot.swing))
     x, y, z = quaternion_rotate(*q, *three(knot.field))
@@ -473,18 +478,18 @@ def observe_field(
     residual = (-east, usual[0] - north, usual[1] - up)
     turned = ((0.0, up, -north), (-up, 0.0, east), (north, -east, 0.0))
     for i in range(3):
-        scalar = room[belief.measured]
+        scalar = room[estimate.measured]
         row, scalar.first, scalar.last = scalar.row, PHI, DELAY + 1
         clear(row)
         put(row, turned[i])
         if i > 0:
             row[FIELD + i - 1] = -1.0
         row[DELAY] = -swing[i]
-        take(belief, room, residual[i], variance)
+        take(estimate, room, residual[i], variance)
 
 
 @kernel
-def see(scalar: Scalar, i: int) -> None:
+def see(scalar: ScalarUpdate, i: int) -> None:
     """Write the row H of a measurement of one error."""
     clear(scalar.row)
     scalar.row[i] = 1.0
@@ -492,16 +497,18 @@ def see(scalar: Scalar, i: int) -> None:
 
 
 @kernel
-def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: float) -> None:
-    """Take in the next scalar, whose row H is written, and keep it for the way back."""
-    scalar = room[belief.measured]
-    belief.measured += 1
-    row, gain, mean = scalar.row, scalar.gain, belief.mean
+def take(
+    estimate: KnotEstimate, room: Sequence[ScalarUpdate], residual: float, variance: float
+) -> None:
+    """Update with the next scalar, whose row H is written, and keep it for the backward pass."""
+    scalar = room[estimate.measured]
+    estimate.measured += 1
+    row, gain, mean = scalar.row, scalar.gain, estimate.mean
     clear(gain)
     innovation, s = residual, variance
     for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
-            project(belief.covariance, gain, i, row[i])
+            project(estimate.covariance, gain, i, row[i])
             innovation -= row[i] * mean[i]
     for i in range(scalar.first, scalar.last):
         if row[i] != 0.0:
@@ -513,24 +520,24 @@ def take(belief: Belief, room: Sequence[Scalar], residual: float, variance: floa
         row[i] *= scale
         gain[i] *= scale
         mean[i] += gain[i] * innovation
-    shrink(belief.covariance, gain)
+    shrink(estimate.covariance, gain)
 
 
 @kernel
 def backward(
     windows: Sequence[Window],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
-    work: Sequence[Later],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
+    work: Sequence[LaterInformation],
 ) -> None:
-    """Turn filtered means into smoothed ones."""
+    """Replace filtered means by smoothed ones."""
     gradient = work[0].gradient
     clear(gradient)
-    for k in range(len(beliefs) - 1, -1, -1):
-        mean, covariance = beliefs[k].mean, beliefs[k].covariance
+    for k in range(len(estimates) - 1, -1, -1):
+        mean, covariance = estimates[k].mean, estimates[k].covariance
         for j in range(ERRORS):
             project(covariance, mean, j, -gradient[j])
-        for m in range(beliefs[k].measured - 1, -1, -1):
+        for m in range(estimates[k].measured - 1, -1, -1):
             scalar = scalars[MOST_MEASURED * k + m]
             slope = scalar.innovation
             for i in range(ERRORS):
@@ -544,18 +551,18 @@ def backward(
 @kernel
 def uncertainty(
     windows: Sequence[Window],
-    beliefs: Sequence[Belief],
-    scalars: Sequence[Scalar],
-    work: Sequence[Later],
-    spreads: Sequence[Spread],
+    estimates: Sequence[KnotEstimate],
+    scalars: Sequence[ScalarUpdate],
+    work: Sequence[LaterInformation],
+    spreads: Sequence[SmoothedCovariance],
 ) -> None:
     """Write smoothed covariances."""
     later = work[0]
     for i in range(ERRORS):
         clear(later.hessian[i])
     for k in range(len(spreads) - 1, -1, -1):
-        spread(later, beliefs[k].covariance, spreads[k])
-        for m in range(beliefs[k].measured - 1, -1, -1):
+        spread(later, estimates[k].covariance, spreads[k])
+        for m in range(estimates[k].measured - 1, -1, -1):
             forget(later, scalars[MOST_MEASURED * k + m])
         if k > 0:
             for i in range(ERRORS):
@@ -577,8 +584,8 @@ def transpose(matrix: Matrix) -> None:
 
 
 @kernel
-def forget(later: Later, scalar: Scalar) -> None:
-    """Lead the Hessian from after a scalar measurement to before it."""
+def forget(later: LaterInformation, scalar: ScalarUpdate) -> None:
+    """Propagate the Hessian backward over a scalar measurement."""
     product, row, gain = later.product, scalar.row, scalar.gain
     multiply(later.hessian, gain, product)
     bend = 1.0
@@ -606,7 +613,7 @@ def multiply(symmetric: Matrix, v: Vector, product: Vector) -> None:
 
 
 @kernel
-def spread(later: Later, covariance: Matrix, out: Spread) -> None:
+def spread(later: LaterInformation, covariance: Matrix, out: SmoothedCovariance) -> None:
     """Write P - P Hessian P for the orientation, and on the diagonal for the bias."""
     for a in range(3):
         multiply(later.hessian, covariance[a], later.product)
@@ -618,7 +625,7 @@ def spread(later: Later, covariance: Matrix, out: Spread) -> None:
 
 @kernel
 def left_of(covariance: Matrix, a: int, b: int, product: Vector) -> float:
-    """Return an element of P less what is known by later measurements."""
+    """Return an element of P less its reduction by later measurements."""
     row = covariance[b]
     left = row[a]
     for j in range(ERRORS):
@@ -632,10 +639,10 @@ def fill(
     knots: Sequence[Knot],
     path: Sequence[Nominal],
     constants: Sequence[Constants],
-    spreads: Sequence[Spread],
+    spreads: Sequence[SmoothedCovariance],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Write rows from the first knot to the last: the corrected gyro between the knots."""
+    """Write rows from the first knot to the last, with the corrected gyro between knots."""
     first = knots[0].at
     put_four(rows[0].orientation, four(path[0].orientation))
     for j in range(len(knots) - 1):
@@ -668,9 +675,14 @@ def fill(
 
 @kernel
 def between(
-    row: FilterRow, part: float, bias: Vector, bias_after: Vector, here: Spread, after: Spread
+    row: FilterRow,
+    part: float,
+    bias: Vector,
+    bias_after: Vector,
+    here: SmoothedCovariance,
+    after: SmoothedCovariance,
 ) -> None:
-    """Write bias and spread on a straight line between two knots."""
+    """Interpolate bias and covariance linearly between two knots."""
     for i in range(3):
         row.gyro_bias[i] = bias[i] + part * (bias_after[i] - bias[i])
         low, high = max(here.bias[i], 0.0), max(after.bias[i], 0.0)

@@ -1,4 +1,4 @@
-"""Gauss-Newton over the knots of a piece of a recording."""
+"""Gauss-Newton iteration over the knots of a piece of a recording."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from strapdown.estimation.error_state.smoothing import (
     FIELD,
     MOST_MEASURED,
     POSITION,
-    Belief,
     Constants,
-    Gap,
+    CorrectedTurn,
     Knot,
-    Later,
+    KnotEstimate,
+    LaterInformation,
     Nominal,
-    Scalar,
-    Spread,
+    ScalarUpdate,
+    SmoothedCovariance,
     Step,
-    Turn,
+    WindowResidual,
     backward,
     forward,
     preintegrate,
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.estimation.error_state.recording import Recording
 
-__all__ = ["Piece", "Solution", "Start"]
+__all__ = ["KnotPrior", "Piece", "Solution"]
 
 ROUNDS: Final = 6
-CONVERGED: Final = 1e-3  # rad; the next step would be smaller still
+CONVERGED: Final = 1e-3  # rad; largest rotation of the last step
 LEAST_WEIGHT: Final = 1e-6
 
 _PHI: Final = slice(PHI, PHI + 3)
@@ -70,34 +70,40 @@ _preintegrate: Final = MachineCode(
     Nominal,
     Constants,
     Nominal,
-    Turn,
+    CorrectedTurn,
     Window,
-    Gap,
+    WindowResidual,
     name="smoother: windows",
 )
 _backward: Final = MachineCode(
-    backward, Window, Belief, Scalar, Later, name="smoother: backward pass"
+    backward, Window, KnotEstimate, ScalarUpdate, LaterInformation, name="smoother: backward pass"
 )
 _uncertainty: Final = MachineCode(
-    uncertainty, Window, Belief, Scalar, Later, Spread, name="smoother: covariances"
+    uncertainty,
+    Window,
+    KnotEstimate,
+    ScalarUpdate,
+    LaterInformation,
+    SmoothedCovariance,
+    name="smoother: covariances",
 )
 _forward: Final = MachineCode(
     forward,
     SmootherParams.record(),
     Window,
-    Gap,
+    WindowResidual,
     Knot,
     Nominal,
     Constants,
-    Belief,
-    Scalar,
+    KnotEstimate,
+    ScalarUpdate,
     name="smoother: forward pass",
 )
 
 
 @dataclass(frozen=True)
-class Start:
-    """What is known at one knot, each an array of one record: state, constants, covariance."""
+class KnotPrior:
+    """Estimate at one knot; state and constants are arrays of one record."""
 
     nominal: RecordArray
     constants: RecordArray
@@ -106,29 +112,29 @@ class Start:
 
 @dataclass(frozen=True)
 class Solution:
-    """A smoothed piece: the path over its knots, and what later pieces go on from."""
+    """A smoothed piece: the path over its knots, and estimates for the next piece."""
 
     knots: RecordArray
     path: RecordArray
     constants: RecordArray
     spreads: RecordArray
-    at_join: Start  # filtered, without what comes after: the next piece knows that itself
-    end: Start
+    at_join: KnotPrior  # filtered, as the next piece contains the later measurements
+    end: KnotPrior
 
 
 class Piece:
-    """Knots of a piece of a recording, solved from what is believed at the first of them.
+    """Knots of a piece of a recording, to be solved from an estimate at the first of them.
 
     Parameters
     ----------
     recording : Recording
     knots : array of Knot
     params : SmootherParams
-    start : Start
+    start : KnotPrior
     """
 
     def __init__(
-        self, recording: Recording, knots: RecordArray, params: SmootherParams, start: Start
+        self, recording: Recording, knots: RecordArray, params: SmootherParams, start: KnotPrior
     ) -> None:
         self.recording, self.knots, self.start = recording, knots.copy(), start
         self.params = params
@@ -142,36 +148,36 @@ class Piece:
         self.path["orientation"] = quaternion.multiply(heading, q)
         self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
         self.windows = np.empty(count - 1, Window.dtype())
-        self.gaps = np.empty(count - 1, Gap.dtype())
-        self.beliefs = np.empty(count, Belief.dtype())
-        self.scalars = np.empty(count * MOST_MEASURED, Scalar.dtype())
-        self.later = np.zeros(1, Later.dtype())
+        self.residuals = np.empty(count - 1, WindowResidual.dtype())
+        self.estimates = np.empty(count, KnotEstimate.dtype())
+        self.scalars = np.empty(count * MOST_MEASURED, ScalarUpdate.dtype())
+        self.later = np.zeros(1, LaterInformation.dtype())
 
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
         known = [join, -1]
         for k in range(ROUNDS):
             self._filter()
-            path, constants, means = self.path[known], self.constants, self.beliefs["mean"][known]
+            path, constants, means = self.path[known], self.constants, self.estimates["mean"][known]
             step = self._smooth()
             progress((k + 1) / (ROUNDS + 1))
             if step < CONVERGED:
                 break
         at_join, end = (
-            Start(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
-            for k, p in enumerate(self.beliefs["covariance"][known])
+            KnotPrior(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
+            for k, p in enumerate(self.estimates["covariance"][known])
         )
-        spreads = np.zeros(len(self.path), Spread.dtype())
-        _uncertainty.compile()(self.windows, self.beliefs, self.scalars, self.later, spreads)
-        if not self.recording.has_field:  # heading goes on without a jump from the start
+        spreads = np.zeros(len(self.path), SmoothedCovariance.dtype())
+        _uncertainty.compile()(self.windows, self.estimates, self.scalars, self.later, spreads)
+        if not self.recording.has_field:  # without a magnetometer heading is continuous
             at_join.nominal["orientation"] = self.path["orientation"][join]
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
 
     def _filter(self) -> None:
-        """Linearise about the path and go forward."""
+        """Linearise about the path, and run the forward filter."""
         moving = np.zeros(1, Nominal.dtype())
-        turns = np.zeros(np.diff(self.knots["at"]).max(), Turn.dtype())
+        turns = np.zeros(np.diff(self.knots["at"]).max(), CorrectedTurn.dtype())
         _preintegrate.compile()(
             self.recording.steps,
             self.knots,
@@ -180,32 +186,32 @@ class Piece:
             moving,
             turns,
             self.windows,
-            self.gaps,
+            self.residuals,
         )
         self._weigh()
-        self.beliefs["mean"][0] = self._first_error()
-        self.beliefs["covariance"][0] = self.start.covariance
+        self.estimates["mean"][0] = self._first_error()
+        self.estimates["covariance"][0] = self.start.covariance
         _forward.compile()(
             self.params.settings().packed(),
             self.windows,
-            self.gaps,
+            self.residuals,
             self.knots,
             self.path,
             self.constants,
-            self.beliefs,
+            self.estimates,
             self.scalars,
         )
 
     def _smooth(self) -> float:
-        """Go backward and move the path; return the largest turn [rad]."""
-        _backward.compile()(self.windows, self.beliefs, self.scalars, self.later)
-        means = self.beliefs["mean"].copy()
+        """Run the backward pass and correct the path; return the largest rotation [rad]."""
+        _backward.compile()(self.windows, self.estimates, self.scalars, self.later)
+        means = self.estimates["mean"].copy()
         self.path = _moved(self.path, means)
         self.constants = _adjusted(self.constants, means[-1])
         return float(np.abs(means[:, _PHI]).max())
 
     def _weigh(self) -> None:
-        """Trust a field less the farther it is from the usual one: Cauchy's weight, squared."""
+        """Weight the fields by their distance from the usual one: Cauchy's weight, squared."""
         swing = self.constants["delay"] * self.knots["swing"]
         field = quaternion.rotate(self.path["orientation"], self.knots["field"] - swing)
         usual = np.append(0.0, self.constants["field"])
@@ -214,7 +220,7 @@ class Piece:
         self.knots["weight"] = np.maximum(LEAST_WEIGHT, (1.0 + off) ** -2)
 
     def _first_error(self) -> FloatArray:
-        """Return what is believed at the first knot, as an error of the path."""
+        """Return the estimate at the first knot as an error of the path."""
         known, here = self.start.nominal[0], self.path[0]
         phi = np.array(turn_between(here["orientation"], known["orientation"]))
         error = np.zeros(ERRORS)
@@ -231,7 +237,7 @@ class Piece:
 
 
 def _moved(path: RecordArray, errors: FloatArray) -> RecordArray:
-    """Return a path moved by errors."""
+    """Return a path corrected by errors."""
     turn = quaternion.from_rotation_vector(errors[:, _PHI])
     moved = path.copy()
     moved["orientation"] = quaternion.multiply(turn, path["orientation"])
@@ -242,7 +248,7 @@ def _moved(path: RecordArray, errors: FloatArray) -> RecordArray:
 
 
 def _adjusted(constants: RecordArray, error: FloatArray) -> RecordArray:
-    """Return constants moved by the error at a knot."""
+    """Return constants corrected by the error at a knot."""
     moved = constants.copy()
     moved["accel_bias"] += error[_ACCEL]
     moved["gyro_matrix"] += error[_MATRIX].reshape(3, 3)

@@ -1,4 +1,4 @@
-"""The covariance and the scalar update of an error-state Kalman filter, whatever its errors."""
+"""Covariance and scalar updates of an error-state Kalman filter."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def project(covariance: Matrix, column: Vector, i: int, h: float) -> None:
 def joseph(
     covariance: Matrix, error: Vector, column: Vector, gain: Vector, residual: float, s: float
 ) -> None:
-    """Take in one scalar: the error moves by K residual, P shrinks.
+    """Update error and covariance with one scalar measurement.
 
-    ``column`` is P H^T, ``gain`` K, ``s`` = H P H^T + R, and ``residual`` what the error so far
-    does not explain. Joseph's form holds for any gain: an entry of K that was set to zero
-    *considers* that state, uncertain but not moved (S. Schmidt, 1966).
+    ``column`` is P H^T, ``gain`` K, ``s`` = H P H^T + R, and ``residual`` the measurement less
+    its prediction by the error so far. Joseph's form holds for any gain: an entry of K that was
+    set to zero *considers* that state, which stays uncertain and is not corrected (S. Schmidt,
+    1966).
     """
     n = len(error)
     for i in range(n):
@@ -39,7 +40,7 @@ def joseph(
 
 @kernel
 def shrink(covariance: Matrix, gain: Vector) -> None:
-    """Let P shrink by K K^T: a scalar with S = 1 and the optimal gain; P stays symmetric."""
+    """Subtract K K^T from P: a scalar with S = 1 and the optimal gain; P stays symmetric."""
     for i in range(len(gain)):
         k = gain[i]
         row = covariance[i]
@@ -49,14 +50,14 @@ def shrink(covariance: Matrix, gain: Vector) -> None:
 
 @kernel
 def consider(gain: Vector, first: int, count: int) -> None:
-    """Leave states as they are in an update, uncertain as they may be."""
+    """Set the gains of ``count`` states to zero, so that an update only considers them."""
     for i in range(first, first + count):
         gain[i] = 0.0
 
 
 @kernel
 def set_variance(covariance: Matrix, i: int, sigma: float) -> None:
-    """Make one error as large as ``sigma`` and independent of the others."""
+    """Set the standard deviation of one error, and its covariance with the others to zero."""
     row = covariance[i]
     for j in range(len(row)):
         row[j] = 0.0
@@ -66,7 +67,7 @@ def set_variance(covariance: Matrix, i: int, sigma: float) -> None:
 
 @kernel
 def symmetrise(covariance: Matrix) -> None:
-    """Make P symmetric again after updates that round."""
+    """Make P symmetric again after rounding."""
     for i in range(len(covariance)):
         row = covariance[i]
         for j in range(i):

@@ -1,4 +1,4 @@
-"""A sensor on a foot: one sample into the filter, which is that of the strapdown navigator."""
+"""Filter of a foot-mounted sensor: the strapdown navigator with zero velocity updates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from strapdown.detection.stillness.statistic import StillnessEvent, StillnessMem
 from strapdown.detection.stillness.statistic import step as watch_for_stillness
 from strapdown.estimation.navigation.alignment import put_slopes
 from strapdown.estimation.navigation.errors import (
-    GYRO_BIAS,
-    ORIENTATION,
-    POSITION,
-    SIZE,
-    VELOCITY,
     Correction,
     correct,
     inject,
@@ -25,7 +20,16 @@ from strapdown.estimation.navigation.errors import (
     publish,
     refuse,
 )
-from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
+from strapdown.estimation.navigation.state import (
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+    NavigatorMemory,
+    NavigatorRow,
+    describe,
+)
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
 from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three
@@ -39,40 +43,40 @@ if TYPE_CHECKING:
     from strapdown.estimation.foot.params import FootParams
     from strapdown.estimation.intake import FilterCounts
 
-    Parameters = Any  # a FootParams, which the navigator's kernels take for their own
+    Parameters = Any  # a FootParams, passed to the kernels of the navigator
 
-NOISE_INTERVAL_S: Final = 0.005  # the noises of zero velocity and rate are those of 200 a second
+NOISE_INTERVAL_S: Final = 0.005  # interval to which the noises of zero velocity and rate refer
 SHORTEST_S: Final = 1e-4
-STEEPNESS: Final = 1.5  # of the noise over the statistic
-MOVING: Final = 300.0  # times the envelope: nothing is known of the velocity
-GATE: Final = 30.7  # of three numbers: exceeded once in a million
-REOPEN: Final = 3  # rejections in a row, after which the filter is taken to be wrong
-STANDS: Final = 2.0  # times the envelope: the foot stands, ...
-STANDS_S: Final = 0.05  # ... if that lasts
-LIFTED: Final = 20.0
+STEEPNESS: Final = 1.5  # exponent of the noise as a function of the statistic
+MOVING: Final = 300.0  # times the envelope: above it the velocity is unknown
+GATE: Final = 30.7  # NIS of three numbers, exceeded once in a million
+REOPEN: Final = 3  # rejections in a row, after which the next update is accepted
+STANDS: Final = 2.0  # times the envelope: a lower statistic is a stance, ...
+STANDS_S: Final = 0.05  # ... if it lasts
+LIFTED: Final = 20.0  # times the envelope: a higher statistic ends the stance
 
-# The numbers that a sample may bring: three of the velocity, three of the rate, a height.
+# Indices of the measured numbers: three of the velocity, three of the rate, a height.
 RATES: Final = 3
 HEIGHT: Final = 6
 MOST: Final = 7
 
 
 class FootMemory(NavigatorMemory):
-    """What a foot navigator knows and remembers, but for the window of its statistic."""
+    """State of a foot navigator, without the window of its statistic."""
 
-    statistic: float = -1.0  # how much the foot moves (SHOE); -1 not known
-    quiet: float = 0.0  # its lower envelope: how much it moves in the stances of this gait
-    rejected: int = 0  # zero velocities in a row that did not fit
-    calm: float = 0.0  # how long the statistic has been near its envelope [s]
-    stance: bool = False  # the foot stands
-    floor: float = 0.0  # height of the floor under it [m, world]; with has_floor
+    statistic: float = -1.0  # SHOE statistic of the motion of the foot; -1 not known
+    quiet: float = 0.0  # its lower envelope, which follows the stances of the gait
+    rejected: int = 0  # zero velocities in a row that were rejected
+    calm: float = 0.0  # for how long the statistic has been near its envelope [s]
+    stance: bool = False  # whether the foot is in a stance
+    floor: float = 0.0  # height of the floor under it [m, world], if has_floor
     has_floor: bool = False
     floor_variance: float = 0.0  # of this height [m^2]
-    contact: Vector = filled(3)  # from the sensor to where the foot touches the floor [m, body]
+    contact: Vector = filled(3)  # from the sensor to the contact point with the floor [m, body]
 
 
 class Watch(Record):
-    """The detector of stillness, whose statistic tells how much the foot moves."""
+    """Detector of stillness, whose statistic measures the motion of the foot."""
 
     memory: StillnessMemory = StillnessMemory()
     counts: DetectorCounts = DetectorCounts()
@@ -82,13 +86,13 @@ class Watch(Record):
 
 
 class Tape(Record):
-    """What a sample brought to the filter, for the way back."""
+    """Updates and step of a sample, recorded for the backward pass."""
 
-    slopes: Matrix = zeros(MOST, SIZE)  # of each number that was taken,
-    columns: Matrix = zeros(MOST, SIZE)  # the covariance of the errors with it,
+    slopes: Matrix = zeros(MOST, SIZE)  # of each accepted number
+    columns: Matrix = zeros(MOST, SIZE)  # covariance of the errors with each number
     innovations: Vector = filled(MOST)
-    variances: Vector = filled(MOST)  # and that of the innovation; 0: there was none
-    h: float = 0.0  # length of the step to this sample [s]; 0: there was none
+    variances: Vector = filled(MOST)  # of the innovations; 0: no number
+    h: float = 0.0  # length of the step to this sample [s]; 0: no step
     rotation: Vector = filled(9)  # R_world_from_body in its middle, by rows
     force: Vector = filled(3)  # specific force there [m/s^2, world]
     new_floor: bool = False
@@ -96,17 +100,17 @@ class Tape(Record):
 
 
 class FootRow(NavigatorRow):
-    """What is known after a sample: one row of a result."""
+    """Estimates after a sample: one row of a result."""
 
     stance: bool = False
     statistic: float = -1.0
-    lift: float = 0.0  # what later samples say of the height of a floor that begins here [m]
+    lift: float = 0.0  # smoothed correction of the height of a floor that begins here [m]
 
 
 class Passage(Record):
-    """What the way back needs of a sample."""
+    """Input of the backward pass for a sample."""
 
-    known: FootMemory = FootMemory()  # after it
+    known: FootMemory = FootMemory()  # estimates after it
     tape: Tape = Tape()
 
 
@@ -121,7 +125,7 @@ def step(
     tape: Tape,
     sample: Sample,
 ) -> None:
-    """Take a sample: move on, then say how fast a foot that moves so little can be."""
+    """Process a sample: navigate, then update with zero velocity by the statistic."""
     clear(tape.variances)
     tape.h = 0.0
     tape.new_floor = False
@@ -153,7 +157,7 @@ def step(
 
 @kernel
 def stand(s: FootMemory, p: FootParams) -> None:
-    """Begin: the foot stands flat, so what is down now points to the sole for ever."""
+    """Start with a flat foot: down at this time is the direction to the sole in the body."""
     x, y, z, w = four(s.orientation)
     put(s.contact, quaternion_rotate(-x, -y, -z, w, 0.0, 0.0, -p.contact_height))
     s.rejected = 0
@@ -164,7 +168,7 @@ def stand(s: FootMemory, p: FootParams) -> None:
 
 @kernel
 def follow(s: FootMemory, p: FootParams, h: float) -> None:
-    """Follow the lower envelope of the statistic, and tell when the foot stands."""
+    """Update the lower envelope of the statistic, and detect the end of a stance."""
     rising = s.quiet * math.exp(min(p.envelope_growth * h, 100.0))
     s.quiet = max(p.still_statistic, min(s.statistic, rising))
     ratio = s.statistic / s.quiet
@@ -176,7 +180,7 @@ def follow(s: FootMemory, p: FootParams, h: float) -> None:
 
 @kernel
 def measure(s: FootMemory, p: FootParams, c: Correction, tape: Tape, rate: Three) -> None:
-    """Take what the statistic says: little velocity where the sole is, little rate, the floor."""
+    """Update with zero velocity of the sole, zero rate, and the height of the floor."""
     ratio = s.statistic / s.quiet
     if ratio > MOVING:
         return
@@ -207,7 +211,7 @@ def measure(s: FootMemory, p: FootParams, c: Correction, tape: Tape, rate: Three
 
 @kernel
 def tell_velocity(s: FootMemory, c: Correction, tape: Tape, rate: Three, variance: float) -> float:
-    """Tell that the point under the foot does not move, v + R (w x c) = 0; return the NIS."""
+    """Update with zero velocity of the contact point, v + R (w x c) = 0; return the NIS."""
     q, contact, bias = four(s.orientation), three(s.contact), s.gyro_bias
     turning = (rate[0] - bias[0], rate[1] - bias[1], rate[2] - bias[2])
     u = quaternion_rotate(*q, *cross(turning, contact))
@@ -216,7 +220,7 @@ def tell_velocity(s: FootMemory, c: Correction, tape: Tape, rate: Three, varianc
     for k in range(3):
         clear(c.slopes)
         c.slopes[VELOCITY + k] = 1.0
-        # the attitude turns u, and the rate is what was read less the bias
+        # u depends on the attitude and on the bias of the rate
         axis = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
         put_slopes(c, ORIENTATION, cross(u, axis))
         put_slopes(c, GYRO_BIAS, cross((m[3 * k], m[3 * k + 1], m[3 * k + 2]), contact))
@@ -226,7 +230,7 @@ def tell_velocity(s: FootMemory, c: Correction, tape: Tape, rate: Three, varianc
 
 @kernel
 def tell_rate(s: FootMemory, c: Correction, tape: Tape, rate: Three, variance: float) -> float:
-    """Tell that the foot does not turn; return the NIS."""
+    """Update with zero rate; return the NIS."""
     nis = 0.0
     for k in range(3):
         clear(c.slopes)
@@ -237,7 +241,7 @@ def tell_rate(s: FootMemory, c: Correction, tape: Tape, rate: Three, variance: f
 
 @kernel
 def land(s: FootMemory, p: FootParams, c: Correction, tape: Tape) -> None:
-    """Put the foot on the floor that it left, or, if that is too far off, on another one."""
+    """Update with the height of the last floor, or begin a new one if it is too far off."""
     up = POSITION + 2
     height = s.position[2] + c.error[up]
     if s.has_floor and abs(s.floor - height) < p.stair_height:
@@ -247,7 +251,7 @@ def land(s: FootMemory, p: FootParams, c: Correction, tape: Tape) -> None:
         return
     s.floor = height
     s.has_floor = True
-    # From here on heights are those above the new floor, whose own error is kept apart.
+    # Heights are now relative to the new floor, whose own variance is stored separately.
     s.floor_variance += s.error_covariance[up][up]
     tape.new_floor = True
     copy(tape.with_floor, s.error_covariance[up])
@@ -259,7 +263,7 @@ def land(s: FootMemory, p: FootParams, c: Correction, tape: Tape) -> None:
 def take(
     s: FootMemory, c: Correction, tape: Tape, number: int, residual: float, variance: float
 ) -> float:
-    """Take a number, and write it down; return its squared innovation."""
+    """Update with a number, and record it; return its normalised innovation squared."""
     nis = correct(s, c, residual, variance)
     copy(tape.slopes[number], c.slopes)
     copy(tape.columns[number], c.column)
@@ -269,7 +273,7 @@ def take(
 
 @kernel
 def record_step(s: FootMemory, earth: Earth, tape: Tape, h: float, q: Four, v: Three) -> None:
-    """Write down a step: rotation and specific force [world] in its middle."""
+    """Record a step: rotation and specific force [world] at its middle."""
     x, y, z, w = four(s.orientation)
     x, y, z, w = q[0] + x, q[1] + y, q[2] + z, q[3] + w
     size = math.sqrt(x * x + y * y + z * z + w * w)
@@ -282,7 +286,7 @@ def record_step(s: FootMemory, earth: Earth, tape: Tape, h: float, q: Four, v: T
 
 @kernel
 def write(row: FootRow, s: FootMemory) -> None:
-    """Write a row: what the navigator knows, and the stance."""
+    """Write the estimates of the navigator and the stance to a row."""
     describe(row, s)
     row.covariance[2][2] += s.floor_variance
     row.stance = s.stance
@@ -291,7 +295,7 @@ def write(row: FootRow, s: FootMemory) -> None:
 
 @kernel
 def write_known(known: FootMemory, s: FootMemory) -> None:
-    """Write what the way back corrects, and what it gives on."""
+    """Copy the estimates that the backward pass corrects or outputs."""
     copy(known.orientation, s.orientation)
     copy(known.velocity, s.velocity)
     copy(known.position, s.position)
@@ -317,7 +321,7 @@ def run(
     samples: Sequence[Sample],
     rows: Sequence[FootRow],
 ) -> None:
-    """Step through samples, and write what is known after each."""
+    """Step through samples, and write the estimates after each."""
     s = memory[0]
     for i in range(len(samples)):
         step(s, counts[0], params[0], earth[0], correction[0], watch[0], tape[0], samples[i])
@@ -336,7 +340,7 @@ def run_and_record(
     samples: Sequence[Sample],
     passages: Sequence[Passage],
 ) -> None:
-    """Step through samples, and write what the way back needs of each."""
+    """Step through samples, and record the input of the backward pass."""
     s = memory[0]
     for i in range(len(samples)):
         tape = passages[i].tape

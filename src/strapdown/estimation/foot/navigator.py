@@ -1,4 +1,4 @@
-"""Pedestrian dead reckoning with a sensor on a foot."""
+"""Foot-mounted navigator: streaming, whole recordings, and smoothing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["FootNavigator", "FootState"]
 
 _NAME: Final = "foot-navigator"
-_BLOCK: Final = 512  # samples between the states that the way back begins from
+_BLOCK: Final = 512  # samples of a block of the backward pass
 
-MEMORY: Final = 0  # places in what a navigator holds
+MEMORY: Final = 0  # indices of the records of a navigator
 COUNTS: Final = 1
 WATCH: Final = 2
 _PARTS: Final = (FootMemory, FilterCounts, Watch, FootParams.record(), Earth, Correction, Tape)
@@ -60,7 +60,7 @@ _BACK: Final = Program(
 
 @dataclass(frozen=True)
 class FootState:
-    """A saved foot navigator: continue from it and the outputs are the same, bit for bit.
+    """Saved state of a foot navigator, from which it continues with the same bits.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ class FootState:
     window: DetectorState
 
     def to_dict(self) -> dict[str, object]:
-        """Return the state as JSON holds it, without loss."""
+        """Return the state as values for JSON, without loss."""
         return {"filter": self.filter.to_dict(), "window": self.window.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> FootState:
-        """Return the state that :meth:`to_dict` gave.
+        """Return the state of the values of :meth:`to_dict`.
 
         Raises
         ------
         ValueRangeError
-            The data are something else.
+            The data are not a foot state.
         """
         match data:
             case {"filter": dict(saved), "window": dict(window)}:
@@ -93,20 +93,20 @@ class FootState:
 
 
 class FootNavigator:
-    """Where a foot goes: inertial navigation that its stances hold together.
+    """Inertial navigation of a foot, corrected by its stances.
 
     An error-state Kalman filter over fifteen errors (that of
-    :class:`~strapdown.estimation.StrapdownNavigator`) learns at every sample how fast the sole
-    can be at most. It is told by the statistic of the stance hypothesis optimal detector, not
-    by a threshold of it: the noise of the velocity 0 grows with the statistic, from
-    ``still_sigma`` near its lower envelope to nothing in a swing. The envelope follows the
-    gait, so that running, of which no stance is as quiet as a walker's, is held too. The
-    velocity 0 is that of the sole, not that of the sensor above it; standing feet also tell
-    the gyro bias; a stance about as high as the last one stands on the same floor.
+    :class:`~strapdown.estimation.StrapdownNavigator`) is updated with zero velocity at every
+    sample. The statistic of the stance hypothesis optimal detector (SHOE) is not compared with
+    a threshold: the noise of the update grows with it, from ``still_sigma`` near its lower
+    envelope to no update in a swing. The envelope follows the gait, so that running, with
+    stances less still than those of walking, is corrected too. The zero velocity is that of the
+    sole, not that of the sensor above it. A still foot also determines the gyro bias, and
+    stances of about the same height are on the same floor.
 
-    The foot rests flat at the start: there is the origin, and the body's forward axis points
-    to x (heading is relative to the start, and drifts). Where there are no stances for long,
-    as on a bicycle, the position is lost, as the covariance says.
+    The foot rests flat at the start, which is the origin; the forward axis of the body points
+    to x (heading is relative to the start, and drifts). Without stances for a long time, as on
+    a bicycle, position errors grow, and so does the covariance.
 
     ``update`` and ``run`` are causal, without delay; the window of the statistic ends at the
     sample. Output is ENU from FLU, from ``run`` the frames of the series.
@@ -115,7 +115,7 @@ class FootNavigator:
     ----------
     params : FootParams, optional
     compiled : bool, optional
-        As of :class:`~strapdown.estimation.StrapdownNavigator`.
+        As in :class:`~strapdown.estimation.StrapdownNavigator`.
 
     References
     ----------
@@ -152,14 +152,14 @@ class FootNavigator:
         )
 
     def reset(self, state: FootState | None = None) -> None:
-        """Go back to a saved state, or to the beginning; the report starts anew.
+        """Restore a saved state, or the state before the first sample; clear the report.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another filter.
         ShapeError
-            The state has not the length of this one's.
+            The state has another length than that of this navigator.
         """
         memory, t_ns, watch = FootMemory(), 0, Watch(params=self._watch_params)
         if state is not None:
@@ -174,7 +174,7 @@ class FootNavigator:
 
     @property
     def state(self) -> FootState:
-        """All that the future depends on, except ``params``."""
+        """State on which all later outputs depend, except ``params``."""
         with self._execution.lock:
             known, watch = self._execution.memory(MEMORY), self._execution.memory(WATCH)
             window = [values_of(part) for part in (watch.memory, watch.counts)]
@@ -189,18 +189,18 @@ class FootNavigator:
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
+        """Counts of the samples since the last reset."""
         with self._execution.lock:
             return report_of(self._execution.memory(COUNTS))
 
     @property
     def estimate(self) -> FootEstimate:
-        """What is known at the stamp of the last sample."""
+        """Estimates at the stamp of the last sample."""
         with self._execution.lock:
             return FootEstimate(self._last_ns, self._execution.array(MEMORY))
 
     def update(self, sample: ImuSample) -> FootEstimate:
-        """Take one sample and return what is known at its stamp.
+        """Process one sample and return the estimates at its stamp.
 
         Parameters
         ----------
@@ -224,21 +224,21 @@ class FootNavigator:
         smooth: bool = False,
         progress: Callable[[float], object] | None = None,
     ) -> FootResult:
-        """Go on through a whole recording; the same as a loop of :meth:`update`.
+        """Process a whole recording; the same as a loop of :meth:`update`.
 
-        The navigator continues from its state: parts of a recording may be given one after the
-        other.
+        The navigator continues from its state, so that a recording may be passed in parts, one
+        after the other.
 
         Parameters
         ----------
         series : ImuSeries
             In any frames: with ``body="FRD", world="NED"`` the result is NED.
         smooth : bool
-            Whether each row may know what comes after it, up to the end of the series: nothing
-            jumps at the end of a stride, and errors and covariances are smaller. The state is
-            the same.
+            Whether rows also depend on later samples, up to the end of the series: the path
+            does not jump at the end of a stride, and errors and covariances are smaller. The
+            state is the same.
         progress : callable, optional
-            Called with the share that is done, 0 to 1.
+            Called with the fraction done, 0 to 1.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class FootNavigator:
         execution = self._execution
         for program in (_RUN, _RECORD) if smooth else (_RUN,):
             execution.prepare_for(program, len(columns))
-        before: list[list[RecordArray]] = []  # each block
+        before: list[list[RecordArray]] = []  # of each block
         for first in range(0, len(columns), _BLOCK):
             if smooth:
                 before.append(self._parts())
@@ -282,13 +282,13 @@ class FootNavigator:
             yield from self._smooth(columns, before, out)
 
     def _parts(self) -> list[RecordArray]:
-        """Return what samples change."""
+        """Return copies of the records that samples change."""
         return [self._execution.array(which) for which in (MEMORY, COUNTS, WATCH)]
 
     def _smooth(
         self, columns: SampleColumns, before: list[list[RecordArray]], out: RecordArray
     ) -> Iterator[None]:
-        """Go through the blocks again, the last one first, and back through each; lift floors."""
+        """Record and smooth each block again, from the last to the first; correct the floors."""
         after = self._parts()
         way_back = Execution(_BACK, Adjoint(), Correction(), compiled=self._compiled)
         way_back.prepare_for(_BACK, len(out))

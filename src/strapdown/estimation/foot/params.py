@@ -1,11 +1,11 @@
-"""What a navigator on a foot is told."""
+"""Parameters of the foot-mounted navigator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from strapdown.estimation.filter import FilterParams
+from strapdown.estimation.params import FilterParams
 from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
@@ -17,44 +17,45 @@ __all__ = ["FootParams"]
 
 @dataclass(frozen=True)
 class FootParams(FilterParams):
-    """What can be set; one set of defaults serves walking, running and climbing.
+    """Parameters; the defaults suit walking, running and climbing.
 
     Parameters
     ----------
     reset_after, sample_kind, gyro_range, accel_range
-        As in :class:`~strapdown.estimation.filter.FilterParams`; after a jump of the clock
-        the state stands, less sure.
+        As in :class:`~strapdown.estimation.params.FilterParams`; after a jump of the clock
+        the state is kept, with a larger covariance.
     gyro_noise, accel_noise : float
-        Densities [rad/sqrt(s)], [m/s/sqrt(s)]. Far above the sensor's own: they stand for
-        scale, alignment and bandwidth in the blows of a gait. Larger: each stance says more
-        about what came before it.
+        Noise densities [rad/sqrt(s)], [m/s/sqrt(s)]. They are far above those of the sensor, as
+        they include scale, alignment and bandwidth errors in the impacts of a gait. Larger:
+        a stance corrects the motion before it more.
     gyro_walk, accel_walk : float
         Of the biases [rad/s/sqrt(s)], [m/s^2/sqrt(s)].
     align_for : float
-        How long the foot rests flat at the start at least [s].
+        Least time for which the foot rests flat at the start [s].
     gyro_bias_sigma, accel_bias_sigma, velocity_sigma : float
         Standard deviations at the start [rad/s], [m/s^2], [m/s]. The last is large, so that a
-        start in motion does little harm; rest is recognised at once.
+        start in motion does little harm; at rest the first updates reduce it.
     still_sigma : float
-        Velocity of the sole in a stance, of one sample at 200 a second [m/s].
+        Standard deviation of the velocity of the sole in a stance, for a sample at 200 Hz [m/s].
     still_statistic : float
-        Up to here the foot stands as still as a foot can. In gaits that never get there
+        Largest value of the statistic of a still foot. In gaits that do not reach it,
         ``still_sigma`` grows with the root of the lower envelope of the statistic.
     envelope_growth : float
-        Rate at which the envelope rises [1/s]. Faster: gaits whose stances are short get
-        tighter velocities, and a swing between quiet stances too.
+        Rate at which the envelope rises [1/s]. Larger: tighter velocities in gaits with short
+        stances, but also in a swing between still stances.
     rate_sigma : float
-        Angular velocity of a standing foot, of one sample at 200 a second [rad/s].
+        Standard deviation of the angular velocity of a still foot, for a sample at 200 Hz
+        [rad/s].
     contact_height : float
-        Of the sensor above the ground, as the foot stands flat at the start [m]. The foot
-        rolls about the ground, not about the sensor.
+        Height of the sensor above the ground with the foot flat at the start [m]. The foot
+        rolls about the contact point, not about the sensor.
     floor_sigma : float
-        How well the heights of stances on one floor agree [m].
+        Standard deviation of the heights of stances on one floor [m].
     stair_height : float
-        A stance that is farther above or below the last one stands on another floor [m];
-        0: floors are not assumed to be level.
+        A stance that is farther above or below the last one is on another floor [m]; 0: floors
+        are not assumed to be level.
     gravity : float
-        [m/s^2].
+        Gravity [m/s^2].
 
     Raises
     ------
@@ -81,7 +82,7 @@ class FootParams(FilterParams):
     stair_height: float = field(default=0.08, metadata=MAY_BE_ZERO)
     gravity: float = STANDARD_GRAVITY
 
-    heading: ClassVar[float] = 0.0  # is relative to the start
+    heading: ClassVar[float] = 0.0  # relative to the start
     heading_sigma: ClassVar[float] = 0.0
     BESIDE: ClassVar[Mapping[str, float]] = {
         **FilterParams.BESIDE,

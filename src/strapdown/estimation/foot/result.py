@@ -1,4 +1,4 @@
-"""What a navigator on a foot gives, and the gait in it."""
+"""Results of the foot-mounted navigator, and the strides in them."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 
 __all__ = ["FootEstimate", "FootResult", "GaitResult"]
 
-_SHUFFLE_M = 0.1  # a foot that is put down nearer than this, ...
+_SHUFFLE_M = 0.1  # a foot that lands nearer than this, ...
 _SHUFFLE_LIFT_M = 0.03  # ... and was lifted less than this, has made no stride
 
 
 class FootEstimate(NavigationEstimate):
-    """What a streaming foot navigator knows at the stamp of its last sample; ENU and FLU."""
+    """Estimates of a streaming foot navigator at the stamp of its last sample; ENU and FLU."""
 
     __slots__ = ()
 
     @property
     def stance(self) -> bool:
-        """Whether the foot stands."""
+        """Whether the foot is in a stance."""
         return bool(self._of("stance"))
 
     @property
     def statistic(self) -> float:
-        """How much the foot moves (SHOE); NaN where it is not known."""
+        """Statistic of the motion of the foot (SHOE); NaN if it is not known."""
         value = float(self._of("statistic"))
         return value if value >= 0.0 else float("nan")
 
 
 @dataclass(frozen=True)
 class GaitResult:
-    """The strides of one foot: each from the middle of a stance to the middle of the next.
+    """Strides of one foot: each from the middle of a stance to the middle of the next.
 
     Parameters
     ----------
     t_start_ns, t_end_ns : (S,) int64
         Of each stride [ns].
     lift_ns, land_ns : (S,) int64
-        When the stance before it ends, and that after it begins [ns].
+        End of the stance before it, and start of the one after it [ns].
     stride_length : (S,)
         Horizontal [m].
     height_change : (S,)
-        Upward: stairs [m].
+        Change of height, positive upward [m].
     clearance : (S,)
-        How far the sensor rises above the higher one of the two stances [m].
+        Largest height of the sensor above the higher one of the two stances [m].
     duration, stance_time, swing_time : (S,)
         [s]; swing: from lift to land. The stance is the rest of the stride.
     cadence : (S,)
@@ -96,14 +96,14 @@ class GaitResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FootResult(NavigationResult):
-    """Where the foot was, and when it stood.
+    """Path of a foot, and its stances.
 
     Parameters
     ----------
     stance : (N,) bool
-        Whether the foot stands.
+        Whether the foot is in a stance.
     statistic : (N,)
-        How much it moves (SHOE); NaN where that is not known.
+        Statistic of the motion of the foot (SHOE); NaN where it is not known.
     **others
         As in :class:`~strapdown.estimation.NavigationResult`.
     """

@@ -1,4 +1,4 @@
-"""Back through the samples of a foot: what later ones say about earlier ones."""
+"""Backward pass of the smoother of the foot-mounted navigator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.foot.filter import MOST, write
-from strapdown.estimation.navigation.errors import POSITION, SIZE, inject, mirror, transpose
+from strapdown.estimation.navigation.errors import inject, mirror, transpose
+from strapdown.estimation.navigation.state import POSITION, SIZE
 from strapdown.geometry.vectors import clear, copy, copy_rows
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Adjoint(Record):
-    """What later measurements say; nothing of it is inverted."""
+    """Adjoint state: information of later measurements; no matrix is inverted."""
 
     vector: Matrix = zeros(SIZE, 1)  # lambda, a column
     matrix: Matrix = zeros(SIZE, SIZE)  # Lambda
@@ -33,10 +34,11 @@ def back(
     passages: Sequence[Passage],
     rows: Sequence[FootRow],
 ) -> None:
-    """Go back through samples, and write what all of them, also the later ones, say.
+    """Write the smoothed estimates, from the last sample to the first.
 
-    The smoother of modified Bryson and Frazier: a vector lambda and a matrix Lambda carry what
-    later measurements say; the smoothed error is -P lambda, its covariance P - P Lambda P.
+    The modified Bryson-Frazier smoother: a vector lambda and a matrix Lambda hold the
+    information of later measurements; the smoothed error is -P lambda, its covariance
+    P - P Lambda P.
     G. Bierman, "Factorization Methods for Discrete Sequential Estimation", 1977, chapter X.
     """
     a = adjoint[0]
@@ -59,7 +61,7 @@ def back(
 
 @kernel
 def smooth(a: Adjoint, c: Correction, known: FootMemory) -> None:
-    """Correct what is known by what later samples say."""
+    """Correct the estimates by the adjoint."""
     covariance, later = known.error_covariance, a.later
     for j in range(SIZE):
         row = covariance[j]
@@ -84,7 +86,7 @@ def smooth(a: Adjoint, c: Correction, known: FootMemory) -> None:
 
 @kernel
 def cut_floor(a: Adjoint) -> None:
-    """Let later samples say nothing of the height before a new floor."""
+    """Clear the height in the adjoint, as heights before a new floor are independent."""
     up = POSITION + 2
     a.vector[up][0] = 0.0
     for k in range(SIZE):
@@ -93,7 +95,7 @@ def cut_floor(a: Adjoint) -> None:
 
 @kernel
 def untake(a: Adjoint, tape: Tape, number: int) -> None:
-    """Go back over a number that was taken."""
+    """Propagate the adjoint backward over the update with a number."""
     slopes, column, spread = tape.slopes[number], tape.columns[number], tape.variances[number]
     told, square, later = tape.innovations[number], 1.0 / spread, a.later
     clear(later)
@@ -113,7 +115,7 @@ def untake(a: Adjoint, tape: Tape, number: int) -> None:
 
 @kernel
 def step_back(a: Adjoint, tape: Tape) -> None:
-    """Go back over a step: the transpose of its propagation, on vector and matrix."""
+    """Propagate the adjoint backward over a step, by the transpose of its transition."""
     lead_back(a.vector, 1, tape)
     lead_back(a.matrix, SIZE, tape)
     transpose(a.matrix)
@@ -124,7 +126,7 @@ def step_back(a: Adjoint, tape: Tape) -> None:
 
 @kernel
 def lead_back(matrix: Matrix, columns: int, tape: Tape) -> None:
-    """Take columns of fifteen numbers back over a step: the transpose of ``lead``."""
+    """Multiply columns of fifteen numbers by the transpose of the transition in ``lead``."""
     dt, rotation = tape.h, tape.rotation
     half, u, v, w = 0.5 * dt, dt * tape.force[0], dt * tape.force[1], dt * tape.force[2]
     a, b, c = -half * rotation[0], -half * rotation[1], -half * rotation[2]

@@ -1,8 +1,9 @@
-"""Inertial navigation: position, velocity and attitude, aided from outside."""
+"""Inertial navigation: position, velocity and attitude, with aiding by other measurements."""
 
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
 from strapdown.estimation.navigation.navigator import StrapdownNavigator
-from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.prior import NavigationPrior
 from strapdown.estimation.navigation.result import (
     NavigationEstimate,
     NavigationResult,
@@ -13,9 +14,9 @@ __all__ = [
     "Aiding",
     "AidingResult",
     "NavigationEstimate",
+    "NavigationPrior",
     "NavigationResult",
     "NavigatorParams",
-    "NavigatorStart",
     "StrapdownNavigator",
     "poses_of_orientation",
 ]

@@ -1,4 +1,4 @@
-"""What a navigator can be told about its motion, and how far that is believed."""
+"""Aiding of a navigator: measurements of its motion, with covariance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.navigation.errors import SIZE, heading_slopes
+from strapdown.estimation.navigation.errors import heading_slopes
+from strapdown.estimation.navigation.state import SIZE
 from strapdown.geometry import quaternion
 from strapdown.geometry.vectors import three
 from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.estimation.navigation.memory import NavigatorMemory
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 
@@ -29,22 +30,22 @@ Frame = Literal["world", "body"]
 
 
 class AidingResult(NamedTuple):
-    """What became of an aiding.
+    """Result of an aiding.
 
     Parameters
     ----------
     t_ns : int
         Its stamp [ns].
     kind : str
-        What it told.
+        Kind of the measurement.
     nis : float
-        Normalised innovation squared: chi-square with ``dof`` degrees of freedom where the
-        model is right.
+        Normalised innovation squared: chi-square with ``dof`` degrees of freedom if the model
+        is correct.
     dof : int
-        How many numbers it told.
+        Number of measured values.
     accepted : bool
-        False: it has changed nothing, because it was beyond the gate, or came before the
-        navigator had aligned itself.
+        False if it changed nothing, because it was beyond the gate, or before the end of the
+        alignment.
     """
 
     t_ns: int
@@ -56,22 +57,22 @@ class AidingResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Aiding:
-    """A measurement from outside, at its own time.
+    """A measurement of another source, at its own time.
 
-    Make one with :meth:`position` and the other methods named after what is told.
+    Create one with :meth:`position` and the other methods, named after the measured quantity.
 
     Parameters
     ----------
     t_ns : int
-        When it holds [ns].
+        Time of the measurement [ns].
     kind : str
-        What it tells.
+        Kind of the measurement.
     value : (M,)
-        M numbers; none are needed where they are known to be zero.
+        The M measured values; zeros for the kinds that measure a zero.
     covariance : (M, M)
-        Of their errors.
+        Of the errors of the values.
     frame : {"world", "body"}
-        The axes of a velocity.
+        Axes of a velocity.
     """
 
     t_ns: int
@@ -82,7 +83,7 @@ class Aiding:
 
     @classmethod
     def position(cls, t_ns: int, position: ArrayLike, covariance: ArrayLike) -> Self:
-        """Tell the position [m, world ENU].
+        """Return an aiding with the position [m, world ENU].
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class Aiding:
     def velocity(
         cls, t_ns: int, velocity: ArrayLike, covariance: ArrayLike, frame: Frame = "world"
     ) -> Self:
-        """Tell the velocity [m/s], in the axes of the world (ENU) or of the body (FLU).
+        """Return an aiding with the velocity [m/s], in axes of the world (ENU) or the body (FLU).
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class Aiding:
         covariance : (3, 3), (3,) or float
             [m^2/s^2], in the same axes.
         frame : {"world", "body"}
-            Wheels and zero sideways slip speak in the axes of the body.
+            Axes of ``velocity``; those of the body suit wheels and zero sideways slip.
         """
         if frame not in {"world", "body"}:
             raise UnknownNameError("frame of a velocity", frame, ["world", "body"])
@@ -119,17 +120,17 @@ class Aiding:
 
     @classmethod
     def zero_velocity(cls, t_ns: int, sigma: float = 0.01) -> Self:
-        """Tell that the body does not move, within ``sigma`` [m/s]."""
+        """Return an aiding with zero velocity, of standard deviation ``sigma`` [m/s]."""
         return cls.velocity(t_ns, (0.0, 0.0, 0.0), sigma**2)
 
     @classmethod
     def zero_rate(cls, t_ns: int, sigma: float = 0.005) -> Self:
-        """Tell that the body does not turn: the gyro reads its bias, within ``sigma`` [rad/s]."""
+        """Return an aiding with zero angular velocity, of standard deviation ``sigma`` [rad/s]."""
         return cls(t_ns, "zero_rate", np.zeros(3), _covariance(sigma**2, 3))
 
     @classmethod
     def heading(cls, t_ns: int, heading: float, sigma: float) -> Self:
-        """Tell where the forward axis points.
+        """Return an aiding with the heading of the forward axis.
 
         Parameters
         ----------
@@ -145,7 +146,7 @@ class Aiding:
 
     @classmethod
     def gravity(cls, t_ns: int, sigma: float = 0.05) -> Self:
-        """Tell that the accelerometer feels gravity alone, within ``sigma`` [m/s^2]."""
+        """Return an aiding with a specific force of gravity alone, within ``sigma`` [m/s^2]."""
         return cls(t_ns, "gravity", np.zeros(3), _covariance(sigma**2, 3))
 
     def rows(
@@ -184,7 +185,7 @@ class Aiding:
 def _whitened(
     rows: FloatArray, residual: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the same numbers, combined so that their errors are independent."""
+    """Return linear combinations of the numbers with independent errors."""
     variances, axes = np.linalg.eigh(covariance)
     return axes.T @ rows, axes.T @ residual, variances
 

@@ -1,4 +1,4 @@
-"""The start at rest: tilt from the accelerometer, bias of the gyro, and how sure they are."""
+"""Alignment at rest: tilt, gyro bias and their covariance from mean readings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.navigation.errors import (
-    ACCEL_BIAS,
-    GYRO_BIAS,
-    ORIENTATION,
-    VELOCITY,
     Correction,
     correct,
     heading_slopes,
     inject,
     widen,
 )
+from strapdown.estimation.navigation.state import ACCEL_BIAS, GYRO_BIAS, ORIENTATION, VELOCITY
 from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     quaternion_rotate,
@@ -27,13 +24,13 @@ from strapdown.inertial.navigation.mechanisation import ZERO, Earth, gravity_at,
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.navigation.memory import NavigatorMemory
     from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
-SURPRISE: Final = 9.0  # squared sigmas, beyond which the sensor was not at rest at the start
-UNSTEADY: Final = 4.0  # times the variance that white noise gives: likewise
-SHORTEST_S: Final = 0.005  # of a mean over samples
-UNKNOWN_TURN: Final = 1.0  # rad^2
+SURPRISE: Final = 9.0  # squared sigmas; with a larger value the sensor was not at rest
+UNSTEADY: Final = 4.0  # times the variance of white noise: likewise
+SHORTEST_S: Final = 0.005  # least duration of a mean
+UNKNOWN_TURN: Final = 1.0  # rad^2, variance of an unknown angle
 
 
 @kernel
@@ -46,7 +43,7 @@ def align(
     rate: Three,
     force: Three,
 ) -> None:
-    """Take readings at rest, h seconds after the last, and set everything from their means."""
+    """Add readings at rest, h seconds after the last, and set the state from the means."""
     sums = s.alignment
     sums.seconds += h
     sums.count += 1.0
@@ -60,7 +57,7 @@ def align(
 
 @kernel
 def align_anew(s: NavigatorMemory) -> None:
-    """Forget the readings so far."""
+    """Clear the sums of the readings."""
     sums = s.alignment
     sums.seconds = sums.count = sums.rate_square = sums.force_square = 0.0
     clear(sums.rate)
@@ -69,10 +66,10 @@ def align_anew(s: NavigatorMemory) -> None:
 
 @kernel
 def settle(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction) -> None:
-    """Set everything as of a sensor at rest in the origin.
+    """Set the state to that of a sensor at rest in the origin.
 
-    Tilt is that of the mean specific force, and the gyro bias the mean rate, each within its
-    prior; what speaks against rest makes them uncertain.
+    Tilt is estimated from the mean specific force, the gyro bias from the mean rate, each with
+    its prior; evidence of motion increases their variances.
     """
     sums = s.alignment
     count, span = sums.count, max(sums.seconds, SHORTEST_S)
@@ -101,7 +98,7 @@ def settle(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction) 
 
 @kernel
 def begin_level(s: NavigatorMemory, p: NavigatorParams, c: Correction, f: Three) -> None:
-    """Set the tilt of a specific force, everything else as it was told, and how sure it is."""
+    """Set tilt from a specific force, the other states and the covariance from the parameters."""
     roll, pitch = math.atan2(f[1], f[2]), math.atan2(-f[0], length(f[1], f[2]))
     yaw = p.heading
     put_four(
@@ -129,7 +126,7 @@ def begin_level(s: NavigatorMemory, p: NavigatorParams, c: Correction, f: Three)
 def measure_gravity(
     s: NavigatorMemory, c: Correction, f: Three, gravity: float, variance: float
 ) -> None:
-    """Tell that a specific force is that of gravity and a bias."""
+    """Update with a specific force that is the sum of gravity and a bias."""
     rxx, rxy, rxz, ryx, ryy, ryz, rzx, rzy, rzz = quaternion_to_matrix(*four(s.orientation))
     axes = ((rxx, ryx, rzx), (rxy, ryy, rzy), (rxz, ryz, rzz))  # of the body, in the world
     for k in range(3):
@@ -143,18 +140,18 @@ def measure_gravity(
 
 @kernel
 def put_slopes(c: Correction, at: int, slopes: Three) -> None:
-    """Write how a number grows with three of the errors."""
+    """Write the derivatives of a number by three of the errors."""
     c.slopes[at], c.slopes[at + 1], c.slopes[at + 2] = slopes
 
 
 @kernel
 def of_mean(density: float, span: float, count: float, square: float) -> float:
-    """Return the variance of a mean; of what is not as steady as its noise, that of a sample."""
+    """Return the variance of a mean; in motion it includes the variance of the samples."""
     white = density * density / span
     return white + (square if square > UNSTEADY * 3.0 * count * white else 0.0)
 
 
 @kernel
 def surprise(square: float, sigma: float) -> float:
-    """Return the square of what is too large for a bias."""
+    """Return a squared mean if it is too large for a bias; else 0."""
     return square if square > SURPRISE * sigma * sigma else 0.0

@@ -1,4 +1,4 @@
-"""The error of an inertial navigator: fifteen states and their covariance.
+"""Error states of an inertial navigator (fifteen) and their covariance.
 
 The true values are the estimates corrected by the error: position, velocity and biases by
 addition, orientation by a rotation about the axes of the world, R_true = Exp(phi) R (J. Sola,
@@ -17,37 +17,38 @@ from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.update import project
+from strapdown.estimation.navigation.state import (
+    ACCEL_BIAS,
+    GYRO_BIAS,
+    ORIENTATION,
+    POSITION,
+    SIZE,
+    VELOCITY,
+)
 from strapdown.geometry.formulas import quaternion_exp
 from strapdown.geometry.vectors import clear, copy, copy_rows, four
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.navigation.memory import NavigatorMemory
     from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.estimation.navigation.state import NavigatorMemory
 
     Rotation: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
-POSITION: Final = 0  # places of the fifteen
-VELOCITY: Final = 3
-ORIENTATION: Final = 6
-ACCEL_BIAS: Final = 9
-GYRO_BIAS: Final = 12
-SIZE: Final = 15
-
-UPRIGHT: Final = 1e-6  # squared horizontal part of an axis that has no heading
+UPRIGHT: Final = 1e-6  # squared horizontal part; a smaller one has no heading
 
 
 class Correction(Record):
-    """What a correction of the estimates works on; nothing of it outlasts a sample."""
+    """Work space of measurement updates; cleared for each sample."""
 
-    slopes: Vector = filled(SIZE)  # h: how a measured number grows with the errors
+    slopes: Vector = filled(SIZE)  # h: derivatives of a measured number by the errors
     column: Vector = filled(SIZE)  # P h: covariance of the errors with that number
     gain: Vector = filled(SIZE)
-    left: Vector = filled(SIZE)  # what (I - K h) P leaves of P h, less than noise adds
+    left: Vector = filled(SIZE)  # variance K - (I - K h) P h, for the second factor of the update
     innovation: float = 0.0  # of that number
     variance: float = 0.0  # of the innovation
     error: Vector = filled(SIZE)  # estimated so far; 0 after inject
-    kept_error: Vector = filled(SIZE)  # as they were before numbers that may be refused
+    kept_error: Vector = filled(SIZE)  # backup before numbers that may be rejected
     kept_covariance: Matrix = zeros(SIZE, SIZE)
 
 
@@ -55,7 +56,7 @@ class Correction(Record):
 def propagate(
     covariance: Matrix, dt: float, rotation: Rotation, force: Three, p: NavigatorParams
 ) -> None:
-    """Let the covariance grow over a step of dt [s].
+    """Propagate the covariance over a step of dt [s].
 
     ``rotation`` is R_world_from_body at the middle of the step, by rows, and ``force`` the
     specific force there, less its bias [m/s^2, world]. The derivative of the position's error
@@ -75,12 +76,12 @@ def propagate(
 
 @kernel
 def lead(matrix: Matrix, columns: int, half: float, push: Three, rotation: Rotation) -> None:
-    """Take columns of fifteen errors over a step: good to the second order.
+    """Multiply columns of fifteen errors by the transition over a step, to second order.
 
-    ``half`` the step [s]; ``push`` is its integral of specific force [m/s, world].
+    ``half`` is half of the step [s]; ``push`` its integral of specific force [m/s, world].
     """
     u, v, w = push
-    # what a gyro bias does to the orientation in half of the step
+    # derivative of the orientation by the gyro bias over half of the step
     a, b, c = -half * rotation[0], -half * rotation[1], -half * rotation[2]
     d, e, f = -half * rotation[3], -half * rotation[4], -half * rotation[5]
     g, h, i = -half * rotation[6], -half * rotation[7], -half * rotation[8]
@@ -132,7 +133,7 @@ def widen(covariance: Matrix, at: int, variance: float) -> None:
 
 @kernel
 def correct(s: NavigatorMemory, c: Correction, residual: float, variance: float) -> float:
-    """Take one number that was measured; return its normalised innovation squared.
+    """Update with one measured number; return its normalised innovation squared.
 
     ``residual`` is measured less predicted before any correction since :func:`inject`;
     ``c.slopes`` holds its derivatives with respect to the errors. :func:`inject` makes the
@@ -177,24 +178,24 @@ def reduce(s: NavigatorMemory, c: Correction, variance: float) -> None:
 
 @kernel
 def keep(s: NavigatorMemory, c: Correction) -> None:
-    """Keep error and covariance as they are, before numbers that may be refused."""
+    """Back up error and covariance before numbers that may be rejected."""
     copy(c.kept_error, c.error)
     copy_rows(c.kept_covariance, s.error_covariance)
 
 
 @kernel
 def refuse(s: NavigatorMemory, c: Correction) -> None:
-    """Undo what was taken since :func:`keep`."""
+    """Undo the updates since :func:`keep`."""
     copy(c.error, c.kept_error)
     copy_rows(s.error_covariance, c.kept_covariance)
 
 
 @kernel
 def heading_slopes(x: float, y: float, z: float) -> Three:
-    """Return how the heading of a forward axis x, y, z (world) grows with the orientation's error.
+    """Return the derivatives of the heading of a forward axis x, y, z (world) by the orientation.
 
-    A rotation phi moves the axis by phi x axis, and its heading atan2(y, x) with it. Upright,
-    where there is no heading, it is taken to be the turn about the vertical.
+    A rotation phi moves the axis by phi x axis, and its heading atan2(y, x) with it. For a
+    vertical axis, which has no heading, it is the rotation about the vertical.
     """
     level = x * x + y * y
     if level < UPRIGHT:
@@ -204,7 +205,7 @@ def heading_slopes(x: float, y: float, z: float) -> Three:
 
 @kernel
 def inject(s: NavigatorMemory, c: Correction) -> None:
-    """Correct the estimates by the estimated error, which is 0 afterwards."""
+    """Correct the estimates by the estimated error, and set that to 0."""
     error = c.error
     for k in range(3):
         s.position[k] += error[POSITION + k]
@@ -221,7 +222,7 @@ def inject(s: NavigatorMemory, c: Correction) -> None:
 
 @kernel
 def publish(s: NavigatorMemory) -> None:
-    """Write what the covariance says to the fields that all filters have."""
+    """Write the covariance to the fields common to all filters."""
     for j in range(3):
         s.gyro_bias_sigma[j] = math.sqrt(max(s.error_covariance[GYRO_BIAS + j][GYRO_BIAS + j], 0.0))
         for k in range(3):

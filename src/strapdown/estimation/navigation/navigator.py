@@ -1,4 +1,4 @@
-"""The strapdown navigator: inertial navigation with fifteen errors, and aiding at any time."""
+"""Strapdown navigator: inertial navigation with fifteen error states, and delayed aiding."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from strapdown.errors import ValueRangeError
 from strapdown.estimation.filter import own_account, report_of, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
-from strapdown.estimation.navigation.core import COUNTS, MEMORY, Core, IncrementRows, SampleRows
-from strapdown.estimation.navigation.memory import NavigatorMemory
-from strapdown.estimation.navigation.params import NavigatorParams, NavigatorStart
+from strapdown.estimation.navigation.execution import (
+    COUNTS,
+    MEMORY,
+    IncrementRows,
+    NavigatorExecution,
+    SampleRows,
+)
+from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
+from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.inertial.navigation import Place
 from strapdown.samples.sample import numbers_of
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 
     from strapdown._kernels.records import RecordArray
     from strapdown._typing import ArrayLike, IntArray
+    from strapdown.estimation.navigation.prior import NavigationPrior
     from strapdown.samples import ImuSample
     from strapdown.samples.sample import Numbers
 
@@ -42,7 +49,7 @@ _NAME = "strapdown-navigator"
 
 @dataclass(slots=True)
 class _Past:
-    """The numbers of a sample, and the memory after it."""
+    """The numbers of a sample, and the state after it."""
 
     sample: Numbers
     memory: RecordArray
@@ -53,34 +60,34 @@ class _Past:
 
 
 class StrapdownNavigator:
-    """Inertial navigation: attitude, velocity and position from an IMU, aided from outside.
+    """Inertial navigation: attitude, velocity and position from an IMU, with aiding.
 
-    Attitude, velocity and position are integrated with coning and sculling; an error-state
-    Kalman filter over fifteen errors carries their covariance, and corrects them and the
-    biases of both sensors wherever something else is known: that the sensor rests, a position,
-    a velocity, a heading. Such an aiding holds at its own time: one that comes late is put
-    where it belongs, and what came since is done again. What does not fit is refused.
+    Attitude, velocity and position are integrated with coning and sculling. An error-state
+    Kalman filter over fifteen errors propagates their covariance, and corrects them and the
+    biases of both sensors by aiding: rest, a position, a velocity, a heading. An aiding is
+    valid at its own time: for a late one the navigator goes back to that time, and processes
+    the later samples again. An aiding that does not fit is rejected.
 
-    The start is at rest: for ``align_for`` seconds the sensor gives tilt and gyro bias, and
-    the origin is where it rests. Another start is given as ``start``.
+    The start is at rest: for ``align_for`` seconds tilt and gyro bias are estimated, and the
+    sensor is in the origin. Any other start is passed as ``start``.
 
-    Without aiding, consumer sensors give position for seconds only.
+    Without aiding, the position of consumer sensors is useful for seconds only.
 
-    Samples in which both sensors measured (or two of one stamp that complement each other)
-    are integrated; others are bridged by the trapezoid, holes with a covariance that says that
-    nobody knows what happened in them.
+    Samples with readings of both sensors (or two of one stamp that complement each other) are
+    integrated; others are bridged by the trapezoid. Gaps increase the covariance, as the motion
+    in them is unknown.
 
     Parameters
     ----------
     params : NavigatorParams, optional
-    start : NavigatorStart, optional
-        By default the navigator aligns itself at rest.
+    start : NavigationPrior, optional
+        Prior of the state; by default the navigator aligns at rest.
     place : Place, optional
-        The world; by default a flat Earth of standard gravity.
+        Model of the Earth; by default a flat Earth with standard gravity.
     compiled : bool, optional
-        True steps by machine code from the first sample, and waits until it is compiled; False
-        in plain Python. By default a navigator starts in plain Python at once, and changes over
-        when machine code is there. The numbers are the same.
+        True waits for the compiler and runs machine code from the first sample; False runs
+        plain Python. By default a navigator starts in plain Python at once, and switches to
+        machine code when it is available. The numbers are the same.
 
     References
     ----------
@@ -104,59 +111,61 @@ class StrapdownNavigator:
         self,
         params: NavigatorParams | None = None,
         *,
-        start: NavigatorStart | None = None,
+        start: NavigationPrior | None = None,
         place: Place | None = None,
         compiled: bool | None = None,
     ) -> None:
         self.params = as_params(params, NavigatorParams)
         self._fresh = start.memory(self.params) if start else NavigatorMemory()
         self._buffer_ns = round(self.params.buffer * NS_PER_S)
-        self._core = Core(self.params, place or Place(), compiled=compiled)
+        self._execution = NavigatorExecution(self.params, place or Place(), compiled=compiled)
         self.reset()
 
     def reset(self, state: FilterState | None = None) -> None:
-        """Go back to a saved state, or to the beginning; report and buffer start anew.
+        """Restore a saved state, or the state before the first sample; clear report and buffer.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another filter.
         ShapeError
-            The state has not the length of this one's.
+            The state has another length than that of this navigator.
         """
         memory, t_ns = restored(state, _NAME, self._fresh)
-        with self._core.lock:
-            self._core.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
+        with self._execution.lock:
+            self._execution.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
             self._past: list[_Past] = []
             self._told: list[Aiding] = []
             if self._has_begun:
-                self._remember((self._core.last_ns,))
+                self._remember((self._execution.last_ns,))
 
     @property
     def _has_begun(self) -> bool:
-        """Whether there was a sample."""
-        return self._core.known.clock.steps >= 0.0
+        """Whether a sample has been processed."""
+        return self._execution.known.clock.steps >= 0.0
 
     @property
     def state(self) -> FilterState:
-        """All that the future depends on, except ``params``, ``place``, and what comes late."""
-        with self._core.lock:
-            return FilterState(_NAME, self._core.last_ns, tuple(values_of(self._core.known)))
+        """State on which later outputs depend, except ``params``, ``place`` and late aiding."""
+        with self._execution.lock:
+            return FilterState(
+                _NAME, self._execution.last_ns, tuple(values_of(self._execution.known))
+            )
 
     @property
     def estimate(self) -> NavigationEstimate:
-        """What is known at the stamp of the last sample."""
-        with self._core.lock:
-            return NavigationEstimate(self._core.last_ns, self._core.array(MEMORY))
+        """Estimates at the stamp of the last sample."""
+        with self._execution.lock:
+            return NavigationEstimate(self._execution.last_ns, self._execution.array(MEMORY))
 
     @property
     def report(self) -> FilterReport:
-        """An account of the samples since the last reset."""
-        with self._core.lock:
-            return report_of(self._core.counts)
+        """Counts of the samples since the last reset."""
+        with self._execution.lock:
+            return report_of(self._execution.counts)
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
-        """Take one sample and return what is known at its stamp.
+        """Process one sample and return the estimates at its stamp.
 
         Parameters
         ----------
@@ -169,19 +178,20 @@ class StrapdownNavigator:
             The stamp does not fit in 64 bits.
         """
         numbers = numbers_of(sample, use_magnetic_field=False)
-        with self._core.lock:
-            self._core.update(numbers)
-            if numbers[0] != self._core.last_ns:
+        with self._execution.lock:
+            self._execution.update(numbers)
+            if numbers[0] != self._execution.last_ns:
                 return self.estimate
             return NavigationEstimate(numbers[0], self._remember(numbers))
 
     def run(
         self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
     ) -> NavigationResult:
-        """Go on through a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
+        """Process a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
 
-        The navigator continues from its state: parts of a recording may be given one after the
-        other. Increments are taken as in :class:`~strapdown.series.Increments`.
+        The navigator continues from its state, so that a recording may be passed in parts, one
+        after the other. The convention of increments is that of
+        :class:`~strapdown.series.Increments`.
 
         Parameters
         ----------
@@ -203,15 +213,15 @@ class StrapdownNavigator:
         require_series(data, Increments)
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
         told = sorted(aiding, key=lambda each: each.t_ns)
-        with self._core.lock:
+        with self._execution.lock:
             self._check_times(told, rows.t_ns)
-            with own_account(self._core):
+            with own_account(self._execution):
                 results = tuple(self._through(rows, told))
                 report = self.report
             self._past.clear()
             self._told.clear()
             if len(data):
-                self._remember((self._core.last_ns,))
+                self._remember((self._execution.last_ns,))
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
         found = NavigationResult(
             data.t_ns, **columns_of(rows.out), rate_variance=variance, aiding=results, report=report
@@ -220,27 +230,27 @@ class StrapdownNavigator:
         return found.in_frames(world=world, body=data.body)
 
     def aid(self, aiding: Aiding) -> AidingResult:
-        """Take an aiding at its own time, which may be past.
+        """Update with an aiding at its own time, which may be in the past.
 
-        What came after it is done again: samples from the buffer, and other aiding, which is
-        judged anew.
+        The samples in the buffer and the aiding after it are processed again; that aiding may
+        then be accepted or rejected differently.
 
         Raises
         ------
         ValueRangeError
             The aiding is newer than the last sample, or older than the buffer.
         """
-        with self._core.lock:
+        with self._execution.lock:
             at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
-            if at < 0 or aiding.t_ns > self._core.last_ns:
-                raise _untimely(aiding, self._core.last_ns)
+            if at < 0 or aiding.t_ns > self._execution.last_ns:
+                raise _untimely(aiding, self._execution.last_ns)
             insort(self._told, aiding, key=lambda each: each.t_ns)
             return self._again(at, aiding)
 
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
     ) -> AidingResult:
-        """Tell the position; see :meth:`Aiding.position`. By default it holds now."""
+        """Aid with a position, by default at the last sample; see :meth:`Aiding.position`."""
         return self.aid(Aiding.position(self._now(t_ns), position, covariance))
 
     def aid_velocity(
@@ -251,45 +261,45 @@ class StrapdownNavigator:
         *,
         t_ns: int | None = None,
     ) -> AidingResult:
-        """Tell the velocity; see :meth:`Aiding.velocity`. By default it holds now."""
+        """Aid with a velocity, by default at the last sample; see :meth:`Aiding.velocity`."""
         return self.aid(Aiding.velocity(self._now(t_ns), velocity, covariance, frame))
 
     def aid_zero_velocity(self, sigma: float = 0.01, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the body does not move; see :meth:`Aiding.zero_velocity`."""
+        """Aid with zero velocity; see :meth:`Aiding.zero_velocity`."""
         return self.aid(Aiding.zero_velocity(self._now(t_ns), sigma))
 
     def aid_zero_rate(self, sigma: float = 0.005, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the body does not turn; see :meth:`Aiding.zero_rate`."""
+        """Aid with zero angular velocity; see :meth:`Aiding.zero_rate`."""
         return self.aid(Aiding.zero_rate(self._now(t_ns), sigma))
 
     def aid_heading(self, heading: float, sigma: float, *, t_ns: int | None = None) -> AidingResult:
-        """Tell where the forward axis points; see :meth:`Aiding.heading`."""
+        """Aid with the heading of the forward axis; see :meth:`Aiding.heading`."""
         return self.aid(Aiding.heading(self._now(t_ns), heading, sigma))
 
     def aid_gravity(self, sigma: float = 0.05, *, t_ns: int | None = None) -> AidingResult:
-        """Tell that the accelerometer feels gravity alone; see :meth:`Aiding.gravity`."""
+        """Aid with gravity as the only specific force; see :meth:`Aiding.gravity`."""
         return self.aid(Aiding.gravity(self._now(t_ns), sigma))
 
     def _check_times(self, aiding: list[Aiding], t_ns: IntArray) -> None:
-        """Require ascending aiding that begins after what is done, and ends within the rows."""
+        """Require sorted aiding that begins no earlier than the state, and ends within the rows."""
         started = self._has_begun
-        first_ns = self._core.last_ns if started else min(t_ns, default=0)
+        first_ns = self._execution.last_ns if started else min(t_ns, default=0)
         last_ns = max(t_ns, default=first_ns)
         for each in aiding[:1] + aiding[-1:]:
             if not (first_ns <= each.t_ns <= last_ns and (started or len(t_ns))):
                 raise _untimely(each, last_ns)
 
     def _now(self, t_ns: int | None) -> int:
-        with self._core.lock:
-            return self._core.last_ns if t_ns is None else t_ns
+        with self._execution.lock:
+            return self._execution.last_ns if t_ns is None else t_ns
 
     def _remember(self, sample: Numbers) -> RecordArray:
-        """Keep a copy of the memory for what may come late, and forget what is too old."""
+        """Buffer a copy of the state for late aiding, and drop entries that are too old."""
         past, t_ns = self._past, sample[0]
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
             self._told.clear()
-        memory = self._core.array(MEMORY)
+        memory = self._execution.array(MEMORY)
         memory.setflags(write=False)
         past.append(_Past(sample, memory))
         oldest = t_ns - self._buffer_ns
@@ -300,43 +310,43 @@ class StrapdownNavigator:
         return memory
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
-        """Do again what came after a state in the buffer, and tell what is new on the way."""
-        core, past = self._core, self._past
-        counts = core.array(COUNTS)  # everything is counted already
-        core.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
+        """Process again the samples and aiding after a state in the buffer, with a new aiding."""
+        execution, past = self._execution, self._past
+        counts = execution.array(COUNTS)  # the samples are already counted
+        execution.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
         told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
         found = {}
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
-                core.update(each.sample)
+                execution.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
             while told and told[0].t_ns <= t_ns < then:
                 now = told.popleft()
-                found[id(now)] = core.tell(now)
-            each.memory = core.array(MEMORY)
+                found[id(now)] = execution.tell(now)
+            each.memory = execution.array(MEMORY)
             while told and told[0].t_ns < then:
                 now = told.popleft()
-                core.reach(now.t_ns, past[j + 1].sample)
-                found[id(now)] = core.tell(now)
-        core.replace(COUNTS, counts)
+                execution.reach(now.t_ns, past[j + 1].sample)
+                found[id(now)] = execution.tell(now)
+        execution.replace(COUNTS, counts)
         return found[id(new)]
 
     def _through(
         self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding]
     ) -> Iterator[AidingResult]:
-        """Go through rows, and tell what is to be told where it belongs."""
+        """Process rows, and update with each aiding at its time."""
         row, stamps = 0, np.maximum.accumulate(rows.t_ns)
         for each in aiding:
             upto = int(np.searchsorted(stamps, each.t_ns, "right"))
-            rows.run(self._core, row, upto)
+            rows.run(self._execution, row, upto)
             row = upto
-            if each.t_ns > self._core.last_ns:
-                rows.reach(self._core, each.t_ns, row)
-            yield self._core.tell(each)
+            if each.t_ns > self._execution.last_ns:
+                rows.reach(self._execution, each.t_ns, row)
+            yield self._execution.tell(each)
             if row and stamps[row - 1] == each.t_ns:
-                self._core.describe(rows.out[row - 1 : row])
-        rows.run(self._core, row, len(stamps))
+                self._execution.describe(rows.out[row - 1 : row])
+        rows.run(self._execution, row, len(stamps))
 
 
 def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:

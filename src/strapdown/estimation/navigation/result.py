@@ -1,4 +1,4 @@
-"""What a navigator gives: poses, odometry, and how sure they are."""
+"""Results of a navigator: poses and odometry, with covariances."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.estimation.navigation.memory import NavigatorRow
+from strapdown.estimation.navigation.state import NavigatorRow
 from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
@@ -44,14 +44,14 @@ _COVARIANCE: Final = {"column": Column((9, 9), np.float64, "none", "undefined")}
 
 
 class NavigationEstimate:
-    """What a streaming navigator knows at the stamp of its last sample; ENU and FLU.
+    """Estimates of a streaming navigator at the stamp of its last sample; ENU and FLU.
 
     Parameters
     ----------
     t_ns : int
         The stamp [ns].
     memory : array of one record
-        What the navigator knows, which is kept.
+        State of the navigator; it is not copied.
     """
 
     __slots__ = ("_memory", "t_ns")
@@ -81,12 +81,12 @@ class NavigationEstimate:
 
     @property
     def gyro_bias(self) -> FloatArray:
-        """What is subtracted from angular velocities (3,) [rad/s, body]."""
+        """Gyro bias (3,), subtracted from the readings [rad/s, body]."""
         return self._of("gyro_bias")
 
     @property
     def accel_bias(self) -> FloatArray:
-        """What is subtracted from specific forces (3,) [m/s^2, body]."""
+        """Accelerometer bias (3,), subtracted from the readings [m/s^2, body]."""
         return self._of("accel_bias")
 
     @property
@@ -100,7 +100,7 @@ class NavigationEstimate:
 
     @property
     def aligned(self) -> bool:
-        """Whether the start is over and the body navigates."""
+        """Whether the alignment is complete."""
         return bool(self._of("aligned"))
 
     def _of(self, name: str) -> FloatArray:
@@ -115,26 +115,26 @@ class NavigationResult(Columns):
     Parameters
     ----------
     t_ns : (N,) int64
-        The stamps of the data [ns]; where a sample was left out, the state before it stands.
+        The stamps of the data [ns]; a sample that was left out repeats the state before it.
     q_world_from_body : (N, 4)
         x y z w, unit, of continuous sign.
     velocity_world, position_world : (N, 3)
         [m/s], [m, world].
     angular_velocity : (N, 3)
-        Less its bias [rad/s, body].
+        Less the bias [rad/s, body].
     gyro_bias, accel_bias : (N, 3)
-        What is subtracted from the readings [rad/s], [m/s^2, body].
+        Biases, subtracted from the readings [rad/s], [m/s^2, body].
     gyro_bias_sigma, accel_bias_sigma : (N, 3)
         Their standard deviations.
     covariance : (N, 9, 9)
         Of the errors of position [m], velocity [m/s] and of the rotation about the axes of the
-        world [rad], all in these.
+        world [rad], all in world axes.
     rate_variance : float
         Of a sample of angular velocity, without its bias [rad^2/s^2].
     aiding : tuple of AidingResult
-        What became of what the navigator was told in this run.
+        Results of the aiding in this run.
     report : FilterReport
-        An account of the samples of this run.
+        Counts of the samples of this run.
     world, body : frames
         Those of the data.
     """
@@ -161,7 +161,7 @@ class NavigationResult(Columns):
     def in_frames(
         self, *, world: WorldFrame | str | None = None, body: BodyFrame | str | None = None
     ) -> Self:
-        """Return the same motion in other axes.
+        """Convert to other axes.
 
         Raises
         ------
@@ -231,8 +231,8 @@ class NavigationResult(Columns):
     def twist_covariance(self) -> FloatArray:
         """Return the covariance (N, 6, 6) of linear and angular velocity [m/s, rad/s, body].
 
-        That of the angular velocity is of the gyro's noise and of its bias; it is taken as
-        independent of the rest.
+        The covariance of the angular velocity contains the noise and the bias of the gyro, and
+        is taken as independent of that of the velocity.
         """
         R_body_from_world = quaternion.to_matrix(quaternion.conjugate(self.q_world_from_body))
         v = self.velocity_world
@@ -245,7 +245,7 @@ class NavigationResult(Columns):
 
 
 def columns_of(rows: RecordArray) -> dict[str, Any]:
-    """Return rows of the kernel, or of one that writes more, as columns of a result."""
+    """Return rows of the kernel, also with further fields, as columns of a result."""
     return {_NAMES.get(name, name): rows[name] for name in NavigatorRow.fresh()}
 
 
@@ -260,7 +260,7 @@ def poses_of_orientation(result: OrientationResult) -> NDArray[np.void]:
     Returns
     -------
     (N,) array of Pose3D.dtype
-        ENU from FLU. The position is not known to the filter: 0 says nothing about it.
+        ENU from FLU. The filter does not estimate a position: 0 is a placeholder.
     """
     track = result.trajectory()
     return pose_from_trajectory(track.replace(position_world=np.zeros((len(track), 3))))

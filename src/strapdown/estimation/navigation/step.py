@@ -1,4 +1,4 @@
-"""What a navigator is given, one after the other: samples, increments, aidings; ENU from FLU."""
+"""Steps of a navigator by samples, increments and aiding; ENU from FLU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
-    SIZE,
     Correction,
     correct,
     inject,
@@ -18,14 +17,13 @@ from strapdown.estimation.navigation.errors import (
     publish,
     refuse,
 )
-from strapdown.estimation.navigation.memory import (
+from strapdown.estimation.navigation.gaps import loosen, remember_motion, widen_clipped
+from strapdown.estimation.navigation.state import (
+    SIZE,
     NavigatorMemory,
     NavigatorRow,
     describe,
-    loosen,
-    remember_motion,
     shift,
-    widen_clipped,
 )
 from strapdown.geometry.formulas import (
     quaternion_exp,
@@ -67,36 +65,36 @@ if TYPE_CHECKING:
 
 
 class Increment(Sample):
-    """A sample of means, together with what they are the means of."""
+    """A sample of mean rates, with the increments of which they are the means."""
 
     delta_angle: Vector = filled(3)  # integral of the angular velocity [rad, body]
-    delta_angle_dt: float = 0.0  # over so many seconds before the stamp
-    delta_velocity: Vector = filled(3)  # of specific force, axes of the middle [m/s, body]
+    delta_angle_dt: float = 0.0  # its duration before the stamp [s]
+    delta_velocity: Vector = filled(3)  # integral of specific force [m/s, body axes at the middle]
     delta_velocity_dt: float = 0.0
 
 
-class Told(Record):
-    """An aiding: up to three numbers measured together, of independent errors."""
+class AidingUpdate(Record):
+    """An aiding: up to three numbers measured together, with independent errors."""
 
     kind: int = 0
     count: int = 0
-    slopes: Matrix = zeros(3, SIZE)  # how each number grows with the errors
+    slopes: Matrix = zeros(3, SIZE)  # derivatives of each number by the errors
     residuals: Vector = filled(3)  # measured less predicted
     variances: Vector = filled(3)
     gate: float = 0.0  # largest sum of squared innovations that is accepted
 
 
-class Verdict(Record):
-    """What became of an aiding."""
+class AidingVerdict(Record):
+    """Result of an aiding."""
 
     nis: float = 0.0  # sum of the normalised innovations squared
     accepted: bool = False
 
 
 class Step(NamedTuple):
-    """From the last sample to this one, in body axes and less biases; and the readings."""
+    """Motion from the last sample to this one, in body axes and less biases, and the readings."""
 
-    h: float  # [s]; 0 from nowhere
+    h: float  # [s]; 0 at the first sample
     turn: Three  # rotation vector, coning included [rad]
     push: Three  # integral of the specific force, sculling included [m/s]
     change: Three  # of the specific force, times h [m/s]
@@ -113,7 +111,7 @@ def step(
     c: Correction,
     sample: Sample,
 ) -> None:
-    """Take a sample; both sensors must have measured at its stamp, in it or in one before."""
+    """Process a sample; it is integrated once both sensors have a reading at its stamp."""
     taken = intake(s, counts, p, sample)
     if taken.event == DROPPED:
         return
@@ -137,7 +135,7 @@ def step_increment(
     c: Correction,
     increment: Increment,
 ) -> None:
-    """Take an increment; what lies between it and the one before is bridged."""
+    """Process an increment; bridge a gap between it and the one before."""
     taken = intake(s, counts, p, increment)
     if taken.event == DROPPED:
         return
@@ -161,7 +159,7 @@ def step_increment(
 
 @kernel
 def begin(s: NavigatorMemory, p: NavigatorParams) -> None:
-    """Start the clock; where it jumped, nobody knows what happened between."""
+    """Start the clock, or restart it after a jump with a larger covariance."""
     if not s.aligned:
         align_anew(s)
     elif s.started:
@@ -231,7 +229,7 @@ def over_increment(s: NavigatorMemory, increment: Increment) -> Step:
 
 @kernel
 def across(s: NavigatorMemory, hole: float) -> Step:
-    """Return the step over a hole between increments, by the means of the rates on both sides."""
+    """Return the step over a gap between increments, by the mean of the rates on both sides."""
     rate = scaled(add(three(s.last_rate), three(s.past.rates[0])), 0.5)
     force = scaled(add(three(s.last_force), three(s.past.forces[0])), 0.5)
     turn = scaled(less(rate, s.gyro_bias, 1.0), hole)
@@ -248,7 +246,7 @@ def less(total: Three, bias: Vector, h: float) -> Three:
 def go_on(
     s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, there: Step, clipping: int
 ) -> None:
-    """Align at rest while that lasts, then navigate."""
+    """Align at rest until the alignment is complete, then navigate."""
     remember_motion(s, there.h, there.rate, there.force)
     s.started = True
     if not s.aligned:
@@ -260,7 +258,7 @@ def go_on(
 
 @kernel
 def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, there: Step) -> None:
-    """Take the estimates and their covariance over a step."""
+    """Propagate the estimates and their covariance over a step."""
     h, q = there.h, four(s.orientation)
     here = Motion(q, three(s.velocity), three(s.position))
     after = advance(here, there.turn, there.push, there.change, h, earth)
@@ -273,12 +271,14 @@ def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, there: Step) -> N
 
 
 @kernel
-def aid(s: NavigatorMemory, p: NavigatorParams, c: Correction, told: Told, answer: Verdict) -> None:
-    """Take what is told, if it fits.
+def aid(
+    s: NavigatorMemory, p: NavigatorParams, c: Correction, told: AidingUpdate, answer: AidingVerdict
+) -> None:
+    """Update with an aiding if it passes its gate.
 
-    Beyond its gate it is refused, and changes nothing. After ``patience`` refusals of its kind
-    in a row it is the state that is doubted: its covariance is scaled so that the numbers fit,
-    and they are taken.
+    Beyond the gate it is rejected and changes nothing. After ``patience`` consecutive
+    rejections of its kind the state is considered wrong: its covariance is scaled so that the
+    numbers fit, and they are accepted.
     """
     keep(s, c)
     answer.nis = tell(s, c, told)
@@ -299,8 +299,8 @@ def aid(s: NavigatorMemory, p: NavigatorParams, c: Correction, told: Told, answe
 
 
 @kernel
-def tell(s: NavigatorMemory, c: Correction, told: Told) -> float:
-    """Correct by numbers one after the other; return the sum of their squared innovations."""
+def tell(s: NavigatorMemory, c: Correction, told: AidingUpdate) -> float:
+    """Update with the numbers one after the other; return the sum of their NIS."""
     nis = 0.0
     for k in range(told.count):
         for j in range(SIZE):
@@ -319,7 +319,7 @@ def run_steps(
     given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
 ) -> None:
-    """Take samples, or increments, and write what is known after each."""
+    """Process samples, or increments, and write the estimates after each."""
     for i in range(len(given)):
         take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
         describe(rows[i], memory[0])
@@ -332,9 +332,9 @@ def run_aidings(
     params: Sequence[NavigatorParams],
     _earth: Sequence[Earth],
     correction: Sequence[Correction],
-    told: Sequence[Told],
-    answers: Sequence[Verdict],
+    told: Sequence[AidingUpdate],
+    answers: Sequence[AidingVerdict],
 ) -> None:
-    """Take aidings, and say what became of each."""
+    """Process aidings, and write the result of each."""
     for i in range(len(told)):
         aid(memory[0], params[0], correction[0], told[i], answers[i])

@@ -1,4 +1,4 @@
-"""A VQF-class filter: orientation with and without the magnetic field at once, gyro bias, rest."""
+"""VQF: orientation with and without the magnetic field at once, gyro bias, and rest."""
 
 from strapdown.estimation.vqf.filter import VqfFilter
 from strapdown.estimation.vqf.model import VqfParams

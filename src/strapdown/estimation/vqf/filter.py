@@ -1,7 +1,7 @@
-"""A VQF-class filter, one sample at a time: orientation = heading * slow tilt correction * gyro.
+"""Recursive VQF: orientation = heading * slow tilt correction * gyro.
 
 D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
-magnetic disturbance rejection", Information Fusion 91, 2023. What the filter remembers stands in
+magnetic disturbance rejection", Information Fusion 91, 2023. The state is defined in
 :mod:`strapdown.estimation.vqf.model`.
 """
 
@@ -43,30 +43,30 @@ if TYPE_CHECKING:
 
 __all__ = ["GUESS_S", "LOOSE_ANGLE", "VqfFilter", "take"]
 
-GUESS_S: Final = 0.01  # sampling interval, until the second sample tells
+GUESS_S: Final = 0.01  # sampling interval, assumed until the second sample
 
-IMPACT: Final = 200.0  # m/s^2; what is beyond says nothing of up
-DEAD_RATE: Final = 0.1  # rad/s; out of a turn as fast as this the rate is never exactly 0, ...
-DEAD_INTERVALS: Final = 5.0  # ... unless it stays so
+IMPACT: Final = 200.0  # m/s^2; a larger specific force does not correct tilt
+DEAD_RATE: Final = 0.1  # rad/s; after a faster rotation a rate of exactly 0 is a lost reading, ...
+DEAD_INTERVALS: Final = 5.0  # ... unless it lasts longer
 
-# After a turn was lost the averages begin anew, with as much of the old as is worth it.
-LOOSE_ANGLE: Final = 0.05  # rad; a loss below it is not worth it
-HOLE_LOSS: Final = 0.25  # of the turn in a hole, that the trapezoid misses
+# After a lost rotation the averages restart; the old mean keeps a weight by its accuracy.
+LOOSE_ANGLE: Final = 0.05  # rad; a smaller loss does not restart them
+HOLE_LOSS: Final = 0.25  # of the rotation in a gap: error of the trapezoid
 HARMLESS: Final = LOOSE_ANGLE / HOLE_LOSS
-STEADY_S: Final = 0.12  # a rate goes straight on for about so long
-PAUSE_TAUS: Final = 3.0  # times tau_acc, until tilt corrections tell of the bias again
-CLIPPED_LOSS: Final = 1.0  # of the turn read by a clipped gyro, that it may have missed
+STEADY_S: Final = 0.12  # time for which a rate continues linearly
+PAUSE_TAUS: Final = 3.0  # times tau_acc, until the bias is again learnt in motion
+CLIPPED_LOSS: Final = 1.0  # of the rotation measured by a clipped gyro: error of it
 
-# Of T^2 w0 x w1: where the rate goes straight from w0 to w1 in a hole T, the turn is not about
-# the mean rate (second term of the Magnus expansion).
+# Of T^2 w0 x w1: if the rate changes linearly from w0 to w1 in a gap T, the rotation is not
+# about the mean rate (second term of the Magnus expansion).
 BEND: Final = 1.0 / 12.0
 
 
 @kernel
 def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> int:
-    """Take a sample; the first one again, when the second has told the interval.
+    """Process a sample; at the second one, process the first again with the known interval.
 
-    Return what it is by its stamp. A rate that was not read is taken out of it.
+    Return the classification of its stamp. A rate that is a lost reading is replaced by NaN.
     """
     last, rate_wait = three(s.last_rate), max(s.rate_wait, 0.0)
     if is_dead(s, sample.angular_velocity):
@@ -74,7 +74,7 @@ def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> in
     taken = intake(s, counts, p, sample)
     if taken.event == DROPPED:
         return DROPPED
-    # Before the second sample there is no interval to compare a hole with.
+    # Before the second sample there is no interval to detect a gap with.
     hole = 0.0 if s.first_waits else taken.hole
     read(s.now, sample, taken, rate_wait, hole, last)
     s.broken = 0.0
@@ -93,13 +93,13 @@ def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> in
     advance(s, p, s.now)
     x, y, z, w = four(s.orientation)
     if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
-        put_four(s.orientation, (-x, -y, -z, -w))  # the same rotation, of the sign that continues
+        put_four(s.orientation, (-x, -y, -z, -w))  # the same rotation, of continuous sign
     return taken.event
 
 
 @kernel
 def advance(s: VqfMemory, p: VqfParams, now: Reading) -> None:
-    """Turn by the gyro, correct tilt, learn the bias, correct heading."""
+    """Rotate by the gyro, correct tilt, learn the bias, correct heading."""
     let_errors_grow(s, p, now.dt)
     turn_by_gyro(s, p, now)
     up_x, up_y = 0.0, 0.0
@@ -122,22 +122,22 @@ def advance(s: VqfMemory, p: VqfParams, now: Reading) -> None:
 
 @kernel
 def turn_by_gyro(s: VqfMemory, p: VqfParams, now: Reading) -> None:
-    """Turn by what the gyro measured, less its bias."""
+    """Rotate by the measured rotation, less the bias."""
     if now.rate_wait >= 0.0:
         watch_rate(s, p, now.rate_wait, now.rate)
     held = s.rate_held
-    if held > GAP_INTERVALS * s.rate_pace.interval:  # what tilt is corrected by is not the bias
+    if held > GAP_INTERVALS * s.rate_pace.interval:  # the tilt corrections are not due to the bias
         s.rest_s = 0.0
         s.at_rest = False
         s.pause_s = p.tau_acc
-    dt = now.dt if held < BRIDGE_S else 0.0  # without a rate there is no bias in the turn
+    dt = now.dt if held < BRIDGE_S else 0.0  # without a rate the rotation contains no bias
     half = half_turn(*scaled(plus(three(now.turn), three(s.gyro_bias), -dt), 0.5))
     put_four(s.gyro, quaternion_multiply(*unit(*four(s.gyro)), *half))
 
 
 @kernel
 def is_dead(s: VqfMemory, rate: Vector) -> bool:
-    """Whether a rate is exactly 0 out of a turn: it was not read, as no gyro stops so suddenly."""
+    """Whether a rate of exactly 0 follows a fast rotation, which is a lost reading."""
     turning = square(s.last_rate) > DEAD_RATE * DEAD_RATE
     short = s.rate_held < DEAD_INTERVALS * s.rate_pace.interval
     return rate[0] == 0.0 and rate[1] == 0.0 and rate[2] == 0.0 and turning and short
@@ -147,14 +147,14 @@ def is_dead(s: VqfMemory, rate: Vector) -> bool:
 def read(
     now: Reading, sample: Sample, taken: Intake, rate_wait: float, hole: float, last: Three
 ) -> None:
-    """Keep what can be used of a sample; the turn in a hole bends from the last rate to this."""
+    """Copy the usable vectors of a sample; correct the rotation in a gap for a changing axis."""
     now.dt = taken.dt
     put(now.turn, taken.turn)
     now.rate_wait = now.force_wait = now.field_wait = -1.0
     if taken.has_rate:
         now.rate_wait = rate_wait + taken.dt
         put(now.rate, three(sample.angular_velocity))
-    # A zero specific force has no direction; that of an impact, or a clipped one, a wrong one.
+    # A zero specific force has no direction; that of an impact or a clipped axis is wrong.
     size2 = square(sample.specific_force)
     if taken.has_force and taken.clipping & 56 == 0 and 0.0 < size2 < IMPACT * IMPACT:
         now.force_wait = taken.force_wait
@@ -169,7 +169,7 @@ def read(
 
 @kernel
 def begin(s: VqfMemory, p: VqfParams) -> None:
-    """Let the next usable samples set tilt and heading anew; what was calibrated stays."""
+    """Restart tilt and heading from the next usable samples; keep the gyro bias."""
     open_anew(s, p)
     if s.rate_pace.interval > 0.0:
         s.covariance[2][2] = UNKNOWN
@@ -182,7 +182,7 @@ def begin(s: VqfMemory, p: VqfParams) -> None:
 
 @kernel
 def open_anew(s: VqfMemory, p: VqfParams) -> None:
-    """Forget the directions; averages begin anew."""
+    """Reset the orientation; restart all averages."""
     put_four(s.gyro, (0.0, 0.0, 0.0, 1.0))
     put_four(s.tilt, (0.0, 0.0, 0.0, 1.0))
     s.half_sine, s.half_cosine, s.heading_offset = 0.0, 1.0, 0.0
@@ -197,11 +197,11 @@ def open_anew(s: VqfMemory, p: VqfParams) -> None:
 
 @kernel
 def start_bias(s: VqfMemory, p: VqfParams, interval: float) -> None:
-    """Know nothing of the bias; design every low-pass for one interval."""
+    """Reset the covariance of the bias; design every low-pass for one interval."""
     clear(s.bias_covariance)
     for i in DIAGONAL:
         s.bias_covariance[i] = p.bias_sigma_start * p.bias_sigma_start
-    s.covariance[2][2] = 0.0  # heading counts from here
+    s.covariance[2][2] = 0.0  # heading is exact at the start
     s.pause_s = 0.0
     set_pace(s.rate_pace, interval)
     set_pace(s.force_pace, interval)
@@ -213,7 +213,7 @@ def start_bias(s: VqfMemory, p: VqfParams, interval: float) -> None:
 
 @kernel
 def restart(s: VqfMemory, p: VqfParams, interval: float) -> None:
-    """Undo the first sample, and take it as if it had come an interval after one before."""
+    """Undo the first sample, and prepare it as if one came an interval before it."""
     forget(s.level)
     forget(s.attitude)
     forget(s.level_bias)
@@ -240,7 +240,7 @@ def restart(s: VqfMemory, p: VqfParams, interval: float) -> None:
 
 @kernel
 def remember_first(s: VqfMemory) -> None:
-    """Keep the vectors of the first sample, also those that come late."""
+    """Keep the vectors of the first sample, including late ones of the same stamp."""
     now, first = s.now, s.first
     if now.rate_wait >= 0.0:
         first.rate_wait = now.rate_wait
@@ -255,9 +255,9 @@ def remember_first(s: VqfMemory) -> None:
 
 @kernel
 def notice_loss(s: VqfMemory, p: VqfParams, hole: float, clipping: int, change: Three) -> None:
-    """Estimate what of the turn up to this sample went unmeasured, and let averages begin anew.
+    """Estimate the unmeasured rotation up to this sample, and restart the averages if needed.
 
-    ``change`` is that of the rate since the last usable one.
+    ``change`` is the change of the rate since the last usable one [rad/s].
     """
     rate, span = s.now.rate, hole if hole > 0.0 else s.now.dt
     change2 = square(change)
@@ -281,7 +281,7 @@ def notice_loss(s: VqfMemory, p: VqfParams, hole: float, clipping: int, change: 
 
 @kernel
 def loosen(s: VqfMemory, lost: float) -> None:
-    """Let averages begin anew after a lost turn; tilt is corrected from where it was before."""
+    """Restart the averages after a lost rotation; keep the tilt correction before it as base."""
     s.broken = lost
     if s.level.count < 0.0 or not s.has_base:
         put_four(s.base, four(s.tilt))
@@ -299,17 +299,18 @@ def loosen(s: VqfMemory, lost: float) -> None:
 class VqfFilter(RecursiveFilter[VqfParams]):
     """VQF of Laidig and Seel for samples with stamps, gaps and errors.
 
-    The orientation is heading * tilt correction * gyro. What the gyro says alone turns the
-    specific force into a frame that hardly turns, where a low-pass leaves gravity and the
-    accelerations of a motion average out; the smallest rotation that brings the result up
-    corrects tilt. A Kalman filter learns the gyro's bias: at rest from the readings, in motion
-    from those corrections. The magnetic field turns heading, unless it is disturbed. All of it
-    goes on without a magnetic field: ``heading_offset`` is the angle between both headings, so
-    the orientation without the field is that with it, turned back by the offset about up.
+    The orientation is heading * tilt correction * gyro. The integrated gyro rotates the
+    specific force into an almost inertial frame, in which a low-pass keeps gravity and the
+    accelerations of a motion average out; the smallest rotation that points the result up
+    corrects tilt. A Kalman filter learns the gyro bias: at rest from the readings, in motion
+    from those corrections. The magnetic field corrects heading, unless it is disturbed. Tilt
+    and bias do not depend on it: ``heading_offset`` is the angle between the headings with and
+    without the field, so the orientation without the field is that with it, turned back by the
+    offset about up.
 
     With the parameters as published and regular samples the results are those of the authors'
     implementation, whose gyro sample is a mean over the interval before its stamp: hence the
-    default ``sample_kind``. See ``docs/filters/vqf.md`` for where they differ.
+    default ``sample_kind``. ``docs/filters/vqf.md`` lists the differences.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What VQF makes of the magnetic field: heading, unless the field is disturbed."""
+"""Heading correction of VQF by the magnetic field, and rejection of disturbed fields."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import Field, VqfMemory, VqfParams
 
-STEADY_FIELD_S: Final = 1.0  # so long headings of a magnetic field err in the same way, ...
-FIELD_WORTH: Final = 0.1**2 * STEADY_FIELD_S  # rad^2 s, ... by 0.1 rad: what a mean errs
-TURNED: Final = 0.1  # rad; a dip so far from the near one becomes the near one
+STEADY_FIELD_S: Final = 1.0  # correlation time of the error of magnetic headings, ...
+FIELD_WORTH: Final = 0.1**2 * STEADY_FIELD_S  # rad^2 s, ... of 0.1 rad: error of a mean
+TURNED: Final = 0.1  # rad; a dip farther from the near one replaces it
 TINY: Final = 1e-30  # keeps a quotient finite
 
 
@@ -30,7 +30,7 @@ def design_for_field(s: VqfMemory, p: VqfParams) -> None:
 
 @kernel
 def correct_heading(s: VqfMemory, p: VqfParams, wait: float, field: Three) -> None:
-    """Turn a part of the angle about the vertical that brings the magnetic field (world) north."""
+    """Turn heading by a part of the angle from the magnetic field (world) to north."""
     if paced(s.field_pace, wait):
         design_for_field(s, p)
     weight, opening = quick_gain(wait, p.tau_mag), s.opening
@@ -48,7 +48,7 @@ def correct_heading(s: VqfMemory, p: VqfParams, wait: float, field: Three) -> No
 
 @kernel
 def less_disturbed(s: VqfMemory, p: VqfParams, wait: float, weight: float) -> float:
-    """Return the weight of a field: none while it is disturbed, but for too long; then less."""
+    """Return the weight of a field: 0 while disturbed, for up to rejection_time; then reduced."""
     if not s.disturbed:
         s.rejected_s = max(s.rejected_s - p.rejection_factor * wait, 0.0)
         return weight
@@ -60,7 +60,7 @@ def less_disturbed(s: VqfMemory, p: VqfParams, wait: float, weight: float) -> fl
 
 @kernel
 def turn_heading(s: VqfMemory, weight: float, east: float, north: float) -> None:
-    """Turn a part of the angle between a field and north."""
+    """Turn heading by a part of the angle between a field and north."""
     _, _, sine, cosine = unit(0.0, 0.0, s.half_sine, s.half_cosine)
     cos, sin = cosine * cosine - sine * sine, 2.0 * sine * cosine
     change = weight * angle(cos * east - sin * north, sin * east + cos * north)
@@ -72,7 +72,7 @@ def turn_heading(s: VqfMemory, weight: float, east: float, north: float) -> None
 
 @kernel
 def judge_field(s: VqfMemory, p: VqfParams, wait: float, field: Three) -> None:
-    """Tell whether the field is the usual one, and follow it; get used to another in time."""
+    """Detect a disturbance, and update the usual field or its candidate."""
     east, north, up = field
     level2 = east * east + north * north
     s.slow_field.output[0] = math.sqrt(level2 + up * up)
@@ -103,7 +103,7 @@ def judge_field(s: VqfMemory, p: VqfParams, wait: float, field: Three) -> None:
 
 @kernel
 def dip(s: VqfMemory, level: float, up: float) -> float:
-    """Return the angle by which the field points down, found from the one of a field before."""
+    """Return the dip of a field [rad], computed relative to a dip before."""
     sine, cosine = s.near_sine, s.near_cosine
     change = angle(-up * cosine - level * sine, level * cosine - up * sine)
     now = s.near_dip + change
@@ -130,9 +130,9 @@ def follow(s: VqfMemory, known: Field, weight: float) -> None:
 
 @kernel
 def narrow_heading(s: VqfMemory, p: VqfParams, weight: float, opening: float, field: Three) -> None:
-    """Let the variance of heading shrink to what the magnetic field tells.
+    """Reduce the variance of heading towards that of the magnetic field.
 
-    By the tangent of its dip an error of tilt becomes one of heading.
+    An error of tilt causes one of heading, larger by the tangent of the dip.
     """
     east, north, up = field
     steepness = up * up / (east * east + north * north + TINY)

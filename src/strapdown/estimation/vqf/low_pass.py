@@ -1,4 +1,4 @@
-"""The low-pass of VQF, and the sampling interval that it is designed for."""
+"""Low-pass filter of VQF, and the sampling interval that it is designed for."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from strapdown._kernels.records import Record, Vector, filled
 from strapdown.geometry.vectors import clear
 from strapdown.samples.clock import GAP_INTERVALS
 
-PACE_MEMORY: Final = 200.0  # intervals that a mean interval remembers
+PACE_MEMORY: Final = 200.0  # intervals in the running mean
 PACE_WEIGHT: Final = 1.0 / PACE_MEMORY
 PACE_TOLERANCE: Final = 0.05  # of the interval that the low-passes are designed for
 MOST_CUT_OFF: Final = 0.45  # of a low-pass, as a part of the sampling rate
 
 
 class LowPass(Record):
-    """A low-pass of second order (Butterworth); a plain mean stands for it at first."""
+    """Second-order Butterworth low-pass that starts as a plain mean."""
 
     output: Vector = filled(3)
-    first: Vector = filled(3)  # its memory; the mean is kept in the first
+    first: Vector = filled(3)  # filter state; ``first`` holds the mean at the start
     second: Vector = filled(3)
     count: float = 0.0  # samples in the mean; -1: the low-pass runs
     b0: float = 0.0  # its coefficients
@@ -29,7 +29,7 @@ class LowPass(Record):
 
 
 class LowPassOfTwo(LowPass):
-    """The same of two numbers."""
+    """Low-pass of two numbers."""
 
     output: Vector = filled(2)
     first: Vector = filled(2)
@@ -37,7 +37,7 @@ class LowPassOfTwo(LowPass):
 
 
 class LowPassOfNine(LowPass):
-    """The same of nine numbers."""
+    """Low-pass of nine numbers."""
 
     output: Vector = filled(9)
     first: Vector = filled(9)
@@ -60,7 +60,7 @@ def design(f: LowPass, tau: float, interval: float) -> None:
     b0 = c * c * scale
     a1 = 2.0 * (c * c - 1.0) * scale
     a2 = (1.0 - math.sqrt(2.0) * c + c * c) * scale
-    if f.count < 0.0:  # the memory changes so that a steady input goes on without a jump
+    if f.count < 0.0:  # adapt the state so that a constant input causes no jump
         for i in range(len(f.output)):
             f.first[i] += (f.b0 - b0) * f.output[i]
             f.second[i] += (b0 - a2 - f.b0 + f.a2) * f.output[i]
@@ -69,7 +69,7 @@ def design(f: LowPass, tau: float, interval: float) -> None:
 
 @kernel
 def low_pass(f: LowPass, tau: float, interval: float) -> None:
-    """Replace the inputs, written in the place of the outputs, by the outputs."""
+    """Filter in place: ``f.output`` holds the inputs before, the outputs after."""
     out, first, second = f.output, f.first, f.second
     if f.count >= 0.0:
         f.count += 1.0
@@ -90,7 +90,7 @@ def low_pass(f: LowPass, tau: float, interval: float) -> None:
 
 @kernel
 def settle(f: LowPass) -> None:
-    """Let a low-pass run on from its mean, as if that had been the input for ever."""
+    """Switch from the mean to the low-pass, in its steady state for an input of the mean."""
     f.count = -1.0
     for i in range(len(f.output)):
         f.first[i] = (1.0 - f.b0) * f.output[i]
@@ -99,7 +99,7 @@ def settle(f: LowPass) -> None:
 
 @kernel
 def average_anew(f: LowPass, worth: float) -> None:
-    """Let a low-pass go on as a mean, in which what is known counts as so many samples."""
+    """Switch back to a mean, in which the current output counts as ``worth`` samples."""
     if f.count < 0.0:
         for i in range(len(f.output)):
             f.first[i] = f.output[i]
@@ -109,7 +109,7 @@ def average_anew(f: LowPass, worth: float) -> None:
 
 @kernel
 def forget(f: LowPass) -> None:
-    """Go back to before any input."""
+    """Reset to the state before the first input."""
     clear(f.output)
     clear(f.first)
     clear(f.second)
@@ -118,13 +118,13 @@ def forget(f: LowPass) -> None:
 
 @kernel
 def paced(pace: Pace, wait: float) -> bool:
-    """Follow a sampling interval; return whether the low-passes no longer fit it."""
+    """Update the mean sampling interval; return whether the low-passes need a new design."""
     if wait <= 0.0:
         return False
     mean, count = pace.interval, min(pace.count + 1.0, PACE_MEMORY)
     weight = PACE_WEIGHT if count == PACE_MEMORY else 1.0 / count
     if count <= 2.0 or (count == 3.0 and mean > GAP_INTERVALS * wait):
-        mean = wait  # before it was only a guess, or a gap
+        mean = wait  # the mean so far was only a guess, or a gap
     mean += (min(wait, 2.0 * mean) - mean) * weight
     pace.interval, pace.count = mean, count
     return abs(mean - pace.designed) > PACE_TOLERANCE * pace.designed
@@ -132,5 +132,5 @@ def paced(pace: Pace, wait: float) -> bool:
 
 @kernel
 def set_pace(pace: Pace, interval: float) -> None:
-    """Count the mean anew from an interval."""
+    """Restart the mean from an interval."""
     pace.interval, pace.count = interval, 0.0

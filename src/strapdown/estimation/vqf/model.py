@@ -1,4 +1,4 @@
-"""The parameters of VQF, and what it remembers.
+"""Parameters and state of VQF.
 
 D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
 magnetic disturbance rejection", Information Fusion 91, 2023.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strapdown._kernels.records import Record, Vector, filled, vector
-from strapdown.estimation.filter import FilterParams
 from strapdown.estimation.intake import FilterMemory
+from strapdown.estimation.params import FilterParams
 from strapdown.estimation.vqf.low_pass import LowPass, LowPassOfNine, LowPassOfTwo, Pace
 from strapdown.samples import SampleKind
 from strapdown.units import RAD_PER_DEG
@@ -20,7 +20,7 @@ __all__ = ["Field", "Reading", "VqfMemory", "VqfParams"]
 
 @dataclass(frozen=True)
 class VqfParams(FilterParams):
-    """The parameters that the authors publish, and what the covariance of the result assumes.
+    """Parameters of the publication, and noises for the covariance of the result.
 
     Parameters
     ----------
@@ -31,52 +31,53 @@ class VqfParams(FilterParams):
         Time constant of the heading correction [s]. Longer: less disturbed by changing
         magnetic fields, more by gyro errors.
     learn_bias_in_motion, learn_bias_at_rest : bool
-        Whether the gyro's bias is learnt from the tilt corrections, and from rest.
+        Whether the gyro bias is learnt from the tilt corrections, and at rest.
     reject_disturbed_field : bool
-        Whether a magnetic field of unusual strength or dip is kept from correcting heading.
+        Whether a magnetic field of unusual strength or dip is rejected.
     bias_sigma_start : float
-        Standard deviation of the bias at first [rad/s]. Larger: quicker, noisier at first.
+        Standard deviation of the bias at the start [rad/s]. Larger: learnt quicker, but with
+        more noise at the start.
     bias_forgetting_time : float
-        In this time the bias may drift by 0.1 deg/s [s]. Shorter: follows changes quicker.
+        Time in which the bias may drift by 0.1 deg/s [s]. Shorter: follows changes quicker.
     bias_clip : float
-        Largest bias on an axis [rad/s], and largest disagreement that one sample may show; a
-        steady turn that is slower passes for a bias at rest. Raise it for a gyro with a
-        larger bias.
+        Largest bias on an axis, and largest error in one update [rad/s]; a slower steady
+        rotation is mistaken for a bias at rest. Raise it for a gyro with a larger bias.
     bias_sigma_motion, bias_sigma_rest : float
         Steady uncertainty of the bias in motion and at rest [rad/s]. Smaller: trusts each
         sample more.
     bias_vertical_forgetting : float
-        Trust in a vertical bias of 0 in motion, relative to what tilt tells. It is not
-        measured there; larger pulls it to 0 quicker.
+        Weight of a vertical bias of 0 in motion, where it is not observable, relative to the
+        measurements from tilt. Larger pulls it to 0 quicker.
     rest_time : float
-        So long nothing may move until it counts as rest [s].
+        Time without motion until rest is detected [s].
     rest_tau : float
-        Time constant of the low-passes that readings are compared with [s].
+        Time constant of the low-pass filters for the detection of rest [s].
     rest_rate, rest_force : float
-        Largest distance from the low-pass at rest [rad/s], [m/s^2]. Raise them where a
-        noisy or vibrating sensor is never found at rest.
+        Largest distance from the low-passed reading at rest [rad/s], [m/s^2]. Raise them if
+        the rest of a noisy or vibrating sensor is not detected.
     field_tau : float
         Time constant of the low-pass of strength and dip [s].
     field_memory : float
-        Time constant with which the usual field is followed [s].
+        Time constant of the usual field [s].
     strength_tolerance, dip_tolerance : float
-        A field within this part of the usual strength, and this angle of its dip [rad],
-        is undisturbed. Smaller: rejects more.
+        Largest difference from the usual strength (relative) and dip [rad] of an undisturbed
+        field. Smaller: rejects more.
     new_field_time, first_field_time : float
-        A steady field is the new usual one after so long in rotation; the first field after
-        the second time [s].
+        Time in rotation after which a steady field becomes the usual one [s]; the second is
+        that of the first field.
     new_field_rate : float
-        Rotation as fast as this counts for that [rad/s].
+        Slowest rotation that counts for these times [rad/s].
     undisturbed_time : float
-        So long a field must be the usual one before it counts as undisturbed [s].
+        Time for which a field must be close to the usual one to count as undisturbed [s].
     rejection_time : float
-        Longest complete rejection of disturbed fields [s]; after it they correct weakly.
+        Longest complete rejection of disturbed fields [s]; afterwards they have less weight.
     rejection_factor : float
-        How much more weakly, and how much quicker the time above is regained.
+        Divisor of this weight, and factor at which the time of rejection recovers in an
+        undisturbed field.
     rate_noise : float
-        Noise of the gyro that the covariance assumes [rad/sqrt(s)].
+        Noise density of the gyro in the covariance [rad/sqrt(s)].
     tilt_sigma, heading_sigma : float
-        Errors of tilt and of magnetic heading that stay, in the covariance [rad].
+        Lasting errors of tilt and of magnetic heading in the covariance [rad].
 
     References
     ----------
@@ -116,10 +117,10 @@ class VqfParams(FilterParams):
 
 
 class Reading(Record):
-    """What a sample brings, and how long each sensor was waited for [s]; -1: it brings none."""
+    """Vectors of a sample, and the time since each sensor's last one [s]; -1: no vector."""
 
     dt: float = 0.0  # since the sample before [s]
-    turn: Vector = filled(3)  # what the gyro measured over it, bias included [rad, body]
+    turn: Vector = filled(3)  # rotation measured by the gyro over dt, bias included [rad, body]
     rate: Vector = filled(3)  # [rad/s, body]
     force: Vector = filled(3)  # [m/s^2, body]
     field: Vector = filled(3)  # [as measured, body]
@@ -129,48 +130,48 @@ class Reading(Record):
 
 
 class Field(Record):
-    """What a magnetic field is recognised by."""
+    """Strength and dip of a magnetic field."""
 
     strength: float = 0.0  # [as measured]
     dip: float = 0.0  # angle by which it points down [rad]
 
 
 class VqfMemory(FilterMemory):
-    """What the filter knows and remembers; orientation = heading * tilt * gyro."""
+    """State of VQF; orientation = heading * tilt * gyro."""
 
-    gyro: Vector = vector(0.0, 0.0, 0.0, 1.0)  # what the gyro says alone, x y z w
+    gyro: Vector = vector(0.0, 0.0, 0.0, 1.0)  # integral of the gyro alone, x y z w
     tilt: Vector = vector(0.0, 0.0, 0.0, 1.0)  # the slow correction of tilt
-    half_sine: float = 0.0  # of half the heading offset
+    half_sine: float = 0.0  # sine and cosine of half the heading offset
     half_cosine: float = 1.0
     bias_covariance: Vector = filled(6)  # xx xy xz yy yz zz [rad^2/s^2]
-    level: LowPass = LowPass()  # specific force as the gyro turns it
+    level: LowPass = LowPass()  # specific force, rotated by ``gyro``
     attitude: LowPassOfNine = LowPassOfNine()  # matrix of tilt * gyro, row by row
-    level_bias: LowPassOfTwo = LowPassOfTwo()  # the bias as that turns it, level parts [rad/s]
+    level_bias: LowPassOfTwo = LowPassOfTwo()  # bias rotated by ``attitude``, level parts [rad/s]
     slow_rate: LowPass = LowPass()  # readings of the gyro
     slow_force: LowPass = LowPass()  # readings of the accelerometer
     slow_field: LowPassOfTwo = LowPassOfTwo()  # strength and dip of the magnetic field
     rate_pace: Pace = Pace()
     force_pace: Pace = Pace()
     field_pace: Pace = Pace()
-    rest_s: float = 0.0  # how long nothing has moved [s]
+    rest_s: float = 0.0  # for how long the sensor has been stationary [s]
     opening: float = 1.0  # least weight of the next magnetic field: 1, 1/2, 1/3 ... and 0
     usual: Field = Field()  # the field that counts as undisturbed
-    undisturbed_s: float = 0.0  # how long the field has been the usual one [s]
-    rejected_s: float = 0.0  # how long disturbed fields have been rejected [s]
+    undisturbed_s: float = 0.0  # for how long the field has been the usual one [s]
+    rejected_s: float = 0.0  # for how long disturbed fields have been rejected [s]
     candidate: Field = Field(strength=-1.0)  # the field that may become the usual one
-    candidate_s: float = 0.0  # how long it has been seen in rotation [s]
+    candidate_s: float = 0.0  # for how long it has been observed in rotation [s]
     near_dip: float = 0.0  # a dip near the last one [rad], its sine and its cosine
     near_sine: float = 0.0
     near_cosine: float = 1.0
-    unseen: float = 0.0  # turn that a clipped gyro has missed so far [rad]
-    broken: float = 0.0  # turn that was lost up to this sample [rad]; else 0
-    pause_s: float = 0.0  # how long motion still teaches nothing about the bias [s]
-    drift: float = 0.0  # how the variance of the bias grows [rad^2/s^3]
+    unseen: float = 0.0  # rotation missed by the clipped gyro so far [rad]
+    broken: float = 0.0  # rotation lost up to this sample [rad]; else 0
+    pause_s: float = 0.0  # remaining time without bias updates from motion [s]
+    drift: float = 0.0  # growth of the variance of the bias [rad^2/s^3]
     noise_level: float = 0.0  # of the bias measured in motion, about level axes [rad^2/s^2]
     noise_vertical: float = 0.0  # ... and about the vertical
     noise_at_rest: float = 0.0
     has_base: bool = False
-    base: Vector = filled(4)  # the correction of tilt when averages began anew, if they did
-    now: Reading = Reading()  # the sample that is taken
+    base: Vector = filled(4)  # correction of tilt at the last restart of the averages
+    now: Reading = Reading()  # the current sample
     first: Reading = Reading()  # the first sample,
-    first_waits: bool = False  # which waits to be told the sampling interval
+    first_waits: bool = False  # which is processed when the sampling interval is known

@@ -1,4 +1,4 @@
-"""A whole recording through VQF: the bias from both directions, then filters without delay.
+"""Offline VQF: gyro bias from both directions, then zero-phase filters.
 
 D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
 magnetic disturbance rejection", Information Fusion 91, 2023, section 3.7.
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
 __all__ = ["OfflineVqf"]
 
-PASSES: Final = 3  # so often a recording is gone through
+PASSES: Final = 3  # passes over a recording
 SHORTEST_S: Final = 1e-9  # an interval that is not zero
-LOST_ALL: Final = 1e3  # rad; at a restart of the clock nothing is known of the turn
+LOST_ALL: Final = 1e3  # rad; at a restart of the clock the rotation is unknown
 
 
 class Passed(Record):
-    """What a pass in one direction knows of a sample."""
+    """Estimates of a pass in one direction after a sample."""
 
-    event: int = DROPPED  # what it is by its stamp
+    event: int = DROPPED  # classification of the stamp
     dt: float = 0.0  # since the sample before [s]
-    turn: Vector = filled(3)  # what the gyro measured over it, bias included [rad, body]
+    turn: Vector = filled(3)  # rotation measured by the gyro over dt, bias included [rad, body]
     has_force: bool = False  # whether there is a usable specific force,
     has_field: bool = False  # and magnetic field
-    lost: float = 0.0  # turn that was lost up to this sample [rad]
+    lost: float = 0.0  # rotation lost up to this sample [rad]
     gyro_bias: Vector = filled(3)  # [rad/s, body]
     bias_covariance: Vector = filled(6)  # xx xy xz yy yz zz [rad^2/s^2]
     at_rest: bool = False
@@ -60,15 +60,15 @@ class Passed(Record):
 
 
 class Path(Record):
-    """What is worked out about a sample on the way."""
+    """Intermediate results of a sample."""
 
-    gyro: Vector = filled(4)  # what the gyro says alone, x y z w
-    level: Vector = filled(3)  # specific force as the gyro turns it [m/s^2]
+    gyro: Vector = filled(4)  # integral of the gyro alone, x y z w
+    level: Vector = filled(3)  # specific force, rotated by ``gyro`` [m/s^2]
     bias_about_up: float = 0.0  # variance of the bias about the vertical [rad^2/s^2]
 
 
 class Smoothing(Record):
-    """How to smooth."""
+    """Settings and filter of the smoothing."""
 
     force_interval: float = 0.0  # usual sampling interval [s]
     field_interval: float = 0.0  # 0: there is no magnetic field
@@ -92,7 +92,7 @@ def go_through(
 
 @kernel
 def note(passed: Passed, event: int, s: VqfMemory) -> None:
-    """Write what is known after a sample."""
+    """Write the estimates after a sample."""
     now = s.now
     passed.event, passed.dt = event, now.dt
     put(passed.turn, three(now.turn))
@@ -114,7 +114,7 @@ def smooth(
     path: Sequence[Path],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Join two passes and go through their samples once more, with filters that do not delay.
+    """Combine two passes, and filter their samples once more without delay.
 
     ``back`` comes from the backward pass, in its order.
     """
@@ -132,7 +132,7 @@ def smooth(
 
 @kernel
 def join(passed: Passed, back: Passed, row: FilterRow) -> None:
-    """Weigh the biases of the two directions by their covariances; the backward one is negative.
+    """Combine the biases of both directions by their covariances; the backward one is negative.
 
     With S = (P1 + P2)^-1: b = b1 + P1 S (b2 - b1) and P = P1 - P1 S P1, which is the mean
     weighted by the inverses of P1 and P2.
@@ -157,7 +157,7 @@ def integrate(
     path: Sequence[Path],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Turn by the gyro alone, and turn the specific forces with it."""
+    """Integrate the gyro alone, and rotate the specific forces by it."""
     x, y, z, w = 0.0, 0.0, 0.0, 1.0
     for i in range(len(rows)):
         dt, turn, bias = passed[i].dt, passed[i].turn, rows[i].gyro_bias
@@ -181,9 +181,9 @@ def low_pass_both_ways(
     path: Sequence[Path],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Low-pass the turned specific forces forwards, then backwards, so that nothing is delayed.
+    """Low-pass the rotated specific forces forwards, then backwards, without delay.
 
-    Where a turn was lost the averages begin anew, and the variance of tilt is larger around.
+    At a lost rotation the averages restart, and the variance of tilt is larger around it.
     """
     n, tau = len(rows), p.tau_acc
     kept = 1.0 - quick_gain(interval, tau)
@@ -210,7 +210,7 @@ def low_pass_both_ways(
 
 @kernel
 def average_after(f: LowPass, lost: float, interval: float, tau: float) -> float:
-    """Average anew where a turn was lost; return what the variance of tilt is larger by."""
+    """Restart the average at a lost rotation; return the increase of the variance of tilt."""
     if lost < LOOSE_ANGLE:
         return 0.0
     average_anew(f, FORCE_WORTH / (lost * lost * interval))
@@ -224,7 +224,7 @@ def level_out(
     path: Sequence[Path],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Bring the low-passed specific force up; find the heading of the magnetic field."""
+    """Point the low-passed specific force up; compute the heading of the magnetic field."""
     tx, ty, tz, tw = 0.0, 0.0, 0.0, 1.0
     for i in range(len(rows)):
         up = quaternion_rotate(tx, ty, tz, tw, *three(path[i].level))
@@ -299,7 +299,7 @@ def follow_heading(
 
 @kernel
 def finish(passed: Sequence[Passed], rows: Sequence[FilterRow]) -> None:
-    """Turn to magnetic north, with signs that continue; fill in the covariances."""
+    """Turn to magnetic north, with continuous signs; write the covariances."""
     px, py, pz, pw = 0.0, 0.0, 0.0, 1.0
     for i in range(len(rows)):
         row = rows[i]
@@ -328,18 +328,18 @@ SMOOTH: Final = MachineCode(
 
 
 class OfflineVqf(OrientationSmoother[VqfParams]):
-    """VQF over a whole recording: from the samples before and after each.
+    """VQF over a whole recording, using the samples before and after each.
 
-    The recursive filter runs forwards and backwards; their biases are joined by their
-    covariances. With that bias the gyro is integrated once more, and the specific force and
-    the heading are low-passed in both directions, so that nothing is delayed.
+    The recursive filter runs forwards and backwards; the two biases are combined by their
+    covariances. With this bias the gyro is integrated once more, and the specific force and
+    the heading are low-passed in both directions, without delay.
 
     Parameters
     ----------
     params : VqfParams, optional
     compiled : bool, optional
-        True runs machine code, and waits until it is compiled; False plain Python. By default
-        that which is done sooner. The numbers are the same.
+        True waits for the compiler and runs machine code, False runs plain Python; by default
+        the faster of the two is used. The numbers are the same.
 
     References
     ----------
@@ -358,7 +358,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
     def _smoothed(
         self, series: ImuSeries, progress: Callable[[float], object], *, use_magnetic_field: bool
     ) -> Smoothed:
-        """Return what is found out from a series in ENU and FLU."""
+        """Smooth a series in ENU and FLU."""
         columns = as_columns(series, use_magnetic_field=use_magnetic_field)
         samples = columns.block(0, len(columns))
         interval = _interval(samples["t_ns"])
@@ -372,11 +372,11 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         return Smoothed(rows, at, report_of(counts), uses_magnetic_field)
 
     def _pass(self, interval: float, samples: RecordArray) -> tuple[RecordArray, FilterCounts]:
-        """Return what the recursive filter knows of each sample in one direction, and its account.
+        """Run the recursive filter in one direction; return its estimates and counts.
 
-        It takes out of the samples what was not read.
+        Lost readings in ``samples`` are replaced by NaN.
         """
-        memory = VqfMemory(force_pace=Pace(interval=interval))  # what to expect
+        memory = VqfMemory(force_pace=Pace(interval=interval))  # expected interval
         settings, rows = self.params.settings(), np.zeros(len(samples), Passed.dtype())
         execution = Execution(PASS, memory, FilterCounts(), settings, compiled=self._compiled)
         execution.prepare_for(PASS, len(samples))
@@ -386,7 +386,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
     def _joined(
         self, interval: float, passed: RecordArray, samples: RecordArray
     ) -> tuple[RecordArray, bool]:
-        """Return rows of results, and whether a magnetic field had its part in them."""
+        """Return rows of results, and whether a magnetic field was used."""
         count, t_ns = len(samples), samples["t_ns"]
         backwards = samples[::-1].copy()
         backwards["t_ns"] = t_ns[-1:] - backwards["t_ns"]
@@ -401,7 +401,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
             interval if passed[has].all() and count > 1 else _interval(t_ns[passed[has]])
             for has in ("has_force", "has_field")
         )
-        # no specific force at all: any pace will do
+        # without any specific force the interval does not matter
         smoothing = Smoothing(
             force_interval=force_interval or interval, field_interval=field_interval
         )
@@ -413,7 +413,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
 
 
 def _interval(t_ns: IntArray) -> float:
-    """Return the median interval [s] of a sensor; 0 where it never measured."""
+    """Return the median sampling interval [s] of a sensor; 0 without samples."""
     intervals = np.diff(t_ns)
     intervals = intervals[intervals > 0]
     if intervals.size:

@@ -1,4 +1,4 @@
-"""Rotations, angles and gains by short series where they are small, exact to 1e-16."""
+"""Rotations, angles and gains by short series if they are small, accurate to 1e-16."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ ATAN_16: Final = 1.0 / 17.0
 def unit(x: float, y: float, z: float, w: float) -> Four:
     """Return a quaternion scaled to length 1."""
     square = x * x + y * y + z * z + w * w
-    # Newton's step is exact to 1e-16 where the length is all but 1 already.
+    # Newton's step is accurate to 1e-16 if the length is close to 1.
     scale = 1.5 - 0.5 * square if abs(square - 1.0) < 1e-8 else 1.0 / math.sqrt(square)
     return x * scale, y * scale, z * scale, w * scale
 
 
 @kernel
 def half_turn(x: float, y: float, z: float) -> Four:
-    """Return the quaternion of twice the rotation vector, without sines where it is small."""
+    """Return the quaternion of twice the rotation vector, by a series if it is small."""
     s = x * x + y * y + z * z
     if s > 0.01:
         return quaternion_exp(x, y, z)
@@ -71,7 +71,7 @@ def small_turn(angle: float) -> tuple[float, float]:
 
 @kernel
 def upright(x: float, y: float, z: float) -> Three:
-    """Return x, y and w of the smallest rotation that brings a unit vector up; its z is 0."""
+    """Return x, y, w of the smallest rotation that points a unit vector up; its z is 0."""
     s = x * x + y * y
     if s < 1e-5 and z > 0.0:  # the series of sqrt((1 + sqrt(1 - s)) / 2), and of half its inverse
         half = 0.5 + s * (UPRIGHT_2 + s * UPRIGHT_4)
@@ -98,7 +98,7 @@ def angle(y: float, x: float) -> float:
 
 @kernel
 def wrapped(angle: float) -> float:
-    """Bring an angle between -2 pi and 2 pi between -pi and pi."""
+    """Wrap an angle between -2 pi and 2 pi to -pi to pi."""
     if angle > math.pi:
         return angle - 2.0 * math.pi
     return angle + 2.0 * math.pi if angle < -math.pi else angle
@@ -106,7 +106,7 @@ def wrapped(angle: float) -> float:
 
 @kernel
 def quick_gain(wait: float, tau: float) -> float:
-    """Weight of a new value in a first-order low-pass after ``wait`` seconds."""
+    """Return the weight of a new value in a first-order low-pass after ``wait`` seconds."""
     x = wait / tau
     if x > 0.01:
         return -math.expm1(-x)

@@ -1,4 +1,4 @@
-"""Symmetric 3x3 matrices, kept as six numbers: xx xy xz yy yz zz."""
+"""Symmetric 3x3 matrices, stored as six numbers: xx xy xz yy yz zz."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DIAGONAL: Final = (0, 3, 5)
 
 @kernel
 def six(m: Sequence[float]) -> Six:
-    """Return a symmetric matrix as it is now."""
+    """Return a copy of a symmetric matrix as a tuple."""
     return m[0], m[1], m[2], m[3], m[4], m[5]
 
 
 @kernel
 def rows(m: Sequence[float]) -> tuple[Three, Three, Three]:
-    """Return the rows of a matrix, kept row by row, as they are now."""
+    """Return copies of the rows of a matrix that is stored row by row."""
     return (m[0], m[1], m[2]), (m[3], m[4], m[5]), (m[6], m[7], m[8])
 
 
@@ -63,9 +63,9 @@ def inverse(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) ->
 
 @kernel
 def shrink(p: Vector, a: Nine, s: Six) -> Nine:
-    """Take a covariance P to P - K A^T after a measurement; return its gain K = A S.
+    """Update a covariance P to P - K A^T after a measurement; return its gain K = A S.
 
-    A = P H^T row by row; S is the inverse of the covariance of what was measured.
+    A = P H^T row by row; S is the inverse of the covariance of the innovation.
     """
     a0, a1, a2 = rows(a)
     k0, k1, k2 = times(s, a0), times(s, a1), times(s, a2)

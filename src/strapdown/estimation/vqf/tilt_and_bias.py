@@ -1,4 +1,4 @@
-"""What VQF learns from gravity and from rest: tilt, and the gyro's bias."""
+"""Tilt and gyro bias of VQF, from gravity and rest."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.estimation.vqf.model import VqfMemory, VqfParams
 
-FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, what a bias drifts in bias_forgetting_time
+FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, drift of the bias in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
-UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle of which nothing is known
-CORRELATED_S: Final = 0.3  # so long specific forces of a motion err in the same way, ...
-FORCE_WORTH: Final = 0.2**2 * CORRELATED_S  # rad^2 s, ... by so much of gravity: what a mean errs
+UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an unknown angle
+CORRELATED_S: Final = 0.3  # correlation time of the accelerations of a motion, ...
+FORCE_WORTH: Final = 0.2**2 * CORRELATED_S  # rad^2 s, ... of 0.2 of gravity: error of a mean
 IDENTITY: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -67,14 +67,14 @@ def design_for_force(s: VqfMemory, p: VqfParams) -> None:
 
 @kernel
 def steady_noise(sigma: float, drift: float) -> float:
-    """Return the variance of a measurement that leaves a drifting state uncertain by sigma."""
+    """Return the measurement variance for a steady-state uncertainty sigma of a drifting state."""
     variance = sigma * sigma
     return variance * variance / drift + variance
 
 
 @kernel
 def watch_rate(s: VqfMemory, p: VqfParams, wait: float, rate: Vector) -> None:
-    """End the rest if the rate differs from its low-pass, or that is more than a bias."""
+    """End the rest if the rate differs from its low-pass, or the low-pass exceeds a bias."""
     if paced(s.rate_pace, wait):
         design_for_rate(s, p)
     slow = s.slow_rate.output
@@ -88,7 +88,7 @@ def watch_rate(s: VqfMemory, p: VqfParams, wait: float, rate: Vector) -> None:
 
 @kernel
 def watch_force(s: VqfMemory, p: VqfParams, wait: float, force: Vector) -> None:
-    """End the rest if the specific force differs from its low-pass, or let it go on."""
+    """End the rest if the specific force differs from its low-pass; otherwise continue it."""
     if paced(s.force_pace, wait):
         design_for_force(s, p)
     put(s.slow_force.output, three(force))
@@ -104,10 +104,10 @@ def watch_force(s: VqfMemory, p: VqfParams, wait: float, force: Vector) -> None:
 
 @kernel
 def correct_tilt(s: VqfMemory, p: VqfParams, force: Vector) -> tuple[float, float]:
-    """Turn by the smallest rotation that brings the low-passed specific force up.
+    """Correct tilt by the smallest rotation that points the low-passed specific force up.
 
-    Return east and north of its direction before, as far as they tell of the bias: what sets
-    tilt at first does not.
+    Return east and north of its direction before the correction, from which the bias is learnt;
+    0 for the first sample, which only initialises tilt.
     """
     put(s.level.output, quaternion_rotate(*four(s.gyro), *three(force)))
     from_base = s.has_base and s.level.count >= 0.0
@@ -118,7 +118,7 @@ def correct_tilt(s: VqfMemory, p: VqfParams, force: Vector) -> tuple[float, floa
     size2 = square(up)
     if size2 < MIN_UP * MIN_UP:
         return 0.0, 0.0
-    scale = math.sqrt(size2) * (1.0 / size2)  # both at a time, other than 1 / sqrt
+    scale = math.sqrt(size2) * (1.0 / size2)  # its rounding differs from that of 1 / sqrt
     east, north = scale * up[0], scale * up[1]
     px, py, pw = upright(east, north, scale * up[2])
     put_four(s.tilt, quaternion_multiply(px, py, 0.0, pw, qx, qy, qz, qw))
@@ -127,7 +127,7 @@ def correct_tilt(s: VqfMemory, p: VqfParams, force: Vector) -> tuple[float, floa
 
 @kernel
 def learn_bias(s: VqfMemory, p: VqfParams, wait: float, up_x: float, up_y: float, r: Nine) -> None:
-    """Follow the bias: at rest by what the gyro reads, in motion by what tilt had to be corrected.
+    """Learn the gyro bias: at rest from the readings, in motion from the tilt corrections.
 
     A Kalman filter with the measurement e = H (bias - estimate), H the identity or the low-passed
     matrix of the attitude.
@@ -188,7 +188,7 @@ def update_bias(
 
 @kernel
 def let_errors_grow(s: VqfMemory, p: VqfParams, dt: float) -> None:
-    """Let the variances of tilt and heading grow by noise, and as fast as the bias may turn."""
+    """Increase the variances of tilt and heading by the noise and the bias of the gyro."""
     spread = s.bias_covariance
     x, y, z, w = four(s.orientation)
     about_up = quadratic(
@@ -205,7 +205,7 @@ def let_errors_grow(s: VqfMemory, p: VqfParams, dt: float) -> None:
 
 @kernel
 def narrow_tilt(s: VqfMemory, p: VqfParams, wait: float) -> None:
-    """Let the variance of tilt shrink to what the specific force tells."""
+    """Reduce the variance of tilt towards that of the averaged specific force."""
     floor, tilt, count = p.tilt_sigma * p.tilt_sigma, s.covariance[0][0], s.level.count
     if count >= 0.0:
         floor = max(floor, FORCE_WORTH / (count * s.force_pace.interval + CORRELATED_S))
@@ -216,5 +216,5 @@ def narrow_tilt(s: VqfMemory, p: VqfParams, wait: float) -> None:
 
 @kernel
 def set_tilt_variance(s: VqfMemory, tilt: float) -> None:
-    """Write the variance about level axes."""
+    """Write the variance about the level axes."""
     s.covariance[0][0] = s.covariance[1][1] = tilt

@@ -1,7 +1,8 @@
-"""The strapdown mechanisation: attitude, velocity and position from an IMU alone.
+"""Strapdown mechanisation: attitude, velocity and position from an IMU alone.
 
-No IMU of a phone, a drone or a watch gives position for more than seconds in this way: errors
-of its biases grow with the square of time, tilt errors with the third power.
+With the IMU of a phone, a drone or a watch the position is useful for seconds only: its error
+grows with the square of time for an accelerometer bias or a tilt error, and with the third
+power for a gyro bias.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ if TYPE_CHECKING:
 __all__ = ["EarthName", "Mechanisation", "NavigationStart", "Place", "mechanise"]
 
 EarthName = Literal["flat", "wgs84"]
-"""A world that does not turn, of the same gravity everywhere; or the turning ellipsoid."""
+"""``flat``: no rotation and constant gravity; ``wgs84``: the rotating ellipsoid."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The world in which a body navigates: axes east, north and up of its origin.
+    """World frame of the navigation, with axes east, north and up of its origin.
 
     Parameters
     ----------
     earth : {"flat", "wgs84"}, optional
-        With ``"wgs84"`` the world turns as the Earth does, and gravity is normal gravity
-        (Somigliana) along the normal of the ellipsoid under the body, wherever it goes: what
-        a navigator with moving axes has as transport rate is here the turn of that normal.
+        With ``"wgs84"`` the world rotates with the Earth, and gravity is normal gravity
+        (Somigliana) along the normal of the ellipsoid at the position of the body. As the axes
+        do not move with the body, there is no transport rate.
     gravity : float, optional
-        On a flat Earth [m/s^2].
+        Gravity of a flat Earth [m/s^2].
     latitude, height : float, optional
-        Of the origin, geodetic [rad], [m above the ellipsoid]; for ``"wgs84"`` alone. The
-        longitude makes no difference.
+        Of the origin, geodetic [rad], [m above the ellipsoid]; for ``"wgs84"`` only. The
+        longitude does not matter.
 
     Raises
     ------
     UnknownNameError
-        There is no such Earth.
+        The name of the Earth is unknown.
     ValueRangeError
         Gravity is not positive, the latitude is beyond a pole, or a value is not finite.
     """
@@ -74,7 +75,7 @@ class Place:
         wgs84.as_latitude(self.latitude)
 
     def for_kernels(self) -> kernels.Earth:
-        """Return the world as the kernels take it."""
+        """Return the record of the world for the kernels."""
         if self.earth == "flat":
             return kernels.Earth(gravity=float(self.gravity))
         sine, cosine = math.sin(self.latitude), math.cos(self.latitude)
@@ -92,7 +93,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class NavigationStart:
-    """Where a body is when navigation begins.
+    """State of a body at the start of the navigation.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ class NavigationStart:
             object.__setattr__(self, name, vector)
 
     def for_kernels(self) -> kernels.Motion:
-        """Return the state as the kernels take it."""
+        """Return the state for the kernels."""
         q, v, p = (
             tuple(np.asarray(vector).tolist())
             for vector in (self.q_world_from_body, self.velocity_world, self.position_world)
@@ -130,21 +131,21 @@ class NavigationStart:
 
 @dataclass(frozen=True, eq=False)
 class Mechanisation:
-    """What strapdown navigation gives.
+    """Result of the strapdown mechanisation.
 
     Parameters
     ----------
     trajectory : Trajectory
-        Attitude, position and velocity: at the start, and at the end of every increment; world
-        ENU, body that of the data. After an increment that is not finite the state before it
-        stands.
+        Attitude, position and velocity at the start and at the end of every increment; world
+        ENU, body that of the data. An increment that is not finite repeats the state before
+        it.
     holes, bridged_ns : int
-        Times without increments, and their sum [ns]; bridged by the mean of the rates and
-        specific forces on both sides.
+        Number of gaps between increments, and their total duration [ns]; they are bridged by
+        the mean of the rates and specific forces on both sides.
     not_finite : int
         Increments left out because they were NaN, infinite, or of no duration.
     integration : IntegrationReport, optional
-        What became of samples, where the data were samples.
+        Counts of the samples, if the data were samples.
     """
 
     trajectory: Trajectory
@@ -166,7 +167,7 @@ def mechanise(
     """Integrate increments, or samples, to attitude, velocity and position.
 
     Point samples are first integrated with coning and sculling by
-    :func:`~strapdown.inertial.integrate`, one increment a sample.
+    :func:`~strapdown.inertial.integrate`, with one increment for each sample.
 
     Parameters
     ----------
@@ -178,11 +179,11 @@ def mechanise(
     place : Place, optional
         By default a flat Earth of standard gravity.
     gyro_bias, accel_bias : (3,), optional
-        What is subtracted from rates and specific forces [rad/s], [m/s^2, body].
+        Biases, subtracted from rates and specific forces [rad/s], [m/s^2, body].
     velocity_axes : {"middle", "start"}, optional
-        The axes in which increments of velocity stand: those of the body at the middle of the
-        interval, as :class:`~strapdown.series.Increments` has them, or at its start, as
-        preintegration and exact simulated increments do.
+        Axes of the velocity increments: those of the body at the middle of the interval, as in
+        :class:`~strapdown.series.Increments`, or at its start, as in preintegration and exact
+        simulated increments.
 
     Returns
     -------
@@ -191,11 +192,11 @@ def mechanise(
     Raises
     ------
     TimeOrderError
-        Stamps do not ascend.
+        Stamps are not in ascending order.
     ShapeError
-        There are no two samples, or no increment.
+        There are less than two samples, or no increment.
     UnknownNameError
-        There are no such axes.
+        The name of the axes is unknown.
 
     References
     ----------
@@ -248,5 +249,5 @@ def mechanise(
 
 
 def _spread(bias: ArrayLike, name: str, dt_ns: ArrayLike) -> FloatArray:
-    """Return what a bias adds to each increment."""
+    """Return the contribution of a bias to each increment."""
     return as_finite(bias, name, (3,)) * (np.asarray(dt_ns)[:, None] / NS_PER_S)

@@ -1,12 +1,12 @@
-"""The strapdown mechanisation: attitude, velocity and position from one step to the next.
+"""Strapdown mechanisation: attitude, velocity and position from one step to the next.
 
 A step is described by its turn (rotation vector, coning included), its push (the integral of
 the specific force in the turning axes of the body, sculling included) and by how much the
-specific force changed in it. The first two give velocity and attitude as P. G. Savage has them
+specific force changed in it. The first two give velocity and attitude after P. G. Savage
 ("Strapdown inertial navigation integration algorithm design", parts 1 and 2, Journal of
 Guidance, Control, and Dynamics 21(1) and 21(2), 1998); the double integral of specific force
 that position needs is exact for constant rates and specific force, and corrected for the
-change to the order of the rest.
+change to the same order.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 Quaternion: TypeAlias = tuple[float, float, float, float]
 
 SMALL_SQUARE = 0.01  # of an angle [rad^2], below which series are more accurate
-HOLE = 0.5  # of an interval: a longer time without increment before it is bridged
+HOLE = 0.5  # of an interval: a longer gap between increments is bridged
 ZERO = (0.0, 0.0, 0.0)
 
 SECOND = ECCENTRICITY_SQUARED / (1.0 - FLATTENING) * SEMI_MAJOR_AXIS  # [m]
 
 
 class Earth(Record):
-    """The world around the origin: axes east, north, up of the origin, wherever the body goes."""
+    """World frame with the axes east, north, up of the origin, and its gravity."""
 
     gravity: float = 0.0  # of a flat Earth [m/s^2]; 0: WGS 84
     rate_north: float = 0.0  # angular velocity of the world [rad/s]
     rate_up: float = 0.0
     sine: float = 0.0  # of the latitude of the origin
     cosine: float = 1.0
-    from_axis: float = 0.0  # the origin's distance from the Earth's axis, and above the equator [m]
-    above: float = 0.0
+    from_axis: float = 0.0  # distance of the origin from the Earth's axis [m]
+    above: float = 0.0  # and above the plane of the equator [m]
 
 
 class Motion(NamedTuple):
-    """Where a body is: q_world_from_body, velocity [m/s, world], position [m, world]."""
+    """State of a body: q_world_from_body, velocity [m/s, world], position [m, world]."""
 
     q: Quaternion
     v: Vector
@@ -81,7 +81,7 @@ FIRST = Before(ZERO, 0.0, ZERO, 0.0, ZERO)
 def advance(
     s: Motion, turn: Vector, push: Vector, change: Vector, h: float, earth: Earth
 ) -> Motion:
-    """Return where the body is after a step of h seconds.
+    """Return the state of the body after a step of h seconds.
 
     ``turn`` [rad], ``push`` [m/s]; ``change``: the change of specific force over the step times
     its duration [m/s], all in body axes and less biases.
@@ -96,7 +96,7 @@ def advance(
         spin = (0.0, earth.rate_north, earth.rate_up)
         q = quaternion_multiply(*quaternion_exp(*scaled(spin, -half)), *q)
         g = gravity_at(earth, plus(s.p, s.v, half))
-        # the world turns away under the specific force, and under the velocity (Coriolis)
+        # rotation of the world during the step, and Coriolis acceleration
         turned = plus(scaled(velocity, h), path, -1.0)
         path = plus(path, cross(spin, add(scaled(plus(s.v, g, h / 3.0), h), path)), -h)
         moved = add(scaled(plus(s.v, g, half), h), path)
@@ -115,7 +115,7 @@ def increments(turn: Vector, push: Vector, change: Vector, h: float) -> tuple[Ve
 
     For a constant rate and specific force f these are the integral of Exp(w t) f and its
     integral, as Rodrigues' formula gives them. Where f changes by ``change`` / h, the second
-    loses a twelfth of ``change`` h, in the axes of the middle.
+    is smaller by a twelfth of ``change`` h, in the axes at the middle.
     """
     x, y, z = turn
     a, b, c = coefficients(x * x + y * y + z * z)
@@ -150,8 +150,8 @@ def coefficients(square: float) -> tuple[float, float, float]:
 def change_of_integrals(push: Vector, h: float, before: Before) -> Vector:
     """Return the change of a quantity over a step, times h, from its integrals.
 
-    By the parabola whose integrals over three equal steps they are, or by the straight line
-    over two steps; 0 where there is no step before.
+    It is that of the parabola with these integrals over three equal steps, or of the straight
+    line over two steps; 0 without a step before.
     """
     if before.h == before.older_h == h:
         return plus(plus(scaled(push, 1.5), before.push, -2.0), before.older, 0.5)
@@ -162,7 +162,7 @@ def change_of_integrals(push: Vector, h: float, before: Before) -> Vector:
 
 @kernel
 def line(a: Vector, ha: float, b: Vector, hb: float, h: float) -> Vector:
-    """Return h times the change over h of the line whose integrals over ha, then hb, are a, b."""
+    """Return h times the change over h of the line with integrals a over ha, then b over hb."""
     factor = 2.0 * h * h / (ha + hb)
     return plus(scaled(b, factor / hb), a, -factor / ha)
 
@@ -226,7 +226,7 @@ def run(
 ) -> None:
     """Step through increments; write the state after each, and the time bridged before it.
 
-    A row that is not finite leaves the state as it is, and its time to the row after it.
+    A row that is not finite does not change the state; its time is bridged at the next row.
     """
     earth, before, reached_ns = place[0], FIRST, t_ns[0] - push_dt_ns[0]
     for i in range(len(t_ns)):
@@ -255,7 +255,7 @@ def run(
 def bridge(
     s: Motion, rate: Vector, force: Vector, before: Before, hole_ns: int, earth: Earth
 ) -> Motion:
-    """Return where the body is after a hole: by the mean of the rates on both sides."""
+    """Return the state of the body after a gap, by the mean of the rates on both sides."""
     h, mean_rate, mean_force = hole_ns * 1e-9, rate, force
     if before.h > 0.0:
         mean_rate = plus(scaled(rate, 0.5), before.turn, 0.5 / before.h)
@@ -275,7 +275,7 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 @kernel
 def scaled(a: Vector, factor: float) -> Vector:
-    """Return a multiple of a vector."""
+    """Return factor a."""
     return factor * a[0], factor * a[1], factor * a[2]
 
 

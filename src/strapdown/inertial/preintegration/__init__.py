@@ -1,9 +1,9 @@
 """Preintegration: many samples of an IMU as one measurement between two poses.
 
-The change of attitude, velocity and position between two instants does not depend on where the
-body was, if it is kept in the body axes at the first, and gravity is left out. So it is computed
-once, with what it owes to biases and how uncertain it is, and an optimiser may move the poses at
-its ends and correct the biases without a look at the samples.
+The change of attitude, velocity and position between two instants does not depend on the state
+of the body, if it is expressed in the body axes at the first instant and without gravity. It is
+computed once, with its covariance and its derivatives by the biases. An optimiser can then change
+the poses at both ends and the biases without processing the samples again.
 """
 
 from strapdown.inertial.preintegration.integrator import (

@@ -1,4 +1,4 @@
-"""From samples to the measurement: a series at once, or a stream."""
+"""Preintegration of a series or a stream of samples."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ __all__ = ["ImuNoise", "Preintegrator", "Quadrature", "preintegrate"]
 
 
 class Quadrature(StrEnum):
-    """What samples are, and how they become the rotation and the velocity of a step."""
+    """Kind of the samples, and rule for the rotation and velocity of a step."""
 
     TRAPEZOID = "trapezoid"
-    """Values at their stamps with straight lines between them: each step knows its two samples
-    only, so that pieces that share a sample compose to the whole exactly."""
+    """Values at their stamps, linear between them. A step depends on its two samples only, so
+    that pieces that share a sample compose to the whole exactly."""
     AM4 = "am4"
     """Values at their stamps; integrals by the four-point Adams-Moulton rule, which needs three
     samples before the step and falls back to fewer after the start, gaps and uneven spacing."""
     MEAN = "mean"
-    """Means since the sample before; exact where both are constant in body axes over the step."""
+    """Means since the sample before; exact if both are constant in body axes over the step."""
     EULER = "euler"
-    """As ``MEAN``, with the specific force kept in the axes at the start of the step: what common
-    factor graph libraries do."""
+    """As ``MEAN``, with the specific force in the axes at the start of the step, as in common
+    factor graph libraries."""
 
 
 _NUMBERS: Final = list(Quadrature)
@@ -53,14 +53,14 @@ _PROGRAM: Final = Program(
     "preintegration",
     recursion.take_samples,
     (recursion.Preintegrated, recursion.PreintegrationCounts, recursion.PreintegrationSettings),
-    recursion.Taken,
+    recursion.SampleOutcome,
     weight=5.0,
 )
 
 
 @dataclass(frozen=True)
 class ImuNoise:
-    """Noise of an IMU as spectral densities, one number for all axes or one an axis.
+    """Noise of an IMU as spectral densities, one number for all axes or one for each.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ImuNoise:
         self.densities()
 
     def densities(self) -> FloatArray:
-        """Return the four, (4, 3)."""
+        """Return the four densities for each axis, (4, 3)."""
         rows = []
         for name in ("gyro", "accel", "gyro_walk", "accel_walk"):
             row = as_finite(getattr(self, name), name, ())
@@ -106,20 +106,20 @@ class Preintegrator:
     Parameters
     ----------
     gyro_bias, accel_bias : (3,), optional
-        What is subtracted [rad/s], [m/s^2].
+        Biases, subtracted from the readings [rad/s], [m/s^2].
     scale_misalignment : (3, 3), optional
         M: the rate is ``(I + M) reading - gyro_bias``.
     noise : ImuNoise, optional
-        By default none, and the covariance stays 0 but for gaps.
+        By default none, and the covariance stays 0 except for gaps.
     quadrature : {"trapezoid", "am4", "mean", "euler"}
-        What samples are, and how they become steps.
+        Kind of the samples, and rule of integration.
     max_gap_ns : int
-        Longer steps are bridged with more noise [ns].
+        Longer steps are bridged with additional noise [ns].
 
     Raises
     ------
     ShapeError, ValueRangeError, UnknownNameError
-        A parameter has another shape, is not finite or out of range, or has no such name.
+        A parameter has another shape, is not finite, out of range, or an unknown name.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class Preintegrator:
         self._execution = Execution(_PROGRAM, *memory)
 
     def reset(self) -> None:
-        """Forget every sample."""
+        """Reset to the state before the first sample."""
         self._begin(recursion.Preintegrated(), recursion.PreintegrationCounts())
 
     def _begin(
@@ -174,7 +174,7 @@ class Preintegrator:
     def update(
         self, t_ns: int, angular_velocity: Iterable[float], specific_force: Iterable[float]
     ) -> None:
-        """Take one sample; one that is unusable, or not later than the last, is left out.
+        """Process one sample; one that is unusable, or not later than the last, is left out.
 
         Parameters
         ----------
@@ -186,14 +186,14 @@ class Preintegrator:
         Raises
         ------
         ShapeError
-            A vector has not three components.
+            A vector does not have three components.
         """
         numbers = numbers_of(t_ns, angular_velocity, specific_force)
         with self._execution.lock:
             self._execution.update(numbers)
 
     def run(self, series: ImuSeries) -> None:
-        """Take every sample of a series.
+        """Process every sample of a series.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Preintegrator:
         columns = SampleColumns(series, use_magnetic_field=False)
         with self._execution.lock:
             for _rows in self._execution.through(columns):
-                pass  # what counts is the motion in the end
+                pass  # only the final state is used
 
     def result(self) -> PreintegratedImu:
         """Return the motion so far.
@@ -211,7 +211,7 @@ class Preintegrator:
         Raises
         ------
         ValueRangeError
-            There are no two samples to go between.
+            There are less than two usable samples.
         """
         motion, counts = self._motion()
         names = [entry.name for entry in fields(PreintegrationReport)]
@@ -221,7 +221,7 @@ class Preintegrator:
                 "expected two samples or more that are usable and in order, got at most one: "
                 f"{report}"
             )
-        # errors of the rotation about the axes at the end, which is where they are added
+        # express rotation errors in the axes at the end
         to_end = np.eye(15)
         to_end[:3, :3] = quaternion.to_matrix(np.array(motion.orientation)).T
         covariance = to_end @ np.array(motion.covariance) @ to_end.T
@@ -240,15 +240,15 @@ class Preintegrator:
         )
 
     def cut(self) -> PreintegratedImu:
-        """Return the motion so far, and begin the next at the last sample.
+        """Return the motion so far, and start the next piece at the last sample.
 
-        The next step still knows the samples before the cut, so that pieces compose to the
-        whole with every quadrature.
+        The next step still uses the samples before the cut, so that pieces compose to the whole
+        with every quadrature.
 
         Raises
         ------
         ValueRangeError
-            As :meth:`result`.
+            As for :meth:`result`.
         """
         done = self.result()
         motion, counts = self._motion()
@@ -277,24 +277,25 @@ def preintegrate(
 ) -> PreintegratedImu:
     """Preintegrate a series from its first usable sample to its last.
 
-    Samples that are unusable or not in order are left out, and a step bridges them. Where a
-    step is longer than ``max_gap_ns``, what happened is not known: its turn, half its push times
-    the sine of that turn, and half the difference of the specific forces on both sides count as
-    noise on top.
+    Samples that are unusable or not in order are left out and bridged by the next step. In a
+    step longer than ``max_gap_ns`` the motion is unknown, and its covariance is larger. The
+    standard deviation of its rotation is the angle of the rotation itself. That of its velocity
+    is half the sum of the velocity change times this angle (at most 1 rad), and the change of
+    the specific force times the duration.
 
     Parameters
     ----------
     series : ImuSeries
-        ``angular_velocity`` and ``specific_force`` [body]. Pieces that are to compose share
-        the sample between them.
+        ``angular_velocity`` and ``specific_force`` [body]. Consecutive pieces for
+        :func:`~strapdown.inertial.compose` must share a sample.
     gyro_bias, accel_bias : (3,), optional
-        What is subtracted [rad/s], [m/s^2].
+        Biases, subtracted from the readings [rad/s], [m/s^2].
     scale_misalignment : (3, 3), optional
         M: the rate is ``(I + M) reading - gyro_bias``.
     noise : ImuNoise, optional
-        By default none, and the covariance stays 0 but for gaps.
+        By default none, and the covariance stays 0 except for gaps.
     quadrature : {"trapezoid", "am4", "mean", "euler"}
-        What samples are, and how they become steps.
+        Kind of the samples, and rule of integration.
     max_gap_ns : int, optional
         By default five times the median step and at least 20 ms [ns].
 
@@ -305,9 +306,9 @@ def preintegrate(
     Raises
     ------
     ValueRangeError
-        There are no two samples to go between, or a parameter is not finite or out of range.
+        There are less than two usable samples, or a parameter is not finite or out of range.
     ShapeError, UnknownNameError
-        A parameter has another shape, or there is no such quadrature.
+        A parameter has another shape, or the quadrature is unknown.
     """
     if max_gap_ns is None:
         max_gap_ns = longest_step_ns(series.t_ns, 5)

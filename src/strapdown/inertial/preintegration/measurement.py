@@ -1,4 +1,4 @@
-"""The measurement that preintegration makes: what it says about two poses."""
+"""Preintegrated measurement between two poses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["NavigationState", "PreintegratedImu", "PreintegrationReport", "compo
 
 
 class NavigationState(NamedTuple):
-    """Where a body is.
+    """Pose and velocity of a body.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ class NavigationState(NamedTuple):
 
 @dataclass(frozen=True)
 class PreintegrationReport(FieldsAsHtml):
-    """What became of the samples and of the time.
+    """Counts of the samples, and of bridged time.
 
     Parameters
     ----------
     steps : int
-        Samples that ended a step; one more began the first.
+        Number of steps, each between two usable samples.
     unusable, repeated, backward : int
         Samples left out: a value was NaN, infinite or beyond 1e4 rad/s or 1e5 m/s^2, or the
         stamp was that of the sample before, or earlier. The steps around them are longer.
     gaps : int
-        Steps longer than the longest allowed: bridged, with more noise.
+        Steps longer than the longest allowed, bridged with additional noise.
     longest_gap_ns, bridged_ns : int
-        The longest of them, and their sum [ns].
+        The longest of these steps, and their sum [ns].
     """
 
     steps: int
@@ -81,13 +81,13 @@ class PreintegratedImu:
         Derivatives of rotation, velocity and position by gyro bias, accelerometer bias and the
         elements of M, row by row.
     combined_covariance : (15, 15)
-        Of rotation, velocity, position, and of how far the two biases have walked at the end.
+        Of rotation, velocity, position, and of the random walk of the two biases.
     gyro_bias, accel_bias : (3,)
-        What was subtracted [rad/s], [m/s^2].
+        Biases that were subtracted [rad/s], [m/s^2].
     scale_misalignment : (3, 3)
         M: the rate is ``(I + M) reading - gyro_bias``.
     report : PreintegrationReport
-        What was left out, and gaps.
+        Counts of samples left out, and of gaps.
 
     References
     ----------
@@ -113,22 +113,22 @@ class PreintegratedImu:
 
     @property
     def covariance(self) -> FloatArray:
-        """Of rotation, velocity and position, (9, 9) [rad, m/s, m]."""
+        """Covariance of rotation, velocity and position, (9, 9) [rad, m/s, m]."""
         return self.combined_covariance[:9, :9]
 
     @property
     def gyro_bias_jacobian(self) -> FloatArray:
-        """Of rotation, velocity and position by the gyro bias, (9, 3)."""
+        """Derivatives of rotation, velocity and position by the gyro bias, (9, 3)."""
         return self.jacobian[:, :3]
 
     @property
     def accel_bias_jacobian(self) -> FloatArray:
-        """Of rotation, velocity and position by the accelerometer bias, (9, 3)."""
+        """Derivatives of rotation, velocity and position by the accelerometer bias, (9, 3)."""
         return self.jacobian[:, 3:6]
 
     @property
     def scale_misalignment_jacobian(self) -> FloatArray:
-        """Of rotation, velocity and position by the elements of M, row by row, (9, 9)."""
+        """Derivatives of rotation, velocity and position by M, row by row, (9, 9)."""
         return self.jacobian[:, 6:]
 
     def correct(
@@ -137,19 +137,19 @@ class PreintegratedImu:
         accel_bias_change: ArrayLike = (0.0, 0.0, 0.0),
         scale_misalignment_change: ArrayLike | None = None,
     ) -> PreintegratedImu:
-        """Return what other biases would have given, to first order in their change.
+        """Correct the measurement for other biases, to first order in their change.
 
         Parameters
         ----------
         gyro_bias_change, accel_bias_change : (3,)
-            New bias less the one of this measurement [rad/s], [m/s^2].
+            New bias less that of this measurement [rad/s], [m/s^2].
         scale_misalignment_change : (3, 3), optional
-            The same of M.
+            New M less that of this measurement.
 
         Returns
         -------
         PreintegratedImu
-            With the new biases; Jacobian and covariance stay.
+            With the new biases; Jacobian and covariance are unchanged.
 
         Raises
         ------
@@ -172,15 +172,14 @@ class PreintegratedImu:
         )
 
     def predict(self, state: NavigationState, gravity: ArrayLike | None = None) -> NavigationState:
-        """Return where a body that was at ``state`` is in the end.
+        """Predict the state at the end from that at the start.
 
         Parameters
         ----------
         state : NavigationState
             At the start.
         gravity : (3,), optional
-            The vector of gravity in that world, which points down [m/s^2]; by default standard
-            gravity in ENU.
+            Gravity vector in the world of ``state`` [m/s^2]; by default standard gravity in ENU.
 
         Returns
         -------
@@ -197,7 +196,7 @@ class PreintegratedImu:
     def residual(
         self, start: NavigationState, end: NavigationState, gravity: ArrayLike | None = None
     ) -> FloatArray:
-        """Return how far two states are from what was measured, to be weighed by the covariance.
+        """Return the residual of two states, whose covariance is :attr:`covariance`.
 
         Parameters
         ----------
@@ -227,12 +226,12 @@ class PreintegratedImu:
 
 
 def compose(a: PreintegratedImu, b: PreintegratedImu) -> PreintegratedImu:
-    """Return the motion of two pieces in a row, as if it had been preintegrated at once.
+    """Return the motion of two consecutive pieces, as if preintegrated together.
 
     Parameters
     ----------
     a, b : PreintegratedImu
-        With the same biases; ``b`` begins where ``a`` ends.
+        With the same biases; ``b`` begins at the end of ``a``.
 
     Returns
     -------
@@ -284,12 +283,12 @@ def compose(a: PreintegratedImu, b: PreintegratedImu) -> PreintegratedImu:
 
 
 def as_vector(value: ArrayLike, name: str) -> FloatArray:
-    """Return a finite vector of three that nobody can change."""
+    """Return a finite, read-only vector of three."""
     return _fixed(as_finite(value, name, (3,)), name, 1)
 
 
 def as_matrix(value: ArrayLike | None, name: str) -> FloatArray:
-    """Return a finite matrix, by default 0, that nobody can change."""
+    """Return a finite, read-only matrix, by default 0."""
     return _fixed(as_finite(np.zeros((3, 3)) if value is None else value, name, (3, 3)), name, 2)
 
 

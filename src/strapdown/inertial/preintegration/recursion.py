@@ -1,12 +1,12 @@
-"""Preintegration, one sample at a time.
+"""Kernels of preintegration, one sample at a time.
 
 Each sample ends a step with a turn (rotation vector) and a push (integral of the specific force
-in the turning axes of the body). The motion since the start is kept in the body axes there, with
-how it changes with biases, scale and misalignment, and with the covariance of its error (C.
+in the rotating axes of the body). The motion since the start is expressed in the body axes at the
+start, with its derivatives by biases, scale and misalignment, and the covariance of its error (C.
 Forster, L. Carlone, F. Dellaert, D. Scaramuzza, "On-manifold preintegration for real-time
 visual-inertial odometry", IEEE Transactions on Robotics 33(1), 2017). Errors are a rotation,
-then velocity and position; all are kept in the axes of the start (true = Exp(error) estimate), in
-which a step leaves the error of the rotation as it is.
+then velocity and position; all are in the axes of the start (true = Exp(error) estimate), in
+which a step does not change the error of the rotation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ from strapdown.inertial.coning_sculling import (
     quadrature_weights,
 )
 from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
-from strapdown.inertial.preintegration.step import Input, Step, by_input, dot, step_of, times
+from strapdown.inertial.preintegration.step import (
+    InputJacobian,
+    Step,
+    by_input,
+    dot,
+    step_of,
+    times,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,34 +43,34 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.samples.sample import Sample
 
-TRAPEZOID, AM4, MEAN, EULER = range(4)  # how samples become steps, in the order of Quadrature
+TRAPEZOID, AM4, MEAN, EULER = range(4)  # rules of integration, in the order of Quadrature
 
-FASTEST: Final = 1e4  # rad/s: what is beyond measured nothing
-STRONGEST: Final = 1e5  # m/s^2
+FASTEST: Final = 1e4  # rad/s; a larger reading is unusable
+STRONGEST: Final = 1e5  # m/s^2, likewise
 
-# Columns of the Jacobian; those of the biases are also rows of the covariance, behind nine errors.
+# Columns of the Jacobian.
 BY_GYRO_BIAS, BY_ACCEL_BIAS, BY_SCALE = 0, 3, 6
-GYRO_WALKS, ACCEL_WALKS = 9, 12  # places in the covariance
+GYRO_WALKS, ACCEL_WALKS = 9, 12  # indices in the covariance, after the nine errors
 
 
 class Preintegrated(Record):
-    """The motion since the start, and the last samples."""
+    """Motion since the start, and the last samples."""
 
     orientation: Vector = vector(0.0, 0.0, 0.0, 1.0)  # x y z w
     velocity: Vector = filled(3)  # integral of the specific force [m/s]
     position: Vector = filled(3)  # its double integral [m]
     rates: Matrix = zeros(3, 3)  # the last three angular velocities, newest first [rad/s]
-    forces: Matrix = zeros(3, 3)  # the same of specific force [m/s^2]
+    forces: Matrix = zeros(3, 3)  # the last three specific forces [m/s^2]
     jacobian: Matrix = zeros(9, 15)  # of the errors by gyro bias, accelerometer bias and M
-    covariance: Matrix = zeros(15, 15)  # of the errors, gyro bias, accelerometer bias
+    covariance: Matrix = zeros(15, 15)  # of the errors, gyro bias walk, accelerometer bias walk
 
 
 class PreintegrationCounts(Record):
-    """Stamps and spacings [ns], and what became of samples, as in PreintegrationReport."""
+    """Stamps and spacings [ns], and counts of samples as in PreintegrationReport."""
 
     now_ns: int = 0
     start_ns: int = NEVER
-    h1_ns: int = 0  # the last two spacings; 0 where the history does not reach
+    h1_ns: int = 0  # the last two spacings; 0 before the start of the history
     h2_ns: int = 0
     steps: int = 0
     unusable: int = 0
@@ -75,7 +82,7 @@ class PreintegrationCounts(Record):
 
 
 class PreintegrationSettings(Record):
-    """What is known of the sensor, and what its samples are."""
+    """Error model of the sensor, and rule of integration."""
 
     correction: Matrix = zeros(3, 3)  # I + M
     gyro_bias: Vector = filled(3)
@@ -88,14 +95,14 @@ class PreintegrationSettings(Record):
     max_gap_ns: int = 0
 
 
-class Taken(Record):
-    """What became of a sample."""
+class SampleOutcome(Record):
+    """Outcome of a sample."""
 
     ends_step: bool = False
 
 
-class Line(NamedTuple):
-    """The samples at both ends of a step, and the weight of their products (0: no line)."""
+class StepEnds(NamedTuple):
+    """Samples at both ends of a step, and the weight of their products (0: not linear)."""
 
     raw0: Three
     raw1: Three
@@ -112,9 +119,9 @@ def take_samples(
     counts: Sequence[PreintegrationCounts],
     settings: Sequence[PreintegrationSettings],
     samples: Sequence[Sample],
-    rows: Sequence[Taken],
+    rows: Sequence[SampleOutcome],
 ) -> None:
-    """Take every sample."""
+    """Process every sample."""
     for i in range(len(samples)):
         rows[i].ends_step = take_sample(motion[0], counts[0], settings[0], samples[i])
 
@@ -123,7 +130,7 @@ def take_samples(
 def take_sample(
     s: Preintegrated, counts: PreintegrationCounts, p: PreintegrationSettings, sample: Sample
 ) -> bool:
-    """Take a sample: what is unusable or not later than the last is counted and left out."""
+    """Process a sample; one that is unusable or not later than the last is only counted."""
     t_ns, w, f = sample.t_ns, three(sample.angular_velocity), three(sample.specific_force)
     if not (is_within(w, FASTEST) and is_within(f, STRONGEST)):
         counts.unusable += 1
@@ -159,7 +166,7 @@ def add_step(
     h_ns: int,
     is_gap: bool,
 ) -> None:
-    """Add the step that a sample ends."""
+    """Add the step up to a sample."""
     h = h_ns * 1e-9
     raw_w, raw_f = three(s.rates[0]), three(s.forces[0])
     w0, f0 = corrected(p, raw_w, raw_f, 1.0)
@@ -168,20 +175,20 @@ def add_step(
     turn, push = corrected(p, raw_turn, push, h)
     line, change = 0.0, ZERO
     if p.quadrature <= AM4 and not is_gap:
-        # what a straight line between samples adds to the integrals: coning and sculling
+        # coning and sculling of samples that are linear over the step
         line = h * h / 12.0
         turn = plus(turn, cross(w0, w1), line)
         push = plus(push, add(cross(w0, f1), cross(f0, w1)), line)
         change = scaled(plus(f1, f0, -1.0), h)
     step = step_of(four(s.orientation), turn, push, change, h, p.quadrature == EULER)
-    ends = Line(raw_w, w, w0, w1, f0, f1, line)
+    ends = StepEnds(raw_w, w, w0, w1, f0, f1, line)
     gyro, accel = by_biases(step, ends)
     lead_jacobian(s.jacobian, step, gyro, accel)
     add_scales(s.jacobian, step, raw_turn, ends)
     lead_covariance(s.covariance, p, step, gyro, accel)
     angle_noise, push_noise = 0.0, 0.0
     if is_gap:
-        # a gap is lost information, not a known rotation
+        # the motion in a gap is unknown
         angle_noise = size(turn)
         push_noise = 0.5 * (size(push) * min(1.0, angle_noise) + h * size(plus(f1, f0, -1.0)))
     add_noise(s.covariance, p, step, angle_noise * angle_noise, push_noise * push_noise)
@@ -192,7 +199,7 @@ def add_step(
 def integrals(
     s: Preintegrated, counts: PreintegrationCounts, kind: int, w: Three, f: Three, h_ns: int
 ) -> tuple[Three, Three]:
-    """Return the integrals of rate and specific force over the step that samples end."""
+    """Return the integrals of rate and specific force over the step up to a sample."""
     h = h_ns * 1e-9
     if kind >= MEAN:
         return scaled(w, h), scaled(f, h)
@@ -207,7 +214,7 @@ def integrals(
 
 @kernel
 def corrected(p: PreintegrationSettings, w: Three, f: Three, h: float) -> tuple[Three, Three]:
-    """Return rates and specific force times h less biases, and with scale and misalignment."""
+    """Return integrals over h corrected for biases, scale and misalignment."""
     c = p.correction
     turn = (dot(three(c[0]), w), dot(three(c[1]), w), dot(three(c[2]), w))
     return plus(turn, three(p.gyro_bias), -h), plus(f, three(p.accel_bias), -h)
@@ -215,7 +222,7 @@ def corrected(p: PreintegrationSettings, w: Three, f: Three, h: float) -> tuple[
 
 @kernel
 def remember(s: Preintegrated, counts: PreintegrationCounts, w: Three, f: Three, h_ns: int) -> None:
-    """Put samples in front of the history; a spacing of 0 forgets what lies before it."""
+    """Insert samples at the front of the history; a spacing of 0 ends it there."""
     for newest, history in ((w, s.rates), (f, s.forces)):
         put(history[2], three(history[1]))
         put(history[1], three(history[0]))
@@ -225,8 +232,8 @@ def remember(s: Preintegrated, counts: PreintegrationCounts, w: Three, f: Three,
 
 
 @kernel
-def lead_jacobian(jacobian: Matrix, step: Step, gyro: Input, accel: Input) -> None:
-    """Take the derivatives over a step, and add those of the step alone by biases."""
+def lead_jacobian(jacobian: Matrix, step: Step, gyro: InputJacobian, accel: InputJacobian) -> None:
+    """Propagate the derivatives over a step, and add those of the step by the biases."""
     for column in range(15):
         lead_column(jacobian, column, step)
     add_input(jacobian, BY_GYRO_BIAS, 1, gyro)
@@ -234,8 +241,8 @@ def lead_jacobian(jacobian: Matrix, step: Step, gyro: Input, accel: Input) -> No
 
 
 @kernel
-def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: Line) -> None:
-    """Add what a step alone owes to M: readings turn, and so does the line between them."""
+def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: StepEnds) -> None:
+    """Add the derivatives of a step by M, through the readings and their coning and sculling."""
     for i in range(3):
         first, second = ends.weight * ends.raw0[i], ends.weight * ends.raw1[i]
         turn = plus(scaled(ends.w0, second), ends.w1, -first)
@@ -244,17 +251,17 @@ def add_scales(jacobian: Matrix, step: Step, raw_turn: Three, ends: Line) -> Non
 
 
 @kernel
-def by_biases(step: Step, ends: Line) -> tuple[Input, Input]:
-    """Return what a step alone owes to the biases of gyro and accelerometer."""
+def by_biases(step: Step, ends: StepEnds) -> tuple[InputJacobian, InputJacobian]:
+    """Return the derivatives of a step by the biases of gyro and accelerometer."""
     turn = scaled(plus(ends.w1, ends.w0, -1.0), ends.weight)
     push = scaled(plus(ends.f1, ends.f0, -1.0), ends.weight)
     faster = times(step.velocity_by_push, -step.h, turn)
-    accel = Input((ZERO, ZERO, ZERO), faster, times(step.path_by_push, -step.h, turn))
+    accel = InputJacobian((ZERO, ZERO, ZERO), faster, times(step.path_by_push, -step.h, turn))
     return by_input(step, -step.h, turn, push), accel
 
 
 @kernel
-def add_input(jacobian: Matrix, first: int, apart: int, more: Input) -> None:
+def add_input(jacobian: Matrix, first: int, apart: int, more: InputJacobian) -> None:
     """Add to three columns of the Jacobian."""
     for row in range(3):
         for k in range(3):
@@ -266,9 +273,13 @@ def add_input(jacobian: Matrix, first: int, apart: int, more: Input) -> None:
 
 @kernel
 def lead_covariance(
-    covariance: Matrix, p: PreintegrationSettings, step: Step, gyro: Input, accel: Input
+    covariance: Matrix,
+    p: PreintegrationSettings,
+    step: Step,
+    gyro: InputJacobian,
+    accel: InputJacobian,
 ) -> None:
-    """Take the covariance over a step: F P, and then its product with F transposed."""
+    """Propagate the covariance over a step: F P, then its product with F transposed."""
     walks = 0.0
     for k in range(3):
         walks += p.gyro_walk[k] + p.accel_walk[k]
@@ -287,7 +298,7 @@ def lead_covariance(
 
 @kernel
 def lead_column(m: Matrix, c: int, step: Step) -> None:
-    """Take nine errors, a column of a matrix, over a step."""
+    """Propagate nine errors, a column of a matrix, over a step."""
     r, v = (m[0][c], m[1][c], m[2][c]), (m[3][c], m[4][c], m[5][c])
     faster, farther = cross(r, step.velocity), plus(cross(r, step.path), v, step.h)
     for k in range(3):
@@ -297,7 +308,7 @@ def lead_column(m: Matrix, c: int, step: Step) -> None:
 
 @kernel
 def lead_row(row: Vector, step: Step) -> None:
-    """Take nine errors, a row of a matrix, over a step."""
+    """Propagate nine errors, a row of a matrix, over a step."""
     r, v = (row[0], row[1], row[2]), (row[3], row[4], row[5])
     faster, farther = cross(r, step.velocity), plus(cross(r, step.path), v, step.h)
     for k in range(3):
@@ -306,8 +317,8 @@ def lead_row(row: Vector, step: Step) -> None:
 
 
 @kernel
-def add_biases_to_column(m: Matrix, c: int, gyro: Input, accel: Input) -> None:
-    """Add to nine errors, a column, what those of the biases below them do in a step."""
+def add_biases_to_column(m: Matrix, c: int, gyro: InputJacobian, accel: InputJacobian) -> None:
+    """Add the effect of the bias errors below to nine errors, a column."""
     g, a = (m[9][c], m[10][c], m[11][c]), (m[12][c], m[13][c], m[14][c])
     for k in range(3):
         m[k][c] += dot(gyro.rotation[k], g)
@@ -316,8 +327,8 @@ def add_biases_to_column(m: Matrix, c: int, gyro: Input, accel: Input) -> None:
 
 
 @kernel
-def add_biases_to_row(row: Vector, gyro: Input, accel: Input) -> None:
-    """Add to nine errors, a row, what those of the biases after them do in a step."""
+def add_biases_to_row(row: Vector, gyro: InputJacobian, accel: InputJacobian) -> None:
+    """Add the effect of the bias errors after them to nine errors, a row."""
     g, a = (row[9], row[10], row[11]), (row[12], row[13], row[14])
     for k in range(3):
         row[k] += dot(gyro.rotation[k], g)
@@ -329,7 +340,7 @@ def add_biases_to_row(row: Vector, gyro: Input, accel: Input) -> None:
 def add_noise(
     covariance: Matrix, p: PreintegrationSettings, step: Step, angle: float, push: float
 ) -> None:
-    """Add the white noise of a step, more of turn and push [rad^2, m^2/s^2], and the walks."""
+    """Add white noise, that of a gap (``angle`` [rad^2], ``push`` [m^2/s^2]) and random walks."""
     for axis in range(3):
         gyro = p.gyro_noise[axis] * step.h + angle
         accel = p.accel_noise[axis] * step.h + push
@@ -372,5 +383,5 @@ def size(v: Three) -> float:
 
 @kernel
 def is_within(v: Three, most: float) -> bool:
-    """Tell whether no component is larger, or NaN."""
+    """Whether all components are at most ``most``; False for NaN."""
     return abs(v[0]) <= most and abs(v[1]) <= most and abs(v[2]) <= most

@@ -1,7 +1,7 @@
-"""One step of preintegration: its increments, and what errors of it do to them.
+"""One step of preintegration: its increments, and their derivatives.
 
-The derivative of an increment by a turn or a push is a matrix, three rows of three; its columns
-are the axes of the body before the step, its rows those of the start.
+The derivative of an increment by a turn or a push is a matrix of three rows; its columns are the
+axes of the body before the step, its rows those of the start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rows: TypeAlias = tuple[Vector, Vector, Vector]
 
 
 class Step(NamedTuple):
-    """A step, in the axes of the start: its increments, and what errors of it do to them."""
+    """Increments of a step in the axes of the start, and their derivatives by turn and push."""
 
     turn: Quaternion  # of the body, in its axes
     velocity: Vector
@@ -37,8 +37,8 @@ class Step(NamedTuple):
     path_by_push: Rows
 
 
-class Input(NamedTuple):
-    """Derivatives of the errors of a step alone by three numbers."""
+class InputJacobian(NamedTuple):
+    """Derivatives of the increments of a step by three numbers."""
 
     rotation: Rows
     velocity: Rows
@@ -49,7 +49,7 @@ class Input(NamedTuple):
 def step_of(
     q: Quaternion, turn: Vector, push: Vector, change: Vector, h: float, is_simple: bool
 ) -> Step:
-    """Return what a step does; a simple one keeps the push in the axes before it."""
+    """Return a step; a simple one has its push in the axes before the step."""
     a, b, c, d, e, f, g, i, j = quaternion_to_matrix(*q)
     rotation = ((a, b, c), (d, e, f), (g, i, j))
     first, second, third = coefficients(dot(turn, turn))
@@ -112,9 +112,9 @@ def by_turns(first: float, second: float, turn: Vector, push: Vector) -> Rows:
 
 
 @kernel
-def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> Input:
-    """Return what three numbers do that turn by scale I + [turn]x and push by [push]x."""
-    return Input(
+def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> InputJacobian:
+    """Return the derivatives by numbers that change turn by scale I + [turn]x, push by [push]x."""
+    return InputJacobian(
         times(s.rotation_by_turn, scale, turn),
         sum_of(times(s.velocity_by_turn, scale, turn), times(s.velocity_by_push, 0.0, push)),
         sum_of(times(s.path_by_turn, scale, turn), times(s.path_by_push, 0.0, push)),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from strapdown.bridges.live.pipeline.tables import Table
-    from strapdown.estimation.filter import FilterParams, RecursiveFilter
+    from strapdown.estimation.filter import RecursiveFilter
+    from strapdown.estimation.params import FilterParams
 
 __all__ = ["FilterStage", "SensorStage"]
 

@@ -1,4 +1,4 @@
-"""What a navigator remembers, and the rows of data that it goes through."""
+"""Execution of a navigator, and the samples or increments that it processes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.memory import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import (
+    AidingUpdate,
+    AidingVerdict,
     Increment,
-    Told,
-    Verdict,
     run_aidings,
     run_steps,
     step,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
-__all__ = ["COUNTS", "MEMORY", "Core", "IncrementRows", "SampleRows"]
+__all__ = ["COUNTS", "MEMORY", "IncrementRows", "NavigatorExecution", "SampleRows"]
 
-MEMORY: Final = 0  # places in what a core holds
+MEMORY: Final = 0  # indices of the records of a navigator
 COUNTS: Final = 1
 
 _PARTS: Final = (NavigatorMemory, FilterCounts, NavigatorParams.record(), Earth, Correction)
@@ -54,18 +54,20 @@ _INCREMENTS: Final = Program(
     sample=Increment,
     weight=5.0,
 )
-_AIDINGS: Final = Program(f"{_NAME} (aiding)", run_aidings, _PARTS, Verdict, sample=Told)
+_AIDINGS: Final = Program(
+    f"{_NAME} (aiding)", run_aidings, _PARTS, AidingVerdict, sample=AidingUpdate
+)
 
 
-class Core(Execution):
-    """What a navigator remembers, and the loops that change it.
+class NavigatorExecution(Execution):
+    """State of a navigator, and the programs that change it.
 
     Parameters
     ----------
     params : NavigatorParams
     place : Place
     compiled : bool, optional
-        As of :class:`~strapdown.estimation.navigation.StrapdownNavigator`.
+        As in :class:`~strapdown.estimation.navigation.StrapdownNavigator`.
     """
 
     def __init__(self, params: NavigatorParams, place: Place, *, compiled: bool | None) -> None:
@@ -75,13 +77,13 @@ class Core(Execution):
 
     @property
     def known(self) -> NavigatorMemory:
-        """What is remembered now."""
+        """Current state of the navigator."""
         memory: NavigatorMemory = self.memory(MEMORY)
         return memory
 
     @property
     def counts(self) -> FilterCounts:
-        """What has been counted."""
+        """Counts of the samples."""
         counts: FilterCounts = self.memory(COUNTS)
         return counts
 
@@ -91,31 +93,31 @@ class Core(Execution):
         return int(self.number(COUNTS, "last_ns"))
 
     def tell(self, aiding: Aiding) -> AidingResult:
-        """Correct the state by an aiding that holds now."""
+        """Update the state with an aiding at the current time."""
         from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
 
         known = self.known
         slopes, residuals, variances = aiding.rows(known, self._earth)
         count = len(residuals)
-        told, answer = np.zeros(1, Told.dtype()), np.zeros(1, Verdict.dtype())
+        told, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
         told["kind"], told["count"] = KINDS.index(aiding.kind), count
         told["slopes"][0, :count] = slopes
         told["residuals"][0, :count] = residuals
         told["variances"][0, :count] = variances
-        # until then the start is measured anew with every sample
+        # none is accepted during the alignment, in which every sample sets the state again
         told["gate"] = chdtri(count, 1.0 - self._params.gate) if known.aligned else -math.inf
         self.run(_AIDINGS, told, answer)
         nis, accepted = answer["nis"].item(), answer["accepted"].item()
         return AidingResult(aiding.t_ns, aiding.kind, nis, count, accepted)
 
     def describe(self, rows: RecordArray) -> None:
-        """Write one row of what is known now."""
+        """Write the current estimates to a row."""
         row = NavigatorRow()
         describe(row, self.known)
         rows[:] = row.packed()
 
     def reach(self, t_ns: int, following: Sequence[float]) -> None:
-        """Go on to a time before a sample that follows, of which the numbers are given."""
+        """Advance to a time before the next sample, of which the numbers are passed."""
         known, readings = self.known, following[1:7]
         if not (known.started and all(map(math.isfinite, readings))):
             return
@@ -130,7 +132,7 @@ class Core(Execution):
 
     @contextmanager
     def uncounted(self, t_ns: int) -> Iterator[None]:
-        """Go on by a part of a row of data, to this time, and count nothing."""
+        """Advance to a time within a row of data without counting a sample."""
         counts = self.array(COUNTS).copy()
         yield
         counts["last_ns"] = t_ns
@@ -138,28 +140,28 @@ class Core(Execution):
 
 
 class SampleRows:
-    """Samples of a series, and the rows of results that they give."""
+    """Samples of a series, and the rows of their results."""
 
     def __init__(self, series: ImuSeries) -> None:
         self._columns = as_columns(series, use_magnetic_field=False)
         self.t_ns = self._columns.t_ns
         self.out = np.zeros(len(series), NavigatorRow.dtype())
 
-    def run(self, core: Core, first: int, last: int) -> None:
-        """Take the samples from ``first`` to before ``last``."""
-        core.prepare_for(_SAMPLES, len(self.t_ns))
+    def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
+        """Process the samples from ``first`` to before ``last``."""
+        execution.prepare_for(_SAMPLES, len(self.t_ns))
         for begin in range(first, last, BLOCK):
             end = min(begin + BLOCK, last)
-            core.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
+            execution.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
 
-    def reach(self, core: Core, t_ns: int, row: int) -> None:
-        """Go on to a time before the sample ``row``."""
+    def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
+        """Advance to a time before the sample ``row``."""
         (following,) = Sample.unpack(self._columns.block(row, row + 1))
-        core.reach(t_ns, values_of(following))
+        execution.reach(t_ns, values_of(following))
 
 
 class IncrementRows:
-    """Increments, and the rows of results that they give."""
+    """Increments, and the rows of their results."""
 
     def __init__(self, increments: Increments) -> None:
         inside = increments.in_frames(body=BodyFrame.FLU)
@@ -175,13 +177,13 @@ class IncrementRows:
         _write_means(self._increments)
         self.out = np.zeros(len(inside), NavigatorRow.dtype())
 
-    def run(self, core: Core, first: int, last: int) -> None:
-        """Take the increments from ``first`` to before ``last``."""
-        core.prepare_for(_INCREMENTS, len(self.t_ns))
-        core.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
+    def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
+        """Process the increments from ``first`` to before ``last``."""
+        execution.prepare_for(_INCREMENTS, len(self.t_ns))
+        execution.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
 
-    def reach(self, core: Core, t_ns: int, row: int) -> None:
-        """Go on to a time within the increment ``row``, which loses its first part."""
+    def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
+        """Advance to a time within the increment ``row``, which keeps the rest."""
         whole = self._increments[row : row + 1]
         span_ns = whole["delta_velocity_dt"][0] * NS_PER_S
         part = 1.0 - (self.t_ns[row] - t_ns) / span_ns
@@ -194,12 +196,12 @@ class IncrementRows:
                 increment[name] *= share
                 increment[f"{name}_dt"] *= share
             _write_means(increment)
-        with core.uncounted(t_ns):
-            core.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
+        with execution.uncounted(t_ns):
+            execution.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
 
 
 def _write_means(increments: RecordArray) -> None:
-    """Write the means that the increments are; of no duration, NaN."""
+    """Write the mean rates of the increments; NaN for those without duration."""
     for mean, name in (("angular_velocity", "delta_angle"), ("specific_force", "delta_velocity")):
         seconds = increments[f"{name}_dt"]
         per_second = np.full(len(seconds), math.nan)
