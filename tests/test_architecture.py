@@ -16,7 +16,6 @@ ROOT = Path(strapdown.__file__).parent
 CONTROLLERS = ROOT / "webots" / "controllers"
 """Programs of their own, that import the ``controller`` of Webots."""
 PENDING = [
-    {"detection.falls.detector", "detection.falls.score"},
     {"estimation.error_state.field", "estimation.error_state.filter",
      "estimation.error_state.motion"},
     {"estimation.filter", "estimation.intake"},

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BANDS_HZ",
-    "Line",
     "SensorVibration",
+    "SpectralPeak",
     "Spread",
-    "Vibration",
+    "VibrationMetrics",
     "VibrationWindows",
     "vibration_metrics",
 ]
@@ -64,7 +64,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Line:
+class SpectralPeak:
     """A narrow peak of a spectrum.
 
     Parameters
@@ -123,7 +123,7 @@ class SensorVibration:
     windows : VibrationWindows
     band_rms : (B, 3)
         In each band of :data:`BANDS_HZ`; their squares add up to the variance.
-    lines : tuple of Line
+    lines : tuple of SpectralPeak
         More than 10 dB over the running median, by frequency.
     may_be_aliased : bool
         A line, or more than 40 % of the variance above 10 Hz, is in the top fifth of the band.
@@ -136,7 +136,7 @@ class SensorVibration:
     ardupilot: FloatArray
     windows: VibrationWindows
     band_rms: FloatArray
-    lines: tuple[Line, ...]
+    lines: tuple[SpectralPeak, ...]
     may_be_aliased: bool
     spread: dict[str, Spread]
 
@@ -151,7 +151,7 @@ class SensorVibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Vibration:
+class VibrationMetrics:
     """Vibration of a recording.
 
     Parameters
@@ -181,7 +181,7 @@ class Vibration:
         }
 
 
-def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
+def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> VibrationMetrics:
     """Measure how a recording vibrates.
 
     The spectrum is Welch's (IEEE Transactions AU-15, 1967) with a Hann window of 4 s and half an
@@ -197,7 +197,7 @@ def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
 
     Returns
     -------
-    Vibration
+    VibrationMetrics
 
     Raises
     ------
@@ -231,7 +231,7 @@ def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
     coning = np.linalg.norm(np.add.reduceat(correction, groups), axis=1) / window_s
     starts = series.t_ns[groups]
     length = series.t_ns[stretch.stop - 1] - series.t_ns[stretch.start]
-    return Vibration(
+    return VibrationMetrics(
         sensors[0], sensors[1], coning, _spread(coning, starts), float(length / NS_PER_S)
     )
 
@@ -340,7 +340,7 @@ def _spectrum(values: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArra
     return hz, density * scale
 
 
-def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
+def _lines(hz: FloatArray, density: FloatArray) -> tuple[SpectralPeak, ...]:
     """Return the peaks of a spectrum, and what they are harmonics of."""
     from scipy.ndimage import median_filter  # noqa: PLC0415 (only spectra need it)
 
@@ -349,7 +349,7 @@ def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
     least = _LEAST_SHARE * density.sum()
     inner = density[1:-1]
     is_peak = (inner > density[:-2]) & (inner >= density[2:]) & (inner > _LINE * floor[1:-1])
-    found: list[Line] = []
+    found: list[SpectralPeak] = []
     for at in np.flatnonzero(is_peak) + 1:
         around = slice(max(at - 2, 0), at + 3)
         power = float(np.clip(density[around] - floor[around], 0.0, None).sum() * step)
@@ -359,11 +359,11 @@ def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
         shift = 0.5 * (a - c) / (a - 2.0 * b + c)
         frequency = float(hz[at] + shift * step)
         harmonic, base = _harmonic(frequency, found, step)
-        found.append(Line(frequency, math.sqrt(power), harmonic, base))
+        found.append(SpectralPeak(frequency, math.sqrt(power), harmonic, base))
     return tuple(found)
 
 
-def _harmonic(frequency: float, lower: list[Line], step: float) -> tuple[int, float]:
+def _harmonic(frequency: float, lower: list[SpectralPeak], step: float) -> tuple[int, float]:
     """Return which multiple of a lower fundamental a frequency is, and that fundamental."""
     for line in lower:
         order = round(frequency / line.frequency_hz)

@@ -34,7 +34,7 @@ from strapdown.geometry.vectors import approach, clear, distance2, put, square, 
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.detection.falls.score import FallScore
+    from strapdown.detection.falls.params import FallLaw
     from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
 
@@ -373,7 +373,7 @@ class FallDetector(Detector[FallParams]):
         self,
         params: FallParams | None = None,
         *,
-        score: FallScore | None = None,
+        score: FallLaw | None = None,
         compiled: bool | None = None,
     ) -> None:
         self.score = score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from strapdown.detection.detector import DetectorParams
 from strapdown.errors import ValueRangeError
@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["FALL_PRESETS", "FallParams"]
+
+
+class FallLaw(Protocol):
+    """Logistic law of a fall, as a :class:`~strapdown.detection.FallScore` holds it."""
+
+    @property
+    def weights(self) -> tuple[float, ...]: ...
+    @property
+    def offset(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
 
 
 @dataclass(frozen=True)

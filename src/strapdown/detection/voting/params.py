@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from strapdown.detection.detector import DetectorParams
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
-__all__ = ["Mount", "VoterParams", "VoterProfile"]
+__all__ = ["SensorMount", "VoterParams", "VoterProfile"]
 
 
 @dataclass(frozen=True)
-class Mount:
+class SensorMount:
     """Where a sensor sits on the body.
 
     Parameters

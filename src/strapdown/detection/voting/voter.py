@@ -14,7 +14,7 @@ from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
 from strapdown.detection.voting.cycle import CHANGES, run
 from strapdown.detection.voting.memory import BodyMemory, CycleRow, Imu, ImuRow, Sensor, Voted
-from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
+from strapdown.detection.voting.params import SensorMount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
@@ -79,7 +79,7 @@ class Voter:
     ----------
     n : int
         Number of sensors, two or more.
-    mounts : sequence of Mount, optional
+    mounts : sequence of SensorMount, optional
         By default all sit at the origin in body axes.
     profiles : sequence of VoterProfile, optional
         By default all have the defaults.
@@ -96,13 +96,13 @@ class Voter:
     def __init__(
         self,
         n: int,
-        mounts: Sequence[Mount] | None = None,
+        mounts: Sequence[SensorMount] | None = None,
         profiles: Sequence[VoterProfile] | None = None,
         params: VoterParams | None = None,
     ) -> None:
         if n < 2:
             raise ValueRangeError(f"expected n of at least 2 sensors, got {n}")
-        mounts = [Mount()] * n if mounts is None else mounts
+        mounts = [SensorMount()] * n if mounts is None else mounts
         profiles = [VoterProfile()] * n if profiles is None else profiles
         if len(mounts) != n or len(profiles) != n:
             raise ShapeError(
@@ -292,7 +292,7 @@ def _samples(alike: Sequence[ImuSeries], rows: slice) -> RecordArray:
     return samples.ravel()
 
 
-def _imu(mount: Mount) -> dict[str, list[float]]:
+def _imu(mount: SensorMount) -> dict[str, list[float]]:
     """Return what is known of an IMU that sits there."""
     q = as_finite(mount.q_body_from_sensor, "q_body_from_sensor", (4,))
     if abs(float(np.linalg.norm(q)) - 1.0) > 1e-6:
