@@ -7,6 +7,7 @@ declaration and are written once, here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -170,9 +171,49 @@ class Columns:  # noqa: PLW1641 (what holds arrays has no hash)
         optional = {entry.name for entry in fields(self) if entry.default is None}
         return tuple(name for name, _, _ in present(self) if name in optional)
 
-    def between(self, start_ns: int, stop_ns: int) -> Self:
-        """Return the samples with ``start_ns <= t_ns < stop_ns``, in their present order."""
-        return self[(self.t_ns >= start_ns) & (self.t_ns < stop_ns)]
+    def between(self, *, start_s: float = 0.0, stop_s: float = math.inf) -> Self:
+        """Return the samples of a time span that is counted from the earliest stamp.
+
+        Parameters
+        ----------
+        start_s, stop_s : float, optional
+            Begin (inclusive) and end (exclusive) of the span [s]; by default the whole series.
+
+        Returns
+        -------
+        same type
+            In the order of this series.
+
+        Raises
+        ------
+        ValueRangeError
+            No sample lies in the span.
+        """
+        since_ns = self.t_ns - self.t_ns.min(initial=np.iinfo(np.int64).max)
+        start_ns, stop_ns = np.rint(NS_PER_S * np.array([start_s, stop_s]))
+        return self._where(
+            (since_ns >= start_ns) & (since_ns < stop_ns),
+            f"from {start_s:g} to {stop_s:g} s after the first, got none: {self!r}",
+        )
+
+    def between_ns(self, start_ns: int, stop_ns: int) -> Self:
+        """Return the samples with ``start_ns <= t_ns < stop_ns``, in the order of this series.
+
+        Raises
+        ------
+        ValueRangeError
+            There is none.
+        """
+        covered = f"{self.t_ns.min()} to {self.t_ns.max()} ns" if len(self) else "no time"
+        return self._where(
+            (self.t_ns >= start_ns) & (self.t_ns < stop_ns),
+            f"with stamps from {start_ns} to {stop_ns} ns, got none: the series covers {covered}",
+        )
+
+    def _where(self, inside: BoolArray, expected: str) -> Self:
+        if not inside.any():
+            raise ValueRangeError(f"expected samples {expected}")
+        return self[inside]
 
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401 (any field, checked on arrival)
         """Return a copy with some fields changed; it is checked like a new one.
