@@ -125,7 +125,7 @@ class LinkedCode:
         Of the kernel, for errors.
     code : ObjectCode
     layouts : sequence of dtype, optional
-        Of records, where it takes arrays of them.
+        Layouts of the records, if its arguments are arrays of records.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ class StrapdownDrift(Evaluation):
     after_s : tuple of float
         Times since the true start [s].
     median_m : tuple of float
-        Median distance to the reference after each [m]; NaN where no window is so long.
+        Median distance to the reference after each [m]; NaN where no window is that long.
     windows : tuple of int
         Number of windows of each median.
     """

@@ -228,9 +228,9 @@ def relative_pose_error(
     """Compare the relative poses of two tracks over segments of a time or a distance.
 
     Rows are paired and count as in :func:`evaluate_position`. A segment begins at each row and
-    ends at the first one that is so much later, or farther along the reference. A segment of
-    time is left out if its end is more than a median interval of the reference too late. No
-    alignment is needed: constant rotations and translations of either world cancel.
+    ends at the first row that is ``over_s`` later, or ``over_m`` farther along the reference. A
+    segment of time is left out if its end is late by more than a median interval of the
+    reference. No alignment is needed: constant rotations and translations of either world cancel.
 
     Parameters
     ----------

@@ -5,7 +5,8 @@
 * :class:`Increments`: angular velocity and specific force integrated over intervals.
 
 All three have the same interface. ``len(series)`` is the number of samples; ``series[rows]``
-takes a slice, a mask or an array of row numbers and returns the same type; ``==`` compares every
+takes a slice, a mask or an array of row numbers and returns the same type, as do
+``series.between(start_s=10, stop_s=20)`` and ``series.between_ns(...)``; ``==`` compares every
 column (NaN equals NaN), the frames and the identity. Arrays are read-only, contiguous, float64
 or integer, and share memory with an input that has this form already; a single integer is
 broadcast to all rows. Stamps may be in any order and values may be NaN, so that a series can
