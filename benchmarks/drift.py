@@ -44,7 +44,7 @@ def load(path: Path) -> tuple[ImuSeries, Trajectory]:
 
 def from_state(imu: ImuSeries, t_ns: int) -> ImuSeries:
     """Return the samples of a window, with one at its start between those around."""
-    window = imu.between(t_ns + 1, t_ns + LONGEST_NS)
+    window = imu.between_ns(t_ns + 1, t_ns + LONGEST_NS)
     first = [
         [np.interp(t_ns, imu.t_ns, axis) for axis in column.T]
         for column in (imu.angular_velocity, imu.specific_force)

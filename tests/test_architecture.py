@@ -15,10 +15,6 @@ import strapdown
 ROOT = Path(strapdown.__file__).parent
 CONTROLLERS = ROOT / "webots" / "controllers"
 """Programs of their own, that import the ``controller`` of Webots."""
-PENDING = [
-    {"detection.falls.detector", "detection.falls.score"},
-]  # fmt: skip
-"""Circles that are still to be cut; none is ever added."""
 
 
 def module_name(path: Path) -> str:
@@ -56,8 +52,7 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
 def test_modules_form_no_circles():
     paths = [path for path in ROOT.rglob("*.py") if not path.is_relative_to(CONTROLLERS)]
     found = circles({module_name(path): imported(ast.parse(path.read_text())) for path in paths})
-    pending = [{f"strapdown.{name}" for name in names} for names in PENDING]
-    assert sorted(map(sorted, found)) == sorted(map(sorted, pending))
+    assert found == []
 
 
 def test_a_circle_is_found_wherever_its_imports_stand():

@@ -1,4 +1,4 @@
-"""Checks at the door of public functions: shape once, in one wording."""
+"""Checks of arguments: shapes, finite values and names, with uniform messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
     ShapeError
         The last dimensions differ, or the value is ragged.
     TypeError
-        The value holds something that is no number.
+        The value contains something that is not a number.
     """
     try:
         array = np.asarray(value)
@@ -43,7 +43,7 @@ def as_floats(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
 
 
 def as_finite(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
-    """Return what :func:`as_floats` returns, and require it to be finite.
+    """Return a value as :func:`as_floats` does, and require it to be finite.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def as_finite(value: ArrayLike, name: str, tail: tuple[int, ...]) -> FloatArray:
 
 
 def as_three(vector: Sequence[float], name: str) -> tuple[float, float, float]:
-    """Return a vector as three floats: for streams, where an array would take too long.
+    """Return a vector as three floats, for streams, where an array would take too long.
 
     Raises
     ------

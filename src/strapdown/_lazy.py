@@ -1,4 +1,4 @@
-"""Mappings whose values are imported on first use, so that a package costs what is used of it."""
+"""Mappings whose values are imported on first use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class LazyMapping(Mapping[str, T_co]):
-    """A mapping with known keys, whose values are imported when they are asked for.
+    """Mapping with known keys, whose values are imported on first access.
 
     Parameters
     ----------
     kind : str
-        What the keys name, such as ``"filter"``; for the error message.
+        Noun for the keys, such as ``"filter"``, in the error message.
     package : str
         Package of the values.
     homes : mapping

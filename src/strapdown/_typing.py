@@ -1,4 +1,4 @@
-"""Array types that the package speaks."""
+"""Types of arrays and tuples."""
 
 from typing import Any, TypeAlias
 

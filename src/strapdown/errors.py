@@ -1,4 +1,4 @@
-"""Every exception that strapdown raises on its own account.
+"""Exceptions of strapdown.
 
 ::
 
@@ -6,21 +6,21 @@
     |- FormatError             unreadable input of any kind; .path .offset .topic
     |  |- TruncatedError       the input ends inside a record
     |  |- ChecksumError        a checksum does not match its data
-    |  `- UnsupportedError     the right format, but a feature that is not read
+    |  `- UnsupportedError     a known format, but a feature that is not read
     |- ShapeError              an array of the wrong shape               (also ValueError)
     |- TimeOrderError          a stamp repeats or goes back              (also ValueError)
     |- FrameError              frames mixed or missing                   (also ValueError)
     |- ValueRangeError         not finite, or outside the allowed range  (also ValueError)
     |- UnknownNameError        no such topic, filter, convention, ...    (also ValueError)
-    |- ConversionLossError     the target cannot hold what the source says
+    |- ConversionLossError     the target cannot represent a value of the source
     |- DeviceError             misuse of a device
     |- TransportError
-    |  |- PeerLostError        the other end went away
+    |  |- PeerLostError        the other end disconnected
     |  `- BackendMissingError  an optional package is not installed; .extra
-    `- RecordError             a recording could not go on; .bytes_safe .messages_safe
+    `- RecordError             a recording could not continue; .bytes_safe .messages_safe
 
-What the operating system says (a missing file, a permission) and misuse of the language
-(``TypeError``, ``OverflowError``) pass through unwrapped.
+Errors of the operating system (a missing file, a permission) and misuse of the language
+(``TypeError``, ``OverflowError``) are not wrapped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
 
 
 class StrapdownError(Exception):
-    """The root of the tree."""
+    """Base of all exceptions of strapdown."""
 
 
 class FormatError(StrapdownError):
@@ -64,9 +64,9 @@ class FormatError(StrapdownError):
     Parameters
     ----------
     message : str
-        What was expected, what came, and what to do, without the path.
+        Expected and actual input, and a remedy, without the path.
     path : path-like, optional
-        The file; stands in front of the message.
+        The file; its path precedes the message.
     offset : int, optional
         Byte at which reading failed.
     topic : str, optional
@@ -98,7 +98,7 @@ class ChecksumError(FormatError):
 
 
 class UnsupportedError(FormatError):
-    """The right format with a feature that strapdown does not read."""
+    """A known format with a feature that strapdown does not read."""
 
 
 class ShapeError(StrapdownError, ValueError):
@@ -139,13 +139,13 @@ class UnknownNameError(StrapdownError, ValueError):
     Parameters
     ----------
     kind : str
-        What was named, such as ``"filter"``.
+        Noun for the name, such as ``"filter"``.
     name : str
-        The name that came.
+        The unknown name.
     known : iterable of str
         The names that exist.
     nearest : int
-        How many of them the message gives at most.
+        Largest number of them in the message.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, nearest: int = 3) -> None:
@@ -159,13 +159,13 @@ class UnknownNameError(StrapdownError, ValueError):
 
 
 class UnknownKeyError(UnknownNameError, KeyError):
-    """A key that a mapping of this package does not have; the message gives the nearest."""
+    """An unknown key of a mapping of this package; the message gives the nearest."""
 
     __str__ = UnknownNameError.__str__
 
 
 class ConversionLossError(StrapdownError):
-    """A conversion whose target cannot hold something that the source says.
+    """A conversion whose target cannot represent a value of the source.
 
     Parameters
     ----------
@@ -185,11 +185,11 @@ class DeviceError(StrapdownError):
 
 
 class TransportError(StrapdownError):
-    """A topic cannot do what was asked."""
+    """A topic cannot perform the requested operation."""
 
 
 class PeerLostError(TransportError):
-    """The other end of a link went away."""
+    """The other end of a link disconnected."""
 
 
 class BackendMissingError(TransportError):
@@ -200,7 +200,7 @@ class BackendMissingError(TransportError):
     backend : str
         The backend that was asked for.
     extra : str
-        The optional dependency of strapdown that brings it; by default strapdown alone does.
+        The optional dependency of strapdown that installs it; empty for strapdown itself.
     """
 
     def __init__(self, backend: str, *, extra: str = "") -> None:
@@ -211,14 +211,14 @@ class BackendMissingError(TransportError):
 
 
 class RecordError(StrapdownError):
-    """A recording could not go on.
+    """A recording could not continue.
 
     Parameters
     ----------
     message : str
         The whole line.
     bytes_safe, messages_safe : int
-        What had reached the file before.
+        Amount that had been written to the file before.
     """
 
     def __init__(self, message: str, *, bytes_safe: int, messages_safe: int) -> None:

@@ -1,4 +1,4 @@
-"""Constants, and converters between SI and the units that devices and files speak.
+"""Constants, and conversions between SI and the units of devices and files.
 
 Inside the package everything is SI, angles are radians and time is integer nanoseconds.
 """
@@ -60,7 +60,7 @@ def ns_from_decimal_seconds(text: str) -> int:
     Raises
     ------
     ValueRangeError
-        The text is no finite number, or does not fit in 64 bits of nanoseconds.
+        The text is not a finite number, or does not fit in 64 bits of nanoseconds.
     """
     try:
         nanoseconds = Decimal(text.strip()) * NS_PER_S

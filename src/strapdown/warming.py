@@ -1,4 +1,4 @@
-"""Machine code beforehand: compile what long recordings and fast streams would wait for."""
+"""Compilation of machine code ahead of time, for long recordings and fast streams."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ __all__ = ["warm_up"]
 def warm_up(
     names: Iterable[str] | None = None, *, announce: Callable[[str], object] | None = None
 ) -> dict[str, float]:
-    """Compile estimators and detectors for this machine; later processes find them compiled.
+    """Compile estimators and detectors for this machine; later processes reuse the machine code.
 
     Without it they start in plain Python, and a long recording compiles the one that it needs.
-    In the process that calls it, filters and detectors made afterwards use machine code from
-    their first sample.
+    In the calling process, filters and detectors that are created afterwards use machine code
+    from their first sample.
 
     Parameters
     ----------
     names : iterable of str, optional
-        What to compile, by the names of ``warming.parts()``; by default everything.
+        Names from ``warming.parts()``; by default all.
     announce : callable, optional
-        Told the name of each before its turn.
+        Called with the name of each before it is compiled.
 
     Returns
     -------
     dict
-        Seconds by name; a fraction of a second where the machine code was there.
+        Seconds by name; a fraction of a second where machine code already existed.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def warm_up(
 
 
 def parts() -> dict[str, Callable[[], object]]:
-    """Return what can be compiled, by name: filters, smoothers, navigators, detectors, ..."""
+    """Return the calls that compile each filter, smoother, navigator, detector, ..., by name."""
     series = _rest()
     return {
         **{name: partial(_run, make, series) for name, make in FILTERS.items()},
@@ -89,7 +89,7 @@ def _run(make: Callable[[], Any], series: ImuSeries) -> object:
 
 
 def _navigate(series: ImuSeries) -> None:
-    """Go through samples and increments, with a measurement."""
+    """Run a navigator over samples and increments, with a measurement."""
     StrapdownNavigator().run(series)
     navigator = StrapdownNavigator()
     navigator.run(increments_from_rates(series)[0])

@@ -69,7 +69,7 @@ def test_tracks_shorter_than_the_pieces_are_still_compared(truth):
     assert done.exit_code == 0
     assert "position 0.000 m" in done.stdout
     assert "no relative error" in done.stdout
-    assert "shorter pieces" in done.stdout
+    assert "shorter segments" in done.stdout
 
 
 def test_attitude_without_position_is_compared_as_attitude(truth, tmp_path):

@@ -14,7 +14,7 @@ from strapdown._kernels.compilation import compiling_first
 from strapdown._kernels.records import values_of
 from strapdown.detection import (
     DetectorState,
-    Mount,
+    SensorMount,
     SensorState,
     Voter,
     VoterParams,
@@ -284,14 +284,14 @@ def test_mounts_and_lever_arms_bring_sensors_to_one_body():
         series.append(
             ImuSeries(t_ns, quaternion.rotate(back, noisy), quaternion.rotate(back, there))
         )
-        mounts.append(Mount(tuple(q), tuple(arm)))
+        mounts.append(SensorMount(tuple(q), tuple(arm)))
     result = Voter(3, mounts, params=VoterParams(blend=True)).run(series)
     assert len(result.events) == 0
     np.testing.assert_allclose(result.series.angular_velocity[50:], rate[50:], atol=1e-4)
     # The derivative of the angular velocity comes 20 ms late: 3 rad/s^2 of change, 0.5 m.
     np.testing.assert_allclose(result.series.specific_force[50:], force[50:], atol=0.1)
     # Without the arms sensors are as far apart as 2 m/s^2.
-    apart = Voter(3, [Mount(m.q_body_from_sensor) for m in mounts]).run(series)
+    apart = Voter(3, [SensorMount(m.q_body_from_sensor) for m in mounts]).run(series)
     assert np.abs(apart.series.specific_force - force)[50:].max() > 0.4
 
 
@@ -410,9 +410,9 @@ def test_what_cannot_be_voted_on_is_refused():
     with pytest.raises(ValueRangeError, match="at least 2"):
         Voter(1)
     with pytest.raises(ShapeError, match="mounts"):
-        Voter(2, [Mount()])
+        Voter(2, [SensorMount()])
     with pytest.raises(ValueRangeError, match="length 1"):
-        Voter(2, [Mount(), Mount((0.0, 0.0, 0.0, 2.0))])
+        Voter(2, [SensorMount(), SensorMount((0.0, 0.0, 0.0, 2.0))])
     with pytest.raises(ValueRangeError, match="above 0"):
         Voter(2, profiles=[VoterProfile(), VoterProfile(gyro_sigma_rad_s=0.0)])
     with pytest.raises(ShapeError, match="samples"):

@@ -174,7 +174,7 @@ def test_a_slow_sensor_corrects_as_fast_as_a_quick_one(still, name, sensor, axis
     turns = []
     for column in (quick, slow):
         track = FILTERS[name]().run(readings.replace(**{sensor: column})).trajectory()
-        turns.append(evaluate_orientation(track, truth.between(11 * SECOND, 20 * SECOND)).total)
+        turns.append(evaluate_orientation(track, truth.between_ns(11 * SECOND, 20 * SECOND)).total)
     assert turns[0] > np.radians(5.0)
     assert turns[1] == pytest.approx(turns[0], rel=0.05)
 

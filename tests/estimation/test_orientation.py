@@ -117,7 +117,7 @@ def test_tilt_is_right_five_seconds_after_a_hard_start_at_rest(still, name, star
     readings, truth = still(np.arange(0, 6 * SECOND, 5 * MS), start.get("pose"))
     readings = readings.replace(angular_velocity=readings.angular_velocity + start.get("bias", 0))
     track = FILTERS[name]().run(readings).trajectory()
-    after = evaluate_orientation(track, truth.between(5 * SECOND, 6 * SECOND))
+    after = evaluate_orientation(track, truth.between_ns(5 * SECOND, 6 * SECOND))
     assert after.inclination_max < np.radians(1.5)
 
 
@@ -131,7 +131,7 @@ def test_tilt_is_right_five_seconds_after_a_start_in_motion(tumble, ideal, name)
         specific_force=readings.specific_force + shake[:, np.newaxis] * forward
     )
     track = ideal(name).run(readings).trajectory()
-    after = evaluate_orientation(track, truth.between(5 * SECOND, 6 * SECOND))
+    after = evaluate_orientation(track, truth.between_ns(5 * SECOND, 6 * SECOND))
     assert after.inclination_max < np.radians(1.5)
 
 
@@ -141,7 +141,7 @@ def test_free_fall_neither_tilts_nor_stops_the_filter(tumble, ideal, name):
     force = readings.specific_force.copy()
     force[(readings.t_ns > 10 * SECOND) & (readings.t_ns < 11 * SECOND)] = 0.0
     track = ideal(name).run(readings.replace(specific_force=force)).trajectory()
-    after = evaluate_orientation(track, truth.between(16 * SECOND, 20 * SECOND))
+    after = evaluate_orientation(track, truth.between_ns(16 * SECOND, 20 * SECOND))
     assert after.inclination_max < np.radians(1.0)
 
 
@@ -153,7 +153,7 @@ def test_tilt_is_right_five_seconds_after_an_impact_of_100_g(still, name):
     assert hit.sum() == 2
     force[hit, 0] += 100.0 * GRAVITY
     track = FILTERS[name]().run(readings.replace(specific_force=force)).trajectory()
-    after = evaluate_orientation(track, truth.between(15 * SECOND, 16 * SECOND))
+    after = evaluate_orientation(track, truth.between_ns(15 * SECOND, 16 * SECOND))
     assert after.inclination_max < np.radians(1.0)
 
 
@@ -179,7 +179,7 @@ def test_tilt_is_right_five_seconds_after_a_gyro_clipped(still, made, name, told
         result = made(name).run(readings.replace(gyro_clipping=bits))
     else:
         result = made(name, gyro_range=limit).run(readings)
-    after = evaluate_orientation(result.trajectory(), truth.between(15300 * MS, 17 * SECOND))
+    after = evaluate_orientation(result.trajectory(), truth.between_ns(15300 * MS, 17 * SECOND))
     assert after.inclination_max < np.radians(1.0)
     assert result.report.clipped_angular_velocity == fast.sum()
 

@@ -181,7 +181,7 @@ def test_pieces_need_one_length_that_exists():
         relative_pose_error(REFERENCE, REFERENCE)
     with pytest.raises(ValueRangeError, match="above 0"):
         relative_pose_error(REFERENCE, REFERENCE, over_m=0.0)
-    with pytest.raises(ValueRangeError, match="shorter pieces"):
+    with pytest.raises(ValueRangeError, match="shorter segments"):
         relative_pose_error(REFERENCE, REFERENCE, over_s=60.0)
 
 
@@ -218,7 +218,7 @@ def test_drift_is_read_after_fixed_times_and_summed_up_by_its_median():
     reference, _ = free_fall(6_500)
     errors = []
     for scale in (1.0, 2.0, 9.0):
-        late = reference.between(2 * 10**9, 40 * 10**9)
+        late = reference.between_ns(2 * 10**9, 40 * 10**9)
         since = (late.t_ns - late.t_ns[0]) * 1e-9
         off = scale * np.outer(since**2, [0.0, 0.6, 0.8])
         errors.append(

@@ -45,7 +45,7 @@ from strapdown.detection import (
     Events,
     FallDetector,
     FallScore,
-    Mount,
+    SensorMount,
     StillnessDetector,
     StillnessKind,
     Voter,
@@ -429,7 +429,7 @@ def copies(recording, count):
 
 
 def voters(count):
-    mounts = [Mount((0.0, 0.0, 0.0, 1.0), (0.1 * k, 0.02, -0.05 * k)) for k in range(count)]
+    mounts = [SensorMount((0.0, 0.0, 0.0, 1.0), (0.1 * k, 0.02, -0.05 * k)) for k in range(count)]
     profiles = [VoterProfile(0.003 + 0.001 * k, 0.03, priority=count - k) for k in range(count)]
     yield "default", partial(Voter, count)
     yield "mounted", partial(Voter, count, mounts, profiles)

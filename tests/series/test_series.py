@@ -248,12 +248,26 @@ def test_a_single_row_number_is_refused_with_what_to_write(row):
 
 def test_between_is_half_open_and_keeps_the_order():
     series = imu(5)[[4, 1, 3, 2, 0]]
-    assert series.between(10_000_000, 40_000_000).t_ns.tolist() == [
-        10_000_000,
-        30_000_000,
-        20_000_000,
-    ]
-    assert len(series.between(5, 5)) == 0
+    inside = [10_000_000, 30_000_000, 20_000_000]
+    assert series.between_ns(10_000_000, 40_000_000).t_ns.tolist() == inside
+    late = series.replace(t_ns=series.t_ns + 1_700_000_000_000_000_001)
+    assert late.between(start_s=0.01, stop_s=0.04) == late[1:4]
+    assert late.between(start_s=0.02) == late[[0, 2, 3]]
+    assert late.between(stop_s=0.02) == late[[1, 4]]
+    assert late.between() == late
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_span_without_samples_is_refused_with_what_there_is(rows):
+    series = imu(rows)
+    with pytest.raises(ValueRangeError, match=f"from 10 to 20 s .* none: ImuSeries.{rows} sample"):
+        series.between(start_s=10, stop_s=20)
+    with pytest.raises(ValueRangeError, match="from 5 to 5 ns, got none: the series covers"):
+        series.between_ns(5, 5)
+    with pytest.raises(ValueRangeError, match="from nan to inf s"):
+        series.between(start_s=float("nan"))
+    with pytest.raises(TypeError, match="positional"):
+        series.between(10, 20)
 
 
 @settings(max_examples=50)

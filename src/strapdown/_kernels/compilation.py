@@ -1,8 +1,8 @@
-"""Which execution a kernel has: plain Python, or machine code as soon as that costs no waiting.
+"""Choice of the execution of a kernel: plain Python or machine code.
 
-:func:`compiled` gives a kernel as machine code. :class:`MachineCode` and :func:`quickest` know
-whether that code is there already: a caller goes on in plain Python as long as it is not worth
-the wait.
+:func:`compiled` returns a kernel as machine code. :class:`MachineCode` and :func:`quickest` use
+machine code that exists already, and plain Python as long as compiling would take longer than it
+saves.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _listeners: Final[list[Callable[[str], object]]] = []
 _entered: Final[set[FunctionType]] = set()
 _eager: Final = ContextVar("eager", default=False)
 
-PLAIN_ROWS: Final = 500  # a recording this short is done before machine code is loaded
+PLAIN_ROWS: Final = 500  # a recording this short is finished before machine code is loaded
 COLD_ROWS: Final = 50_000  # ... and this short, before it is compiled
 
 
 def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
     """Return a kernel as machine code, together with every kernel that it calls.
 
-    The machine code is kept on disk, so one process pays for it once per installation; what was
-    compiled from another source, of this kernel or of one that it calls, is not used again.
-    Arithmetic stays IEEE double in the written order (no fast-math), and the call releases the
+    The machine code is cached on disk, so it is compiled once per installation; machine code of
+    another version of the source, of this kernel or of one that it calls, is not used.
+    Arithmetic is IEEE double in the written order (no fast-math), and the call releases the
     interpreter lock.
 
     Parameters
@@ -73,7 +73,7 @@ def _bound(function: Kernel, parts: tuple[tuple[str, Callable[..., Any]], ...]) 
 
 
 class _ByTypes:
-    """A kernel as machine code, made for each combination of types when it first comes."""
+    """Kernel as machine code, compiled for each combination of types on its first use."""
 
     def __init__(self, function: FunctionType) -> None:
         self._function = function
@@ -89,7 +89,7 @@ class _ByTypes:
         return code(*arguments)
 
     def if_made(self, *arguments: object) -> Any:
-        """Run by machine code that is there, else in plain Python."""
+        """Run by machine code if it exists, else in plain Python."""
         kinds = _kinds(arguments)
         code = self._code.get(kinds)
         if code is None:
@@ -119,7 +119,7 @@ def _by_types(function: FunctionType) -> _ByTypes:
 
 
 def _kinds(arguments: Sequence[object]) -> tuple[Any, ...]:
-    """Return what machine code depends on of the arguments."""
+    """Return the properties of the arguments that machine code depends on."""
     return tuple([_kind(argument) for argument in arguments])
 
 
@@ -136,16 +136,16 @@ def _kind(value: object) -> Any:
 
 
 class MachineCode:
-    """A kernel over arrays of records as machine code, which may be there or not.
+    """Kernel over arrays of records as machine code, which may exist or not.
 
     Parameters
     ----------
     function : kernel
-        Takes one array of records an argument.
+        Each of its arguments is an array of records.
     records : type of Record
-        What each argument holds.
+        Record type of each argument.
     name : str
-        What it is for, as a person reads it.
+        Name in messages.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class MachineCode:
 
     @property
     def loaded(self) -> LinkedCode | None:
-        """The machine code, where this process has it."""
+        """Machine code, if this process has loaded it."""
         return self._loaded
 
     def load(self) -> LinkedCode | None:
@@ -169,7 +169,7 @@ class MachineCode:
             return self._loaded
 
     def compile(self) -> LinkedCode:
-        """Return the machine code; compile it if it is not there."""
+        """Return the machine code; compile it if it does not exist."""
         with _compiler:
             if self.load() is None:
                 from numpy import empty  # noqa: PLC0415 (this module serves code without arrays)
@@ -180,7 +180,7 @@ class MachineCode:
             return cast("LinkedCode", self._loaded)
 
     def plain(self, *arrays: RecordArray) -> None:
-        """Run the kernel as plain Python; the arrays change as they do by machine code."""
+        """Run the kernel as plain Python, with the same effect on the arrays as machine code."""
         pairs = list(zip(self._records, arrays, strict=True))
         lists = [record.unpack(array) for record, array in pairs]
         self._function(*lists)
@@ -188,9 +188,9 @@ class MachineCode:
             array[:] = record.pack(changed)
 
     def code_for(self, rows: int, *, compiled: bool | None = None) -> LinkedCode | None:
-        """Return the machine code for so many rows; None where plain Python is done sooner.
+        """Return the machine code for this many rows; None where plain Python is faster.
 
-        ``compiled`` asks for one of them: True for machine code, False for plain Python.
+        ``compiled`` forces one of them: True machine code, False plain Python.
         """
         if compiled is False:
             return None
@@ -210,20 +210,20 @@ class MachineCode:
 
 
 def _file(function: FunctionType, kinds: object) -> str:
-    """Return the name for machine code of a kernel for arguments of certain kinds."""
+    """Return the file name of the machine code of a kernel for arguments of certain kinds."""
     source = blake2s(f"{digest(function)} {kinds!r}".encode(), digest_size=8).hexdigest()
     return f"{function.__name__}.{source}"
 
 
 def _found(file: str) -> ObjectCode | None:
-    """Return machine code that was made before."""
+    """Return machine code that was compiled before."""
     from strapdown._kernels.object_code import find  # noqa: PLC0415 (imports LLVM)
 
     return find(file)
 
 
 def _made(function: FunctionType, arguments: Sequence[object], file: str, name: str) -> ObjectCode:
-    """Compile for arguments like these, and keep the machine code for later processes."""
+    """Compile for arguments of these types, and save the machine code for later processes."""
     from strapdown._kernels.object_code import save  # noqa: PLC0415 (imports LLVM)
     from strapdown._kernels.translation import translated  # noqa: PLC0415 (imports Numba)
 
@@ -234,18 +234,18 @@ def _made(function: FunctionType, arguments: Sequence[object], file: str, name: 
 
 
 def worth_loading(rows: int) -> bool:
-    """Whether machine code that is on disk saves time with so many rows."""
+    """Whether loading machine code from disk saves time with this many rows."""
     return rows > PLAIN_ROWS or _eager.get()
 
 
 def worth_compiling(rows: int) -> bool:
-    """Whether machine code saves time with so many rows even if it has to be made."""
+    """Whether machine code saves time with this many rows even if it has to be compiled."""
     return rows > COLD_ROWS or _eager.get()
 
 
 @contextmanager
 def compiling_first() -> Iterator[None]:
-    """Let everything inside the block run by machine code, however short it is."""
+    """Run everything inside the block by machine code, regardless of its length."""
     before = _eager.set(True)
     try:
         yield
@@ -273,9 +273,9 @@ def _announced(name: str) -> Iterator[None]:
 
 
 def compiled_is_quicker(function: Kernel, rows: int) -> bool:
-    """Whether machine code is done first with so many rows.
+    """Whether machine code is faster with this many rows.
 
-    Few are done first in plain Python, unless this process has the machine code already.
+    With few rows plain Python is faster, unless this process has loaded the machine code already.
     """
     if worth_compiling(rows):
         _entered.add(cast("FunctionType", function))
@@ -283,7 +283,7 @@ def compiled_is_quicker(function: Kernel, rows: int) -> bool:
 
 
 def quickest(function: Kernel, rows: int) -> Kernel:
-    """Return a kernel over arrays in the execution that is done first with so many rows."""
+    """Return a kernel over arrays in the execution that is fastest with this many rows."""
     if worth_compiling(rows):
         return compiled(function)
     if worth_loading(rows):
@@ -292,7 +292,7 @@ def quickest(function: Kernel, rows: int) -> Kernel:
 
 
 def _in_plain_python(function: Kernel) -> Kernel:
-    """Return a kernel that takes arrays as machine code does: without a word on infinities."""
+    """Return a kernel that, like machine code, gives no warnings about floating-point errors."""
     from numpy import errstate  # noqa: PLC0415 (this module serves code that needs no arrays)
 
     return errstate(all="ignore")(function)

@@ -1,7 +1,7 @@
-"""What a kernel is: a small pure function that runs as plain Python and as machine code.
+"""Kernels: small pure functions that run as plain Python and as machine code.
 
-It works on plain floats, arrays and records, and calls by name nothing but kernels and what the
-compiler knows.
+They work on plain floats, arrays and records, and call only kernels and functions that the
+compiler supports.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["bind", "digest", "inlined_kernel", "is_kernel", "kernel", "kernels_u
 def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel.
 
-    A kernel makes no arrays, writes to no slices and keeps none: it takes the room in which it
-    works, and the compiler need not count who holds it.
+    A kernel allocates no arrays, writes to no slices and keeps no references: its caller passes
+    the memory that it works in, so that no reference counting is compiled.
     """
     function.inlines = False  # type: ignore[attr-defined]
     return function
 
 
 def inlined_kernel(function: Kernel) -> Kernel:
-    """Mark a kernel that is merged into its callers, because it hands on many numbers by value."""
+    """Mark a kernel that is inlined into its callers, because it passes many numbers by value."""
     function.inlines = True  # type: ignore[attr-defined]
     return function
 
@@ -42,9 +42,9 @@ def is_kernel(value: object) -> bool:
 
 
 def bind(loop: Kernel, **parts: Callable[..., Any]) -> Kernel:
-    """Return a kernel in which names that its module leaves open stand for other kernels.
+    """Return a kernel in which names that its module leaves undefined refer to other kernels.
 
-    So one loop serves the steps of many filters, in both executions.
+    Thus one loop serves the steps of many filters, in both executions.
     """
     source = cast("FunctionType", loop)
     name = "_".join(
@@ -71,9 +71,9 @@ def _names(code: CodeType) -> list[str]:
 
 @cache
 def digest(function: FunctionType) -> str:
-    """Return what changes with the code of a kernel, of one that it calls, or with a constant.
+    """Return a digest of the code of a kernel, of the kernels that it calls, and of constants.
 
-    The cache of the compiler looks at the file of a function alone, not at what is called.
+    The cache of the compiler depends on the file of a function only, not on the kernels it calls.
     """
     scope = function.__globals__
     parts = [function.__module__, *_code_parts(function.__code__)]  # machine code imports modules

@@ -1,7 +1,7 @@
-"""Object code: kernels as the compiler leaves them, kept on disk and run without it.
+"""Object code: compiled kernels, saved on disk and run without the compiler.
 
-Importing the compiler takes longer than a minute of samples in plain Python. LLVM alone links what
-was compiled before in a few milliseconds.
+Importing the compiler takes longer than a minute of samples in plain Python. LLVM alone links
+existing object code in a few milliseconds.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ __all__ = ["ENTRY", "LinkedCode", "ObjectCode", "PreparedCall", "find", "save"]
 ENTRY: Final = "strapdown_entry"
 _CHECKSUM_BYTES: Final = 16
 _UNUSED_S: Final = 30 * 86_400
-"""What was not used for so long is of a former source, or soon made again."""
+"""Files unused for longer belong to an old version of the source, or are soon compiled again."""
 _FILES: Final = 500
-"""So many files are kept in a folder: those that were used last."""
+"""Number of files that are kept in a folder: those that were used last."""
 _OURS: Final = re.compile(r".+\.[0-9a-f]{12}\.o(\.[0-9a-f]{32})?")
 _DONE: Final = (0, -2)  # with a result, with None
 _SLOT: Final = {"ptr": "q", "i64": "q", "double": "d", "float": "f4x", "i8": "b7x", "i1": "?7x"}
 
 
 class ObjectCode(NamedTuple):
-    """What the compiler leaves of a kernel.
+    """Compiled kernel.
 
     Parameters
     ----------
     code : bytes
-        With a function ``ENTRY``, which takes a block with a slot of eight bytes for each number:
-        where the result goes, where an error goes, and what the kernel takes, one after the other.
+        Contains a function ``ENTRY``, which takes a block with a slot of eight bytes for each
+        number: address of the result, address of the error, and the arguments of the kernel.
     slots : list of str
         LLVM type of each slot.
     result : str, dict or None
-        What it returns: None, the NumPy type of a number, or ``{"tuple": "module:name" or None,
+        Type of the result: None, the NumPy type of a number, or ``{"tuple": "module:name" or None,
         "parts": [...]}``.
     """
 
@@ -69,7 +69,7 @@ class ObjectCode(NamedTuple):
 
     @classmethod
     def unpacked(cls, data: bytes) -> ObjectCode | None:
-        """Return what a file holds, if it is whole."""
+        """Return the object code in a file, if that is complete."""
         checksum, contents = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
         if checksum != _checksum(contents):
             return None
@@ -102,7 +102,7 @@ def save(name: str, code: ObjectCode) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what nobody uses any more; a process that misses it makes it again."""
+    """Remove unused files; a process that needs one compiles it again."""
     used: dict[Path, float] = {}
     for file in folder.iterdir():
         if _OURS.fullmatch(file.name):
@@ -125,7 +125,7 @@ class LinkedCode:
         Of the kernel, for errors.
     code : ObjectCode
     layouts : sequence of dtype, optional
-        Of records, where it takes arrays of them.
+        Layouts of the records, if its arguments are arrays of records.
     """
 
     def __init__(
@@ -143,13 +143,13 @@ class LinkedCode:
         self._layout = np.dtype([("value", _layout(code.result))], align=True)
 
     def __call__(self, *arguments: object) -> Any:
-        """Run; arguments are of the types for which it was compiled."""
+        """Run with arguments of the types for which it was compiled."""
         call = self.prepared(*arguments)
         call()
         return _rebuilt(self._result, call.result["value"][0].item())
 
     def prepared(self, *arguments: object) -> PreparedCall:
-        """Return the call with these arguments, to be made many times."""
+        """Return the call with these arguments, which can be repeated."""
         if self._layouts is not None:
             self._check(arguments)
         result, error = np.zeros(1, self._layout), np.zeros(1, np.intp)
@@ -164,7 +164,7 @@ class LinkedCode:
 
 
 class PreparedCall:
-    """Object code with the arguments that it takes; arrays may change between calls."""
+    """Object code with its arguments; the contents of arrays may change between calls."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class PreparedCall:
 
 
 def _numbers(argument: object) -> Iterator[Any]:
-    """Return an argument as Numba passes it: numbers one after the other."""
+    """Return an argument as Numba passes it: as a sequence of numbers."""
     if isinstance(argument, np.ndarray):
         yield from (0, 0, argument.size, argument.itemsize, argument.ctypes.data)
         yield from argument.shape
@@ -198,7 +198,7 @@ def _numbers(argument: object) -> Iterator[Any]:
 
 
 def _layout(result: Description) -> np.dtype[Any]:
-    """Return how a result lies in memory."""
+    """Return the memory layout of a result."""
     if isinstance(result, dict):
         parts = [(f"f{i}", _layout(part)) for i, part in enumerate(result["parts"])]
         return np.dtype(parts, align=True)
@@ -217,7 +217,7 @@ def _rebuilt(result: Description, value: Any) -> Any:
 
 
 def _folders() -> Iterator[Path]:
-    """Return where object code may lie: as the user says, with the package, with the user."""
+    """Return the folders of object code: NUMBA_CACHE_DIR, or the package's and the user's."""
     if named := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(named)
         return
@@ -232,7 +232,7 @@ def _file(name: str) -> str:
 
 @cache
 def _platform() -> str:
-    """Return what object code depends on beside its source."""
+    """Return a digest of the platform on which object code depends."""
     facts = (
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
@@ -244,7 +244,7 @@ def _platform() -> str:
 
 
 def _machine() -> llvm.TargetMachine:
-    """Return a description of this processor, which an engine takes for itself."""
+    """Return a description of this processor, for one engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(jit=True)

@@ -1,4 +1,4 @@
-"""Records: the named fields of what a kernel works on, declared once.
+"""Records: named fields of the data of kernels, declared once.
 
 A kernel's state, settings and samples are records. While Python runs the kernel, a record is an
 object with attributes: numbers, lists (vectors), lists of rows (matrices), other records and lists
@@ -40,7 +40,7 @@ _NUMBERS: Final = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def vector(*values: float) -> Vector:
-    """Declare a vector by the values that it starts with."""
+    """Declare a vector by its initial values."""
     return [float(value) for value in values]
 
 
@@ -55,14 +55,14 @@ def filled(size: int, value: float = 0.0) -> Vector:
 
 
 class Record:
-    """Base of the records: a subclass declares fields by the values that they start with.
+    """Base of the records: a subclass declares fields by their initial values.
 
     ``bias: Vector = vector(0.0, 0.0, 0.0)``, ``steps: float = -1.0``, ``clock: Clock = Clock()``.
     A subclass has the fields of its base first.
     """
 
     _fresh: ClassVar[dict[str, Any]] = {}
-    _parts: ClassVar[dict[str, Any]] = {}  # those of the fresh values that are copied
+    _parts: ClassVar[dict[str, Any]] = {}  # initial values that have to be copied
 
     def __init_subclass__(cls) -> None:
         own = {name: vars(cls)[name] for name in vars(cls).get("__annotations__", ())}
@@ -92,7 +92,7 @@ class Record:
 
     @classmethod
     def fresh(cls) -> Mapping[str, Any]:
-        """Return the fields and the values that they start with."""
+        """Return the fields and their initial values."""
         return cls._fresh
 
     @classmethod
@@ -128,7 +128,7 @@ class Record:
 
     @classmethod
     def of_values(cls, values: Iterable[float]) -> Self:
-        """Return the record whose :func:`values_of` are given.
+        """Return the record with the given :func:`values_of`.
 
         Raises
         ------
@@ -151,7 +151,7 @@ def values_of(record: Record) -> list[float]:
 
 
 def record_like(name: str, values: Mapping[str, Any]) -> type[Record]:
-    """Return a record type with the fields that values have."""
+    """Return a record type whose fields and initial values are those of a mapping."""
     return type(name, (Record,), {"__annotations__": dict.fromkeys(values), **values})
 
 
@@ -166,7 +166,7 @@ def _form(value: Any) -> tuple[Any, ...]:
 
 
 def _copied(value: Any) -> Any:
-    """Return a field that shares nothing with another."""
+    """Return a deep copy of a field."""
     if isinstance(value, Record):
         return value._of(map(_copied, vars(value).values()))  # noqa: SLF001
     if isinstance(value, list):
@@ -204,7 +204,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 def _rebuilt(like: Any, left: Iterator[float]) -> Any:
-    """Return a field with the next values."""
+    """Return a field of this form with the next values."""
     if isinstance(like, Record):
         return like._of([_rebuilt(part, left) for part in vars(like).values()])  # noqa: SLF001
     if isinstance(like, list):

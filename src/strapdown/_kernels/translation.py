@@ -1,4 +1,4 @@
-"""What Numba makes of a kernel for arguments of certain types: object code with one entry."""
+"""Compilation of kernels by Numba for certain types: object code with one entry."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["translated"]
 
-_OF_THE_COMPILER: Final = ("numba_", "NRT_", "Py")  # functions that are not there without it
+_OF_THE_COMPILER: Final = ("numba_", "NRT_", "Py")  # functions that only the compiler has
 
 
 def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
-    """Compile a kernel for arguments of the types of these.
+    """Compile a kernel for the types of these arguments.
 
     Raises
     ------
     RuntimeError
-        It needs what only the compiler has at hand.
+        It needs a function that only the compiler has.
     """
     dispatcher, signature = _jit(kernel), tuple(map(numba.typeof, arguments))
     with catch_warnings():
-        simplefilter("ignore")  # a record may stand for its base: experimental, and tested
+        simplefilter("ignore")  # a record may be passed as its base: experimental, and tested
         dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
     target = compiled.fndesc.llvm_func_name
@@ -52,12 +52,12 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
 
 @cache
 def _jit(kernel: FunctionType) -> Any:
-    """Return a kernel as Numba compiles it, and so every kernel that it calls.
+    """Return a kernel, and every kernel that it calls, as dispatchers of Numba.
 
-    None needs a wrapper that takes Python's objects apart, which for a tuple of many floats takes
-    longer to compile than the kernel does.
+    Without wrappers that unpack Python objects: for a tuple of many floats such a wrapper takes
+    longer to compile than the kernel.
     """
-    jit: Any = numba.njit  # it takes more options than it tells
+    jit: Any = numba.njit  # it takes more options than its type hints declare
     scope = dict(kernel.__globals__)
     for used in kernels_used(kernel):
         scope[used] = _jit(scope[used])
@@ -74,7 +74,7 @@ def _jit(kernel: FunctionType) -> Any:
 
 
 def _entry(target: str, slots: list[str]) -> str:
-    """Return the entry in LLVM's language: it takes numbers from a block and hands them on."""
+    """Return the entry in LLVM IR, which loads numbers from a block and passes them to a kernel."""
     loads = "\n".join(
         f"%at{i} = getelementptr i64, ptr %block, i64 {i}\n%value{i} = load {slot}, ptr %at{i}"
         for i, slot in enumerate(slots)
@@ -88,7 +88,7 @@ def _entry(target: str, slots: list[str]) -> str:
 
 
 def _description(kind: Any) -> Description:
-    """Return what a result of a type is, as :class:`ObjectCode` says it."""
+    """Return the description of a result type, as in :class:`ObjectCode`."""
     kind = types.unliteral(kind)  # type: ignore[no-untyped-call]
     if isinstance(kind, types.BaseTuple):
         parts: Any = kind

@@ -1,4 +1,4 @@
-"""Calibration: what samples say about the sensor that gave them."""
+"""Calibration: properties of a sensor from its samples."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Allan deviation of a stream, in bounded memory."""
+"""Allan deviation of a stream in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ __all__ = ["AllanAccumulator"]
 class AllanAccumulator:
     """Allan deviation at cluster sizes of 1, 2, 4, ... samples, block by block.
 
-    Clusters do not overlap. The state is one unfinished pair for each power of two, whatever the
-    length of the stream.
+    Clusters do not overlap. The state is one unfinished pair for each power of two.
 
     Parameters
     ----------
     rate_hz : float
-        Samples a second.
+        Sampling rate [Hz].
 
     Raises
     ------
@@ -51,7 +50,7 @@ class AllanAccumulator:
         self._channels = 0
 
     def add(self, values: ArrayLike) -> None:
-        """Take the next samples.
+        """Add samples.
 
         Parameters
         ----------
@@ -76,12 +75,12 @@ class AllanAccumulator:
 
     @property
     def cluster_times_s(self) -> FloatArray:
-        """Lengths of the clusters (T,) for which there is a difference [s]."""
+        """Cluster times (T,) with at least one difference [s]."""
         return np.ldexp(1.0, np.arange(len(self._known))) / self._rate_hz
 
     @property
     def differences(self) -> IntArray:
-        """Number of differences (T,) behind each value."""
+        """Number of differences (T,) in each value."""
         return np.array([level.count for level in self._known], np.int64)
 
     def deviation(self) -> FloatArray:
@@ -104,7 +103,7 @@ class _Level:
         self._odd: FloatArray = np.empty((0, channels))
 
     def add(self, means: FloatArray) -> FloatArray:
-        """Take cluster means; return the means of the pairs that they complete."""
+        """Add cluster means; return the means of the pairs that they complete."""
         chain = np.concatenate([self._last, means])
         self.squares += np.sum(np.diff(chain, axis=0) ** 2, axis=0)
         self.count += len(chain) - 1

@@ -1,6 +1,6 @@
-"""Detectors of events: free fall, falls, impacts, and faults of sensors; vibration; voting.
+"""Detectors of events: free fall, falls, impacts and faults of sensors; vibration; voting.
 
-Each takes a stream (``update``) or a series (``run``), keeps bounded memory, and states its
+Each processes a stream (``update``) or a series (``run``) in bounded memory, and documents its
 latency.
 """
 

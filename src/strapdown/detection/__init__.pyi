@@ -32,13 +32,13 @@ from .stuck import StuckParams as StuckParams
 from .timing import TimingDetector as TimingDetector
 from .timing import TimingParams as TimingParams
 from .vibration import BANDS_HZ as BANDS_HZ
-from .vibration import Line as Line
 from .vibration import SensorVibration as SensorVibration
+from .vibration import SpectralPeak as SpectralPeak
 from .vibration import Spread as Spread
-from .vibration import Vibration as Vibration
+from .vibration import VibrationMetrics as VibrationMetrics
 from .vibration import VibrationWindows as VibrationWindows
 from .vibration import vibration_metrics as vibration_metrics
-from .voting import Mount as Mount
+from .voting import SensorMount as SensorMount
 from .voting import SensorState as SensorState
 from .voting import Vote as Vote
 from .voting import Voter as Voter

@@ -33,15 +33,15 @@ __all__ = ["ClippingDetector", "ClippingParams", "clipping_bits"]
 
 @dataclass(frozen=True)
 class ClippingParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     gyro_range_rad_s, accel_range_m_s2 : float, optional
-        Ends of the ranges: 99.9 % of it and more is clipped. None, the default, learns them from
-        the values; infinite looks at no value, only at clipping that the samples bring along.
+        Ends of the ranges: values of 99.9 % and more are clipped. None, the default, learns them
+        from the values; infinity ignores the values and uses only the clipping bits of samples.
     merge_s : float
-        What follows sooner is the same stretch; the latency.
+        Clipping that follows sooner belongs to the same stretch; it is the latency.
 
     Raises
     ------
@@ -55,13 +55,13 @@ class ClippingParams(DetectorParams):
 
 
 FAR: Final = 1e30
-SHARE: Final = 0.999  # of the range: what reads more is clipped
+SHARE: Final = 0.999  # of the range: larger values are clipped
 ENOUGH: Final = 3  # equal extremes in a row, ...
-BY_CHANCE: Final = 1e-6  # ... and as many as hardly come by chance
+BY_CHANCE: Final = 1e-6  # ... and a run less likely than this by chance
 SAME_MEMORY: Final = 200.0  # samples
 LEAST_SAME: Final = 1e-3
-MOST_SAME: Final = 0.5  # an axis without noise rests on its extremes: nothing to learn
-STEEP: Final = 4.0  # finest steps in the step that leads there; a smooth peak is flatter
+MOST_SAME: Final = 0.5  # an axis without noise repeats its extremes: nothing to learn
+STEEP: Final = 4.0  # finest steps in the step to the end; a smooth peak has smaller ones
 GYRO_FLOOR: Final = 1.2  # rad/s, below the smallest range of gyros on the market (75 deg/s)
 ACCEL_FLOOR: Final = 18.0  # m/s^2, likewise (2 g)
 
@@ -73,7 +73,7 @@ class Side(Record):
     """One side of an axis."""
 
     extreme: float = 0.0
-    run: int = 0  # samples in a row there
+    run: int = 0  # consecutive samples at the extreme
     arrival: float = 0.0  # step to it
     limit: float = 0.0  # learnt end of the range; 0: not known
 
@@ -89,14 +89,14 @@ class Axis(Record):
 
 
 class Sensor(Record):
-    """A gyro or an accelerometer, and how often it was saturated."""
+    """A gyro or an accelerometer, with counts of saturated samples."""
 
     primed: bool = False  # there was a sample before
     axes: list[Axis] = [Axis()] * 3
     seen: int = 0  # samples
     clipped: int = 0
     by_axis: list[int] = [0] * 3
-    run: int = 0  # clipped ones in a row
+    run: int = 0  # consecutive clipped samples
     longest: int = 0
 
 
@@ -114,7 +114,7 @@ class ClippingMemory(DetectorMemory):
 
 
 class AxesEvent(DetectorEvent):
-    """A stretch in which something is wrong with axes of the gyro or the accelerometer."""
+    """Stretch of faults on axes of the gyro or the accelerometer."""
 
     gyro_samples: float = math.nan
     accel_samples: float = math.nan
@@ -122,13 +122,13 @@ class AxesEvent(DetectorEvent):
 
 @kernel
 def forget(s: ClippingMemory, _t_ns: int) -> None:
-    """Forget the samples before."""
+    """Discard the previous samples."""
     s.gyro.primed = s.accel.primed = False
 
 
 @inlined_kernel
 def proceed(s: ClippingMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
-    """Go on with a sample; a stretch is complete when nothing is clipped for the merging time."""
+    """Process a sample; a stretch is complete after ``merge_s`` without clipping."""
     rates = forces = 0
     if taken.has_rate:
         rates = sample.clipping & 7
@@ -145,7 +145,7 @@ def proceed(s: ClippingMemory, p: Settings, sample: Sample, taken: Taken, event:
 
 @kernel
 def look(sensor: Sensor, limit: float, floor: float, known: int, values: Vector) -> int:
-    """Return the clipped axes of a sensor, and count them."""
+    """Return the clipped axes of a sensor as bits, and count them."""
     bits = known
     for k in range(3):
         axis, value = sensor.axes[k], values[k]
@@ -162,10 +162,10 @@ def look(sensor: Sensor, limit: float, floor: float, known: int, values: Vector)
 
 @kernel
 def learn(axis: Axis, floor: float, value: float) -> bool:
-    """Say whether a value stands at the end of a range that is learnt from the values.
+    """Return whether a value is at the end of a range that is learnt from the values.
 
-    Saturated, an axis comes to its extreme by a step of any size and stays on one code; an
-    unsaturated one turns round there in ever smaller steps, or leaves at once.
+    A saturated axis reaches its extreme by a step of any size and stays on one code; an
+    unsaturated one reverses there in ever smaller steps, or leaves at once.
     """
     change = value - axis.last
     if change != 0.0:
@@ -182,7 +182,7 @@ def learn(axis: Axis, floor: float, value: float) -> bool:
 
 @kernel
 def is_at_end(side: Side, here: float) -> bool:
-    """Whether a value stands at the end of a range, where that is known."""
+    """Whether a value is at the end of the range, if that is known."""
     return side.limit > 0.0 and here >= SHARE * side.limit
 
 
@@ -232,7 +232,7 @@ def extend(s: ClippingMemory, t_ns: int, rates: int, forces: int) -> None:
 
 @kernel
 def finish(s: ClippingMemory, event: AxesEvent, is_open: bool) -> bool:
-    """Write the stretch and wait for the next."""
+    """Write the event of the stretch, and wait for the next stretch."""
     s.active = False
     event.gyro_samples = s.gyro_samples
     event.accel_samples = s.accel_samples
@@ -246,20 +246,20 @@ step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 class ClippingDetector(Detector[ClippingParams]):
     """Find stretches in which a sensor is saturated, and count their samples.
 
-    Clipping that the samples bring along (``gyro_clipping``, ``accel_clipping``: PX4's, a
-    driver's, a simulator's) counts in any case. Without a declared range the end of an axis is
-    learnt, for each of its sides: the extreme so far, three times in a row, reached by a step of
-    more than four times the finest step of the axis. It has to be above 18 m/s^2 or 1.2 rad/s,
-    since no sensor on the market has a smaller range, and a larger value disproves it. What came
-    before the third of these samples is not counted; :func:`clipping_bits` looks back.
-    Values that were calibrated across axes do not stay on one code when they clip: declare the
-    range, or detect before.
+    Clipping bits of samples (``gyro_clipping``, ``accel_clipping``, for instance from PX4, a
+    driver or a simulator) are always used. Without a declared range the end of an axis is learnt
+    on each side: the extreme so far, three times in a row, reached by a step of more than four
+    times the finest step of the axis. It has to be above 18 m/s^2 or 1.2 rad/s, since no sensor
+    on the market has a smaller range, and a larger value disproves it. Samples before the third
+    of these are not counted; :func:`clipping_bits` includes them. Values with a calibration
+    across axes do not stay on one code when they clip: declare the range, or detect before the
+    calibration.
 
     Latency: none to certainty (``t_decided_ns``), ``merge_s`` (100 ms) to the event.
 
     Events ``clipping`` begin and end with a clipped sample; their values ``gyro_samples`` and
     ``accel_samples`` count clipped samples, and the flags ``gyro_x`` to ``accel_z`` name axes;
-    ``open`` says that the data ended in it.
+    with ``open`` the data end during it.
 
     Parameters
     ----------
@@ -278,12 +278,12 @@ class ClippingDetector(Detector[ClippingParams]):
 
     @property
     def gyro(self) -> ClippingReport:
-        """How often the gyro was saturated, in usable samples."""
+        """Counts of saturation of the gyro, over usable samples."""
         return _tally(self._memory.gyro)
 
     @property
     def accel(self) -> ClippingReport:
-        """How often the accelerometer was saturated, in usable samples."""
+        """Counts of saturation of the accelerometer, over usable samples."""
         return _tally(self._memory.accel)
 
     @property
@@ -308,23 +308,23 @@ def _tally(sensor: Sensor) -> ClippingReport:
 def clipping_bits(
     series: ImuSeries, params: ClippingParams | None = None
 ) -> tuple[ByteArray, ByteArray]:
-    """Return which axes are clipped at each sample, with ranges learnt from the whole series.
+    """Return the clipped axes of each sample, with ranges learnt from the whole series.
 
     Parameters
     ----------
     series : ImuSeries
-        Clipping bits that it has are kept.
+        Its clipping bits are kept.
     params : ClippingParams, optional
 
     Returns
     -------
     gyro, accel : (N,) uint8
         Bits X=1, Y=2, Z=4, in the body axes of the series; ``series.replace(gyro_clipping=gyro,
-        accel_clipping=accel)`` carries them to filters, and
+        accel_clipping=accel)`` passes them to filters, and
         :func:`~strapdown.px4.clipping_report` counts them.
     """
     detector = ClippingDetector(params)
-    named = series.replace(body="FLU")  # sides and axes of the series, whatever they are called
+    named = series.replace(body="FLU")  # sides and axes of the series, regardless of its frame
     detector.run(named)
     found = []
     for values, known, limits in (

@@ -1,4 +1,4 @@
-"""The one shape of detectors: named memory, one step, and a loop of it."""
+"""Base of the detectors: state, step, and the loop over samples."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DetectorParams:
         be zero, one with ``infinite`` may be infinite, one with ``signed`` negative.
     """
 
-    BESIDE: ClassVar[Mapping[str, Any]] = {}  # what else kernels are told, as by default
+    BESIDE: ClassVar[Mapping[str, Any]] = {}  # further values for kernels, with their defaults
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -68,19 +68,19 @@ class DetectorParams:
     @classmethod
     @cache
     def record(cls) -> type[Record]:
-        """Return the record type by which kernels know the parameters, under the same names."""
+        """Return the record type of the parameters in kernels, with the same names."""
         default = cls()
         known = {entry.name: _setting(entry, default) for entry in fields(cls)}
         return record_like(cls.__name__, known | dict(cls.BESIDE))
 
     def settings(self, **beside: object) -> Record:
-        """Return the parameters as kernels take them: NaN for None; and what else they are told."""
+        """Return the parameters and further values as a record for kernels, with NaN for None."""
         known = {entry.name: _setting(entry, self) for entry in fields(self)}
         return self.record()(**known, **beside)
 
 
 def _setting(entry: Field[Any], params: DetectorParams) -> object:
-    """Return a parameter as kernels take it."""
+    """Return a parameter in the form for kernels."""
     value = getattr(params, entry.name)
     if isinstance(value, DetectorParams):
         return value.settings()
@@ -96,12 +96,12 @@ Params = TypeVar("Params", bound=DetectorParams)
 
 @dataclass(frozen=True)
 class DetectorReport(FieldsAsHtml):
-    """An account of the samples that a detector was given.
+    """Counts of the samples that a detector received.
 
     Parameters
     ----------
     samples : int
-        All of them.
+        All samples.
     gaps : int
         Steps longer than five mean sampling intervals and 20 ms.
     longest_gap_ns : int
@@ -112,9 +112,9 @@ class DetectorReport(FieldsAsHtml):
         Vectors that were missing, not finite or implausible.
     restarts : int
         Jumps of the clock, back by more than 1 s or ahead by more than 10 s, at which the
-        detector forgot what was before.
+        detector was reset.
     undecided : int
-        Candidates of which too little was measured to say what they were.
+        Candidates with too few measurements to be classified.
     """
 
     samples: int = 0
@@ -128,22 +128,22 @@ class DetectorReport(FieldsAsHtml):
     undecided: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """Return the counts as JSON holds them."""
+        """Return the counts in types of JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class DetectorState(SavedState):
-    """A saved detector: continue from it and the events are the same, bit for bit.
+    """Saved state of a detector; events after it are the same, bit for bit.
 
     Parameters
     ----------
     detector : str
         Name of the detector that it belongs to.
     values : tuple of float or int
-        What it remembers, number by number; stamps are whole.
+        Numbers of the state; stamps are integers.
     account : tuple of int
-        The last stamp, and counts.
+        Last stamp, and counts.
 
     Raises
     ------
@@ -164,32 +164,32 @@ def detect(
     samples: Sequence[Sample],
     events: Sequence[DetectorEvent],
 ) -> None:
-    """Step through samples, and write what has been found with each."""
+    """Step through samples, and write the event row of each."""
     for i in range(len(samples)):
         event = events[i]
         event.complete = step(state[0], counts[0], params[0], samples[i], event)  # noqa: F821 (bound by each detector)
 
 
 class Detector(Generic[Params]):
-    """Base of the detectors: all but the parameters and what a sample does.
+    """Base of the detectors.
 
-    Time steps come from the stamps, memory is bounded, and no value of a sample does harm:
-    what cannot be used is left out and counted in :attr:`report`.
+    Time steps follow from the stamps, memory is bounded, and unusable values of a sample are left
+    out and counted in :attr:`report`.
 
-    A detector names itself (``NAME``), its parameters (``PARAMS``), the kinds and flags of its
-    events (``KINDS``, by default its name; ``FLAGS``), and gives its ``MEMORY`` as it is before
-    any sample, its ``EVENT``, of which every float is a figure (``VALUES``), and two kernels,
-    which say whether they have written an event: ``STEP(memory, counts, params, sample, event)``
-    and, at the end of the data, ``CLOSE(memory, params, event)``.
+    A subclass declares its name (``NAME``), its parameters (``PARAMS``), the kinds and flags of
+    its events (``KINDS``, by default its name; ``FLAGS``), its initial state (``MEMORY``), its
+    event row (``EVENT``; every float in it is one of ``VALUES``), and two kernels, which return
+    whether they have written an event: ``STEP(memory, counts, params, sample, event)`` and, at
+    the end of the data, ``CLOSE(memory, params, event)``.
 
     Parameters
     ----------
     params : DetectorParams, optional
-        Those of the detector; by default its defaults.
+        Parameters of the detector.
     compiled : bool, optional
-        True steps by machine code from the first sample, and waits until it is compiled; False
-        in plain Python. By default a detector starts in plain Python at once, and changes over
-        when machine code is there. The numbers are the same.
+        True uses machine code from the first sample, and waits until it is compiled; False uses
+        plain Python. By default a detector starts in plain Python, and switches as soon as
+        machine code is loaded. The results are the same.
     """
 
     NAME: ClassVar[str]
@@ -217,7 +217,7 @@ class Detector(Generic[Params]):
     @classmethod
     @cache
     def program(cls) -> Program:
-        """Return what the detector runs."""
+        """Return the program of the detector."""
         memory = cls.MEMORY, DetectorCounts, cls.PARAMS.record()
         return Program(cls.NAME, bind(detect, step=cls.STEP), memory, cls.EVENT)
 
@@ -226,18 +226,18 @@ class Detector(Generic[Params]):
         return Execution(self.program(), *memory, compiled=self._compiled)
 
     def _settings(self) -> Record:
-        """Return what the kernels are told."""
+        """Return the parameters for the kernels."""
         return self.params.settings()
 
     def reset(self, state: DetectorState | None = None) -> None:
-        """Go back to a saved state, or to the beginning.
+        """Reset to a saved state, or to the state before the first sample.
 
         Raises
         ------
         UnknownNameError
             The state belongs to another detector.
         ShapeError
-            The state has not the size of this detector's.
+            The state does not have the size of this detector's.
         """
         memory, counts = self.MEMORY(), DetectorCounts()
         if state is not None:
@@ -269,14 +269,14 @@ class Detector(Generic[Params]):
 
     @property
     def state(self) -> DetectorState:
-        """All that the future depends on, except ``params``."""
+        """State that future results depend on, without ``params``."""
         with self._execution.lock:
             account = self._counts.astuple()
             return DetectorState(self.NAME, tuple(values_of(self._memory)), account)
 
     @property
     def report(self) -> DetectorReport:
-        """An account of the samples since the beginning."""
+        """Counts of the samples since the last reset."""
         counts = vars(self._counts)
         return DetectorReport(**{name: n for name, n in counts.items() if name != "last_ns"})
 
@@ -301,7 +301,7 @@ class Detector(Generic[Params]):
         magnetic_field: Iterable[float] | None = None,
         /,
     ) -> Event | None:
-        """Take one sample, and return the event that it completes.
+        """Process one sample, and return the event that it completes.
 
         Parameters
         ----------
@@ -325,30 +325,30 @@ class Detector(Generic[Params]):
         return None
 
     def run(self, series: ImuSeries) -> Events:
-        """Go on through a whole series; the same as a loop of :meth:`update`.
+        """Process a series; equivalent to a loop of :meth:`update`.
 
-        The detector continues from its state: parts of a recording may be given one after the
-        other. At the end of all call :meth:`finish`, lest an event that lasts to the end is
-        lost. For another recording call :meth:`reset` first, or take a new detector.
+        The detector continues from its state: a recording may be passed in several parts. After
+        the last one call :meth:`finish` for the event that is still open. For another recording
+        call :meth:`reset` first, or create a new detector.
 
         Parameters
         ----------
         series : ImuSeries
-            In any body frame; stamps are taken as they come.
+            In any body frame; samples out of order are left out.
 
         Returns
         -------
         Events
-            In the order in which they were complete; vectors among their values are FLU.
+            In the order of their completion; vectors among their values are FLU.
         """
         blocks = rows_of(self._execution, series)
         found = [rows[rows["complete"]] for rows in blocks]
         return self._as_events(np.concatenate([np.zeros(0, self.EVENT.dtype()), *found]))
 
     def finish(self) -> Event | None:
-        """End the data: return the event that is still open, as far as it is known.
+        """End the data: return the event that is still open, with the figures so far.
 
-        The detector then waits for a new event; its account stays.
+        The detector then waits for a new event; its counts are kept.
         """
         execution, event = self._execution, self.EVENT()
         with execution.lock:
@@ -359,7 +359,7 @@ class Detector(Generic[Params]):
         return self._as_events(event.packed())[0] if found else None
 
     def _as_events(self, rows: RecordArray) -> Events:
-        """Return the events that kernels wrote."""
+        """Return the events of rows that kernels wrote."""
         return Events(
             np.array(self.KINDS)[rows["kind"]],
             rows["start_ns"],
@@ -371,7 +371,7 @@ class Detector(Generic[Params]):
 
 
 def rows_of(execution: Execution, series: ImuSeries) -> Iterable[RecordArray]:
-    """Go on through a series; yield what is written at each sample, block by block."""
+    """Process a series; yield the rows of its samples, block by block."""
     require_series(series)
     samples = SampleColumns(series.in_frames(body=BodyFrame.FLU), use_magnetic_field=False)
     with execution.lock:

@@ -1,4 +1,4 @@
-"""What detectors find: one :class:`Event`, or many as arrays, :class:`Events`."""
+"""Results of detectors: one :class:`Event`, or many as arrays, :class:`Events`."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ _STAMPS: Final = ("t_start_ns", "t_end_ns", "t_decided_ns")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """Detected event.
 
     Parameters
     ----------
     kind : str
-        What, such as ``"free_fall"``.
+        Kind of event, such as ``"free_fall"``.
     t_start_ns, t_end_ns : int
-        When it began and ended [ns]; the same for an instant.
+        Start and end [ns]; equal for an instant.
     t_decided_ns : int
-        Stamp of the sample with which it was certain [ns]: what is before it is latency.
+        Stamp of the sample at which the event was certain [ns]; the time since the start is the
+        latency.
     values : mapping of str to float
-        Figures, with their units in the names; one that is not known is not there.
+        Figures, with units in their names; unknown ones are absent.
     flags : frozenset of str
-        What else is true of it.
+        Further properties of the event.
     """
 
     kind: str
@@ -54,17 +55,17 @@ class Event:
         return (self.t_end_ns - self.t_start_ns) / NS_PER_S
 
     def to_dict(self) -> dict[str, object]:
-        """Return the event as JSON holds it."""
+        """Return the event in types of JSON."""
         return vars(self) | {"values": dict(self.values), "flags": sorted(self.flags)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Event:
-        """Return the event that :meth:`to_dict` gave.
+        """Return the event from the dictionary of :meth:`to_dict`.
 
         Raises
         ------
         ValueRangeError
-            The data are something else.
+            The data are no such dictionary.
         """
         match data:
             case {
@@ -83,16 +84,16 @@ class Event:
 
 
 class Marker(NamedTuple):
-    """An event as a figure marks it.
+    """Mark of an event in a figure.
 
     Parameters
     ----------
     t_start_ns, t_end_ns : int
-        The stretch to mark [ns].
+        Marked interval [ns].
     kind : str
-        Events of one kind look alike.
+        Kind of event; events of one kind have the same style.
     label : str
-        Kind and flags, for a person.
+        Readable kind and flags.
     """
 
     t_start_ns: int
@@ -103,26 +104,26 @@ class Marker(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Events:  # noqa: PLW1641 (what holds arrays has no hash)
-    """Events as arrays, one row an event.
+    """Events as arrays, one row per event.
 
-    ``len(events)`` counts them, ``events[3]`` is an :class:`Event`, ``events[rows]`` of a
-    slice, a mask or an array of row numbers are Events. Two are equal if all their events are.
+    ``len(events)`` is their number, ``events[3]`` an :class:`Event`, and ``events[rows]`` with a
+    slice, a mask or an array of row numbers Events. Two are equal if all their events are.
 
     Parameters
     ----------
     kind : (N,) str
-        What happened.
+        Kind of each event.
     t_start_ns, t_end_ns, t_decided_ns : (N,) int64
-        As of an event [ns].
+        As in :class:`Event` [ns].
     values : mapping of str to (N,) float
-        NaN where an event has no such figure.
+        NaN where an event does not have the figure.
     flags : mapping of str to (N,) bool
         Whether each event has the flag.
 
     Raises
     ------
     ShapeError
-        A column has not one row an event.
+        A column does not have one row per event.
     """
 
     kind: np.ndarray[tuple[int, ...], np.dtype[np.str_]]
@@ -150,7 +151,7 @@ class Events:  # noqa: PLW1641 (what holds arrays has no hash)
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Events:
-        """Return the arrays of some events, in their order."""
+        """Return events as arrays, in the same order."""
         events = list(events)
         values = dict.fromkeys(name for event in events for name in event.values)
         flags = sorted({name for event in events for name in event.flags})
@@ -208,7 +209,7 @@ class Events:  # noqa: PLW1641 (what holds arrays has no hash)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind."""
+        """Number of events of each kind."""
         kinds, counts = np.unique(self.kind, return_counts=True)
         return dict(zip(kinds.tolist(), counts.tolist(), strict=True))
 
@@ -225,16 +226,16 @@ class Events:  # noqa: PLW1641 (what holds arrays has no hash)
         start_ns: int | None = None,
         stop_ns: int | None = None,
     ) -> Events:
-        """Return the events that meet every condition given.
+        """Return the events that meet all given conditions.
 
         Parameters
         ----------
         kind : str, optional
-            Of this kind.
+            Kind of the events.
         flag : str, optional
-            That have this flag.
+            Flag that the events have.
         start_ns, stop_ns : int, optional
-            That touch ``start_ns <= t < stop_ns`` [ns].
+            Events that overlap ``start_ns <= t < stop_ns`` [ns].
         """
         keep = np.ones(len(self), np.bool_)
         if kind is not None:
@@ -248,18 +249,18 @@ class Events:  # noqa: PLW1641 (what holds arrays has no hash)
         return self[keep]
 
     def merge(self, *others: Events) -> Events:
-        """Return these events and those of others, in the order of their starts."""
+        """Return these and other events, in the order of their starts."""
         events = [event for events in (self, *others) for event in events]
         return Events.of(sorted(events, key=lambda event: event.t_start_ns))
 
     def to_markers(self) -> list[Marker]:
-        """Return what a figure marks: a stretch and a label for each event."""
+        """Return an interval and a label for each event, for figures."""
         return [
             Marker(event.t_start_ns, event.t_end_ns, event.kind, _label(event)) for event in self
         ]
 
     def to_dict(self) -> dict[str, object]:
-        """Return counts and events as JSON holds them."""
+        """Return counts and events in types of JSON."""
         return {"counts": self.counts, "events": [event.to_dict() for event in self]}
 
 

@@ -30,32 +30,32 @@ __all__ = ["FreeFallDetector", "FreeFallParams", "is_freefall"]
 
 @dataclass(frozen=True)
 class FreeFallParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     threshold_m_s2 : float
-        A device falls while its specific force is below this. Higher finds falls of devices
-        that turn or meet air, and takes swings of a hand for falls.
+        A device falls while its specific force is below this. A higher value also finds falls
+        of devices that rotate or have air drag, but mistakes swings of a hand for falls.
     turning_threshold_m_s2, turning_rate_rad_s, turning_spread_m_s2 : float
-        The threshold while it turns faster than so, without a lever arm: away from the centre
-        of mass a turning device reads the centripetal acceleration. In free fall that stays the
-        same, so each sample has to be within the spread of the mean of those before it.
+        Threshold while the device rotates faster than the rate, without a lever arm: away from
+        the centre of mass a rotating device reads the centripetal acceleration. That is constant
+        in free fall, so each sample has to be within the spread of the mean of those before it.
     min_duration_s : float
-        So long at least; the latency. A fall of 0.1 s is one of 5 cm.
+        Shortest fall; the latency. A fall of 0.1 s has a height of 5 cm.
     release_ratio : float
-        A fall ends above so many thresholds.
+        A fall ends above this multiple of the threshold.
     bridge_s : float
-        Longest spike, below an impact, that does not end it.
+        Longest spike, below an impact, that does not end a fall.
     push_m_s2, push_window_s : float
-        Above so much, so long before, a fall began by a throw.
+        A specific force above this, within this time before a fall, marks it as thrown.
     impact_m_s2, impact_window_s : float
-        Above so much, so soon after, it ended by an impact.
+        A specific force above this, within this time after a fall, is its impact.
     gravity_m_s2 : float
-        From which the height is computed.
+        Gravity for the computation of the height.
     lever_arm_m : tuple of 3 float, optional
-        Place of the accelerometer from the centre of mass [FLU]. With it, and with a gyro, the
-        centripetal acceleration is subtracted.
+        Position of the accelerometer from the centre of mass [FLU]. With it, and with a gyro,
+        the centripetal acceleration is subtracted.
 
     Raises
     ------
@@ -78,17 +78,17 @@ class FreeFallParams(DetectorParams):
     lever_arm_m: tuple[float, float, float] | None = field(default=None, metadata={"signed": True})
 
 
-# Phases: low is not yet long enough, ended waits for an impact.
+# Phases: LOW is not yet long enough, ENDED waits for an impact.
 IDLE, LOW, FALLING, ENDED = range(4)
 
 LONG_AGO_S: Final = 1e6
-RATE_KEPT_S: Final = 0.1  # a missing angular velocity is taken from the last one for so long
+RATE_KEPT_S: Final = 0.1  # age up to which the last angular velocity replaces a missing one
 
 THROWN, HIT, CLIPPED, GAP, OPEN = 1, 2, 4, 8, 16  # flags
 
 
 class FreeFallMemory(DetectorMemory):
-    """The phase, and figures of the fall so far."""
+    """Phase, and figures of the fall so far."""
 
     phase: int = IDLE
     wait: float = 0.0  # time since the last usable specific force, before this sample [s]
@@ -105,11 +105,11 @@ class FreeFallMemory(DetectorMemory):
     least: float = 0.0  # smallest corrected specific force [m/s^2]
     samples: int = 0  # low ones, and sums over them:
     rest_sum: float = 0.0  # of corrected specific force,
-    turned_sum: float = 0.0  # of the part of rotation,
+    turned_sum: float = 0.0  # of the centripetal acceleration,
     rate_sum: float = 0.0  # of turn rate,
     force_sum: Vector = filled(3)  # of the vector
     peak: float = 0.0  # largest specific force after the end [m/s^2]
-    holed: bool = False  # a hole in the data ended it
+    holed: bool = False  # a gap in the data ended it
     hit_clipped: bool = False  # the accelerometer was saturated after the end
 
 
@@ -127,7 +127,7 @@ class FreeFallEvent(DetectorEvent):
 
 @kernel
 def forget(s: FreeFallMemory, _t_ns: int) -> None:
-    """Forget the samples before."""
+    """Discard the previous samples."""
     s.since_push = LONG_AGO_S
     s.rate_age = RATE_KEPT_S
     s.wait = 0.0
@@ -137,7 +137,7 @@ def forget(s: FreeFallMemory, _t_ns: int) -> None:
 def proceed(
     s: FreeFallMemory, p: Settings, sample: Sample, taken: Taken, event: FreeFallEvent
 ) -> bool:
-    """Go on with a sample; a fall is complete when the wait for its impact is over."""
+    """Process a sample; a fall is complete when the wait for its impact is over."""
     s.rate_age = min(s.rate_age + taken.dt, RATE_KEPT_S)
     s.since_push = min(s.since_push + taken.dt, LONG_AGO_S)
     s.wait += taken.dt
@@ -171,7 +171,7 @@ def proceed(
 
 @kernel
 def without_rotation(s: FreeFallMemory, p: Settings, force: Vector) -> tuple[float, float]:
-    """Return |f - w x (w x r)|, what it would read in the centre of mass, and |w x (w x r)|."""
+    """Return |f - w x (w x r)|, the reading in the centre of mass, and |w x (w x r)|."""
     arm, rate = p.lever_arm_m, s.rate
     if math.isnan(arm[0]) or s.rate_age >= RATE_KEPT_S:
         return math.sqrt(square(force)), math.nan
@@ -186,7 +186,7 @@ def without_rotation(s: FreeFallMemory, p: Settings, force: Vector) -> tuple[flo
 
 @kernel
 def turn_rate(s: FreeFallMemory) -> float:
-    """Return the last angular rate, 0 where none is known."""
+    """Return the norm of the last angular velocity, 0 if unknown."""
     return math.sqrt(square(s.rate)) if s.rate_age < RATE_KEPT_S else 0.0
 
 
@@ -194,9 +194,9 @@ def turn_rate(s: FreeFallMemory) -> float:
 def is_low(s: FreeFallMemory, p: Settings, rest: float, force: Vector) -> bool:
     """Whether a sample is one of free fall.
 
-    What spins steadily reads a constant vector away from its centre of mass: with an unknown
-    lever arm more is allowed, if it stays near the mean of the phase so far. In a swing of a hand
-    it does not.
+    A device that spins steadily reads a constant vector away from its centre of mass: with an
+    unknown lever arm the threshold is higher, if the sample is near the mean of the phase so far.
+    In a swing of a hand it is not.
     """
     if rest < p.threshold_m_s2:
         return True
@@ -213,7 +213,7 @@ def is_low(s: FreeFallMemory, p: Settings, rest: float, force: Vector) -> bool:
 
 @kernel
 def begin(s: FreeFallMemory, t_ns: int, before: float) -> None:
-    """Begin what may become a fall with this sample."""
+    """Begin a candidate for a fall with this sample."""
     s.phase = LOW
     s.pushed = s.since_push
     s.before = before
@@ -228,7 +228,7 @@ def begin(s: FreeFallMemory, t_ns: int, before: float) -> None:
 
 @kernel
 def keep(s: FreeFallMemory, t_ns: int) -> None:
-    """Let the phase last to this sample."""
+    """Extend the phase to this sample."""
     s.last_low_ns = s.kept_ns = t_ns
     s.after = -1.0
 
@@ -248,10 +248,11 @@ def add(s: FreeFallMemory, rest: float, turned: float, force: Vector) -> None:
 def follow(
     s: FreeFallMemory, p: Settings, t_ns: int, raw: float, rest: float, low: bool, before: float
 ) -> None:
-    """Go on with a low phase, or end it.
+    """Continue a low phase, or end it.
 
-    Before it is certain every sample has to be low; each stands for half of the intervals at
-    its sides. Then only an impact ends it, a hole in the data, or a stretch above the release.
+    Until the fall is certain, every sample has to be low; each counts for half of the intervals
+    on both sides. Afterwards only an impact, a gap in the data, or a stretch above the release
+    ends it.
     """
     hole = before == 0.0
     over = not low and rest >= p.release_ratio * p.threshold_m_s2
@@ -277,7 +278,7 @@ def follow(
 
 @kernel
 def close(s: FreeFallMemory, p: Settings, event: FreeFallEvent) -> bool:
-    """Write the fall that is certain, if there is one, and wait for the next."""
+    """Write the fall if it is certain, and wait for the next."""
     phase = s.phase
     s.phase = IDLE
     if phase < FALLING:
@@ -307,11 +308,11 @@ step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class FreeFallDetector(Detector[FreeFallParams]):
-    """Find when a device falls freely: its specific force is small for some time.
+    """Detect free fall of a device: its specific force is small for some time.
 
-    Latency: ``min_duration_s`` (0.1 s) from its first sample to certainty, which is when
-    :attr:`falling` becomes true and what ``t_decided_ns`` says. The event itself comes when the
-    fall is over and the wait for its impact too (``impact_window_s``), with its height.
+    Latency: ``min_duration_s`` (0.1 s) from its first sample to certainty, when :attr:`falling`
+    becomes true (``t_decided_ns``). The event itself, with its height, is complete after the fall
+    and the wait for its impact (``impact_window_s``).
 
     Events ``free_fall`` begin and end with the first and last low sample.
 
@@ -319,9 +320,9 @@ class FreeFallDetector(Detector[FreeFallParams]):
     value                 meaning
     ====================  =====================================================================
     fall_time_s           time without support: the sampling intervals at both ends count half
-    height_m              ``g t^2 / 2``: how far it fell from rest
+    height_m              ``g t^2 / 2``: height of a fall from rest
     minimum_m_s2          smallest specific force (of the centre of mass with a lever arm)
-    mean_m_s2             mean of the same: what air, bias and turning leave
+    mean_m_s2             mean of the same: due to air drag, bias and rotation
     rotation_m_s2         mean centripetal acceleration at the lever arm, subtracted
     turn_rate_rad_s       mean turn rate
     impact_m_s2           largest specific force after it, where there was an impact
@@ -330,11 +331,11 @@ class FreeFallDetector(Detector[FreeFallParams]):
     ============  =============================================================================
     flag          meaning
     ============  =============================================================================
-    thrown        a push came just before: ``height_m`` is no drop, only a bound of the flight
-    impact        it ended by an impact: a drop
-    clipped       the accelerometer was saturated then: the impact is at least so large
-    gap           a hole in the data ended it
-    open          the data ended in it
+    thrown        a push just before: ``height_m`` is not a drop, only a bound of the flight
+    impact        an impact ended it: a drop
+    clipped       the accelerometer was saturated then: ``impact_m_s2`` is a lower bound
+    gap           a gap in the data ended it
+    open          the data end during it
     ============  =============================================================================
 
     Parameters
@@ -368,11 +369,11 @@ class FreeFallDetector(Detector[FreeFallParams]):
 
 
 def is_freefall(sample: ImuSample | Imu, threshold: float = 1.0) -> bool:
-    """Tell whether one sample reads less than a threshold: near-zero gravity.
+    """Return whether the specific force of one sample is below a threshold: near-zero gravity.
 
-    Right for an ideal sensor in free flight, and nothing more: one noisy sample fulfils it, an
-    accelerometer bias of 0.1 g prevents it, and people who fall hardly ever do.
-    :class:`FreeFallDetector` and :class:`~strapdown.detection.FallDetector` do better.
+    Correct only for an ideal sensor in free fall: one noisy sample can trigger it, an
+    accelerometer bias of 0.1 g prevents it, and falling people hardly ever trigger it. Prefer
+    :class:`FreeFallDetector` and :class:`~strapdown.detection.FallDetector`.
 
     Parameters
     ----------

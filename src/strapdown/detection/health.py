@@ -1,4 +1,4 @@
-"""Health: whether a gyro and an accelerometer can be relied on, and why not."""
+"""Health of a gyro and an accelerometer: status and reasons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REASONS = (*_OF_VALUES, *_OF_CLOCK)
 
 
 class HealthStatus(StrEnum):
-    """Whether a sensor can be relied on."""
+    """Status of a sensor."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -48,7 +48,7 @@ class HealthStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Health:
-    """How a sensor is.
+    """Health of a sensor.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class Health:
     status : HealthStatus
         Failed if it is stuck, missing or lost; degraded for any other reason.
     reasons : frozenset of str
-        Of ``stuck``, ``low_noise``, ``clipping``, ``invalid`` (a value is missing, not finite or
-        implausible), ``missing`` (none was usable for long), ``late``, ``lost``, ``rate``,
+        Any of ``stuck``, ``low_noise``, ``clipping``, ``invalid`` (a value is missing, not finite
+        or implausible), ``missing`` (no usable value for long), ``late``, ``lost``, ``rate``,
         ``jitter``, ``disorder`` (stamps repeat or go back).
     degraded_s, failed_s : float
         Time in that status since the beginning [s].
@@ -71,20 +71,20 @@ class Health:
     failed_s: float = 0.0
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as JSON holds it."""
+        """Return the fields in types of JSON."""
         return asdict(self) | {"status": self.status.value, "reasons": sorted(self.reasons)}
 
 
 @dataclass(frozen=True)
 class HealthParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     hysteresis_s : float
-        A reason stays for so long after it has gone.
+        Time for which a reason is kept after its last occurrence.
     missing_s : float
-        A sensor without a usable value for so long is missing.
+        A sensor without a usable value for this time is missing.
     stuck : StuckParams
     timing : TimingParams
 
@@ -110,10 +110,10 @@ OPEN: Final = 1 << 2 * REASONS
 
 
 class SensorHealth(Record):
-    """How a sensor is, and was."""
+    """Present and past health of a sensor."""
 
-    reasons: int = 0  # why it is not well now
-    all_reasons: int = 0  # and since the beginning
+    reasons: int = 0  # present reasons
+    all_reasons: int = 0  # reasons since the beginning
     valid_ns: int = 0  # last usable value
     degraded_ns: int = 0  # time in that status
     failed_ns: int = 0
@@ -121,7 +121,7 @@ class SensorHealth(Record):
 
 
 class HealthMemory(DetectorMemory):
-    """What is known of single faults, both sensors, and the stretch in which one is not well."""
+    """States of the fault detectors, of both sensors, and of the stretch with a fault."""
 
     stuck: StuckMemory = StuckMemory()
     stuck_counts: DetectorCounts = DetectorCounts()
@@ -137,9 +137,9 @@ class HealthMemory(DetectorMemory):
 
 
 class HealthEvent(DetectorEvent):
-    """A stretch in which a sensor is not well."""
+    """Stretch in which a sensor is degraded or failed."""
 
-    stuck: AxesEvent = AxesEvent()  # what else has ended
+    stuck: AxesEvent = AxesEvent()  # rows of the fault detectors
     timing: TimingEvent = TimingEvent()
 
 
@@ -147,7 +147,7 @@ class HealthEvent(DetectorEvent):
 def step(
     s: HealthMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: HealthEvent
 ) -> bool:
-    """Take a sample; a stretch is complete when both sensors are well again."""
+    """Process a sample; a stretch is complete when both sensors are ok again."""
     step_stuck(s.stuck, s.stuck_counts, p.stuck, sample, event.stuck)
     step_timing(s.timing, s.timing_counts, p.timing, sample, event.timing)
     previous = counts.last_ns
@@ -173,14 +173,14 @@ def step(
 
 @kernel
 def forget(sensor: SensorHealth, now: int) -> None:
-    """Begin anew."""
+    """Reset the reasons of a sensor."""
     sensor.valid_ns = now
     sensor.reasons = 0
 
 
 @kernel
 def faults_of(stuck: Sensor, clipped: int) -> int:
-    """Return what is wrong with the values of a sensor."""
+    """Return the faults of the values of a sensor as bits."""
     faults = STUCK if stuck.bits else 0
     faults |= QUIET if stuck.low_noise else 0
     return faults | (CLIPPED if clipped else 0)
@@ -188,7 +188,7 @@ def faults_of(stuck: Sensor, clipped: int) -> int:
 
 @kernel
 def clock_reasons(timing: TimingMemory) -> int:
-    """Return what is wrong with the clock: the faults of its stretch, as long as that lasts."""
+    """Return the faults of the clock as bits, as long as its stretch of faults lasts."""
     if not timing.active:
         return 0
     reasons = (timing.faults & ORDERLY) << OF_VALUES
@@ -199,7 +199,7 @@ def clock_reasons(timing: TimingMemory) -> int:
 def judge(
     sensor: SensorHealth, p: Settings, now: int, elapsed: int, valid: bool, faults: int, clock: int
 ) -> int:
-    """Return why a sensor is not well; a reason stays for a while after it has gone."""
+    """Return the reasons of a sensor; each is kept for ``hysteresis_s`` after it ends."""
     before = sensor.reasons
     if before & FAILS:
         sensor.failed_ns += elapsed
@@ -236,7 +236,7 @@ def extend(s: HealthMemory, now: int, gyro: int, accel: int) -> None:
 
 @kernel
 def finish(s: HealthMemory, event: HealthEvent, is_open: bool) -> bool:
-    """Write the stretch and wait for the next."""
+    """Write the event of the stretch, and wait for the next stretch."""
     s.active = False
     return complete(
         event, s.first_ns, s.last_ill_ns, s.first_ns, s.worst - 1, s.seen | OPEN * is_open
@@ -247,17 +247,17 @@ close = bind(close_stretch, finish=finish)
 
 
 class HealthDetector(Detector[HealthParams]):
-    """Say how the gyro and the accelerometer are, from what is known of single faults.
+    """Determine the health of the gyro and the accelerometer from single faults.
 
-    It watches for what :class:`~strapdown.detection.StuckDetector` and
-    :class:`~strapdown.detection.TimingDetector` find, for clipping that the samples bring along,
-    and for values that are missing. Ask :meth:`health` at any time.
+    It combines :class:`~strapdown.detection.StuckDetector`,
+    :class:`~strapdown.detection.TimingDetector`, clipping bits of samples, and missing values.
+    :meth:`health` returns the present health at any time.
 
-    Latency: that of the detectors; a reason stays for 1 s. Memory: 160 numbers.
+    Latency: that of the detectors; a reason is kept for 1 s. Memory: 160 numbers.
 
-    Events are stretches in which a sensor is not well, of the kind ``degraded`` or ``failed``:
-    the worst status. Their flags are the reasons, such as ``accel_stuck``; ``open`` says that the
-    data ended in it.
+    Events are stretches in which a sensor is degraded or failed; their kind, ``degraded`` or
+    ``failed``, is the worst status. Their flags are the reasons, such as ``accel_stuck``; with
+    ``open`` the data end during it.
 
     Parameters
     ----------
@@ -276,13 +276,13 @@ class HealthDetector(Detector[HealthParams]):
     CLOSE = close
 
     def health(self, now_ns: int | None = None) -> dict[str, Health]:
-        """Return how the sensors are.
+        """Return the health of both sensors.
 
         Parameters
         ----------
         now_ns : int, optional
-            The time now, on the clock of the stamps [ns]: a sample that does not come makes
-            sensors late or lost. By default the time of the last sample.
+            Present time on the clock of the stamps [ns]: without new samples the sensors become
+            late or lost. By default the time of the last sample.
         """
         with self._execution.lock:
             s, last_ns = self._memory, self._counts.last_ns
@@ -294,13 +294,13 @@ class HealthDetector(Detector[HealthParams]):
 
     @property
     def summary(self) -> dict[str, Health]:
-        """The worst status of each sensor since the beginning, with all reasons."""
+        """Worst status of each sensor since the last reset, with all reasons."""
         s = self._memory
         return {n: _health(n, getattr(s, n), getattr(s, n).all_reasons) for n in _SENSORS}
 
 
 def _health(name: str, sensor: SensorHealth, bits: int) -> Health:
-    """Return how a sensor is for some reasons."""
+    """Return the health of a sensor for given reasons."""
     status = HealthStatus.OK
     if bits:
         status = HealthStatus.FAILED if bits & FAILS else HealthStatus.DEGRADED

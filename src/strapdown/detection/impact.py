@@ -1,4 +1,4 @@
-"""Impacts."""
+"""Detection of impacts."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ __all__ = ["ImpactDetector", "ImpactParams"]
 
 @dataclass(frozen=True)
 class ImpactParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     threshold_m_s2 : float
         The norm of the specific force exceeds its low-passed value by more than this. An impact
-        lasts from a quarter of it to a quarter of it.
+        lasts while the excess is above a quarter of it.
     jerk_m_s3 : float
-        Or the specific force changes faster than this; by default never.
+        Alternatively, the specific force changes faster than this; by default unused.
     smoothing_s : float
         Time constant of the low-pass.
     merge_s : float
-        What follows sooner is the same impact, so that ringing is one; the latency.
+        A peak that follows sooner is part of the same impact, such as ringing; the latency.
     longest_s : float
-        An impact that lasts longer is cut, and another one may follow.
+        A longer impact is cut, and another one may follow.
 
     Raises
     ------
@@ -58,20 +58,20 @@ class ImpactParams(DetectorParams):
     longest_s: float = 1.0
 
 
-KEPT: Final = 256  # samples of an impact from which its width is taken
-RELEASE: Final = 0.25  # of the threshold: from there to there an impact lasts
+KEPT: Final = 256  # samples of an impact from which its width is computed
+RELEASE: Final = 0.25  # of the threshold: an impact lasts while the excess is above
 
 IDLE, RISING, HIT = range(3)  # phases; rising is above the release, hit above the threshold
 CLIPPED, GAP, CUT_SHORT, OPEN = 1, 2, 4, 8  # flags
 
 
 class ImpactMemory(DetectorMemory):
-    """The usual specific force, the sample before, and the impact so far."""
+    """Low-passed specific force, previous sample, and the impact so far."""
 
     wait: float = 0.0  # time since the last usable specific force, before this sample [s]
     usual: float = 0.0  # norm of the specific force through the low-pass [m/s^2]
-    mean: Vector = filled(3)  # the vector through the same; it stands still in an impact
-    primed: bool = False  # there was a sample before:
+    mean: Vector = filled(3)  # the vector through the same; frozen during an impact
+    primed: bool = False  # there is a previous sample:
     last: Vector = filled(3)  # [m/s^2]
     last_excess: float = 0.0  # its norm over the usual
     phase: int = IDLE
@@ -81,10 +81,10 @@ class ImpactMemory(DetectorMemory):
     certain_ns: int = 0
     peak: float = 0.0  # largest excess
     peak_force: Vector = filled(3)  # specific force there
-    change: Vector = filled(3)  # integral of the force over its mean, to the last that counts
+    change: Vector = filled(3)  # integral of the force minus its mean, to the last that counts
     pending: Vector = filled(3)  # the same, to this sample
     clipped: bool = False  # the accelerometer was saturated
-    holed: bool = False  # a hole in the data ended it
+    holed: bool = False  # a gap in the data ended it
     before: float = 0.0  # excess before its first sample
     length: int = 0  # samples in it, and a ring of the last of them:
     excesses: Vector = filled(KEPT)
@@ -112,7 +112,7 @@ class ImpactEvent(DetectorEvent):
 
 @kernel
 def forget(s: ImpactMemory, _t_ns: int) -> None:
-    """Forget the samples before."""
+    """Discard the previous samples."""
     s.primed = False
     s.wait = 0.0
 
@@ -121,7 +121,7 @@ def forget(s: ImpactMemory, _t_ns: int) -> None:
 def proceed(
     s: ImpactMemory, p: ImpactParams, sample: Sample, taken: Taken, event: ImpactEvent
 ) -> bool:
-    """Go on with a sample; an impact is complete when it has been low for the merging time."""
+    """Process a sample; an impact is complete after ``merge_s`` below the release."""
     s.wait += taken.dt
     if not taken.has_force:
         return False
@@ -151,7 +151,7 @@ def proceed(
 
 @kernel
 def remember(s: ImpactMemory, force: Vector, excess: float) -> None:
-    """Keep what the next sample is compared with."""
+    """Store the values for the comparison with the next sample."""
     put(s.last, three(force))
     s.last_excess = excess
 
@@ -192,7 +192,7 @@ def advance(
 
 @kernel
 def begin(s: ImpactMemory, t_ns: int) -> None:
-    """Begin what may become an impact."""
+    """Begin a candidate for an impact."""
     s.phase = RISING
     s.peak = 0.0
     clear(s.peak_force)
@@ -206,7 +206,7 @@ def begin(s: ImpactMemory, t_ns: int) -> None:
 
 @kernel
 def add(s: ImpactMemory, dt: float, force: Vector, excess: float) -> None:
-    """Integrate the specific force over its mean, by the trapezoid, and keep the excess."""
+    """Integrate the specific force minus its mean (trapezoidal rule), and store the excess."""
     for k in range(3):
         s.pending[k] += dt * (0.5 * (force[k] + s.last[k]) - s.mean[k])
     at = s.length % KEPT
@@ -216,7 +216,7 @@ def add(s: ImpactMemory, dt: float, force: Vector, excess: float) -> None:
 
 @kernel
 def width(s: ImpactMemory) -> float:
-    """Return how long the excess is above half of its peak, straight between the samples."""
+    """Return the time of the excess above half of its peak, with linear interpolation."""
     first = max(s.length - KEPT, 0)
     half = 0.5 * s.peak
     total = 0.0
@@ -233,7 +233,7 @@ def width(s: ImpactMemory) -> float:
 
 @kernel
 def finish(s: ImpactMemory, event: ImpactEvent, flags: int) -> bool:
-    """Write the impact and wait for the next."""
+    """Write the impact, and wait for the next."""
     s.phase = IDLE
     x, y, z = three(s.peak_force)
     dx, dy, dz = x - s.mean[0], y - s.mean[1], z - s.mean[2]
@@ -254,7 +254,7 @@ def finish(s: ImpactMemory, event: ImpactEvent, flags: int) -> bool:
 
 @kernel
 def close(s: ImpactMemory, _p: ImpactParams, event: ImpactEvent) -> bool:
-    """Write the impact that is certain, if there is one, and wait for the next."""
+    """Write the impact if it is certain, and wait for the next."""
     if s.phase == HIT:
         return finish(s, event, 0 if s.holed else OPEN)
     s.phase = IDLE
@@ -265,23 +265,23 @@ step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class ImpactDetector(Detector[ImpactParams]):
-    """Find impacts, and measure peak, direction and change of velocity.
+    """Detect impacts, and measure peak, direction and change of velocity.
 
-    Latency: none to certainty (``t_decided_ns``); the event comes ``merge_s`` (50 ms) after its
-    last sample, at the latest ``longest_s`` after its first.
+    Latency: none to certainty (``t_decided_ns``); the event is complete ``merge_s`` (50 ms) after
+    its last sample, at the latest ``longest_s`` after its first.
 
-    Peaks depend on the bandwidth of the sensor, and at low rates are missed; the change of
-    velocity is comparable.
+    Peaks depend on the bandwidth of the sensor, and are missed at low rates; the change of
+    velocity is comparable between sensors.
 
     ============================  =============================================================
     value                         meaning
     ============================  =============================================================
     peak_m_s2                     norm of the specific force at the peak
     peak_{x,y,z}_m_s2             the same as a vector [FLU]
-    excess_m_s2                   its norm over the low-passed norm
+    excess_m_s2                   its norm minus the low-passed norm
     peak_after_s                  time of the peak after the start
     direction_{x,y,z}             unit vector of the change of specific force at the peak [FLU]
-    delta_velocity_{x,y,z}_m_s    integral of the specific force over its mean before [FLU]
+    delta_velocity_{x,y,z}_m_s    integral of the specific force minus its mean before [FLU]
     half_duration_s               time above half of the excess
     bandwidth_hz                  half of the sampling rate
     ============================  =============================================================
@@ -289,10 +289,10 @@ class ImpactDetector(Detector[ImpactParams]):
     ============  =============================================================================
     flag          meaning
     ============  =============================================================================
-    clipped       the accelerometer was saturated: peak and change of velocity are at least so large
-    gap           a hole in the data ended it
+    clipped       the accelerometer was saturated: peak and change of velocity are lower bounds
+    gap           a gap in the data ended it
     cut           it was longer than ``longest_s``
-    open          the data ended in it
+    open          the data end during it
     ============  =============================================================================
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a detector makes of a sample: its clock, and what of it can be used."""
+"""Intake of samples by detectors: clock and validity; completion of events."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    Settings: TypeAlias = Any  # parameters of a detector, as kernels take them
-    Stretch: TypeAlias = Any  # a memory in which ``active`` says that a stretch goes on
+    Settings: TypeAlias = Any  # record of the parameters of a detector
+    Stretch: TypeAlias = Any  # a state whose ``active`` is true during a stretch
     proceed: Callable[..., bool]  # the detector's own
     close: Callable[..., bool]
     forget: Callable[..., None]
     finish: Callable[..., bool]
 
-RESTART_AFTER_S: Final = 10.0  # a longer gap is no gap, but another recording
+RESTART_AFTER_S: Final = 10.0  # after a longer gap another recording begins
 
 
 class DetectorMemory(Record):
-    """What every detector remembers; all of it is finite."""
+    """State of every detector; all values are finite."""
 
     clock: Clock = Clock()
 
 
 class DetectorCounts(Counts):
-    """An account of the samples, field by field as in DetectorReport."""
+    """Counts of the samples, with the fields of DetectorReport."""
 
     invalid_angular_velocity: int = 0
     invalid_specific_force: int = 0
@@ -38,21 +38,21 @@ class DetectorCounts(Counts):
 
 
 class DetectorEvent(Record):
-    """What a detector has found with a sample; the figures of its events follow, NaN unknown."""
+    """Event row of a sample; subclasses add the figures of the event, NaN where unknown."""
 
-    complete: bool = False  # there is an event: all else is written
+    complete: bool = False  # the sample completes an event, and the other fields are written
     start_ns: int = 0
     end_ns: int = 0
     decided_ns: int = 0
     kind: int = 0  # number in KINDS
     flags: int = 0  # bits in the order of FLAGS
-    undecided: int = 0  # candidates of which too little was measured
+    undecided: int = 0  # candidates with too few measurements
 
 
 class Taken(NamedTuple):
-    """A sample, as a detector takes it; its vectors stay in the sample."""
+    """Class, time step and validity of a sample."""
 
-    event: int  # DROPPED, START (forget what was before) or STEP
+    event: int  # DROPPED, START (reset the detector) or STEP
     dt: float  # seconds since the last sample; 0 at a start
     has_rate: bool
     has_force: bool
@@ -60,7 +60,7 @@ class Taken(NamedTuple):
 
 @kernel
 def take(s: DetectorMemory, counts: DetectorCounts, sample: Sample) -> Taken:
-    """Count a sample, and say what it is worth."""
+    """Count a sample; return its class, time step and validity."""
     has_rate = usable(sample.angular_velocity, MAX_RATE)
     has_force = usable(sample.specific_force, MAX_FORCE)
     counts.invalid_angular_velocity += not has_rate
@@ -73,7 +73,7 @@ def take(s: DetectorMemory, counts: DetectorCounts, sample: Sample) -> Taken:
 def take_in_order(
     s: DetectorMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: DetectorEvent
 ) -> bool:
-    """Take a sample that is later than the last; a jump of the clock ends what is open."""
+    """Process a sample that is later than the last; a jump of the clock ends an open event."""
     taken = take(s, counts, sample)
     if taken.event == DROPPED:
         return False
@@ -89,13 +89,13 @@ def take_in_order(
 
 @kernel
 def is_hole(s: DetectorMemory, wait: float) -> bool:
-    """Whether values that are so many seconds apart do not follow one another."""
+    """Whether there is a gap between values that are this many seconds apart."""
     return wait > gap_after(s.clock.interval)
 
 
 @kernel
 def seconds(later_ns: int, earlier_ns: int) -> float:
-    """Return a time difference, correctly rounded: 100 ms are what 0.1 means."""
+    """Return a time difference, correctly rounded: 100 ms give exactly 0.1."""
     return (later_ns - earlier_ns) / 1e9
 
 
@@ -103,7 +103,7 @@ def seconds(later_ns: int, earlier_ns: int) -> float:
 def complete(
     event: DetectorEvent, start_ns: int, end_ns: int, decided_ns: int, kind: int, flags: int
 ) -> bool:
-    """Write an event, and say that there is one."""
+    """Write an event, and return True."""
     event.start_ns, event.end_ns, event.decided_ns = start_ns, end_ns, decided_ns
     event.kind, event.flags = kind, flags
     return True
@@ -111,5 +111,5 @@ def complete(
 
 @kernel
 def close_stretch(s: Stretch, _p: Settings, event: DetectorEvent) -> bool:
-    """Write the stretch that has not ended, if there is one, and wait for the next."""
+    """Write the event of an open stretch, if there is one, and wait for the next stretch."""
     return s.active and finish(s, event, True)  # noqa: F821 (bound by each detector)

@@ -26,4 +26,4 @@ DETECTORS: Mapping[str, type[Detector[Any]]] = LazyMapping(
         "health": "health:HealthDetector",
     },
 )
-"""Every detector by name; with default parameters when called."""
+"""Every detector by name; a call without arguments uses the default parameters."""

@@ -1,4 +1,4 @@
-"""Stuck sensors: values that repeat, and noise that is missing."""
+"""Detection of stuck sensors: repeated values, and missing noise."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ __all__ = ["StuckDetector", "StuckParams"]
 
 @dataclass(frozen=True)
 class StuckParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     triplet_chance, axis_chance : float
-        A run of equal triplets, or of equal values of one axis, is stuck when it is less likely
-        than this.
+        A run of equal triplets, or of equal values of one axis, is stuck if its probability is
+        below this.
     latest_s : float
-        Equal triplets for so long are stuck in any case.
+        Equal triplets for this time are always stuck.
     gyro_sigma_rad_s, accel_sigma_m_s2 : float, optional
-        Noise of one sample. Declared, an axis with less than a tenth of its variance is stuck
-        too.
+        Noise of one sample. If declared, an axis with less than a tenth of this variance for
+        ``quiet_s`` is stuck, too.
     quiet_s : float
-        After having had so little noise for so long.
+        Time of too little noise after which an axis is stuck.
     noise_free : bool
-        The sensor is simulated without noise: values may repeat.
+        Whether the sensor is simulated without noise, so that values may repeat.
 
     Raises
     ------
@@ -61,8 +61,8 @@ class StuckParams(DetectorParams):
 
 
 LEAST_RUN: Final = 8.0
-KEEP: Final = 1.0 - 1e-3  # equal neighbours are counted over 1000 samples
-PRIOR_SAME: Final = 5.0  # before these are known one neighbour in two may be equal
+KEEP: Final = 1.0 - 1e-3  # counts of equal neighbours fade over 1000 samples
+PRIOR_SAME: Final = 5.0  # prior: one neighbour in two is equal
 PRIOR_SEEN: Final = 10.0
 LEAST_SAME: Final = 0.01
 LEAST_SAME_QUIET: Final = 0.9  # where values change by single codes
@@ -73,11 +73,11 @@ OPEN: Final = 256
 
 
 class Run(Record):
-    """Equal values in a row, of an axis or of a triplet, and how often neighbours are equal."""
+    """Run of equal values, of an axis or of a triplet, and counts of equal neighbours."""
 
-    length: float = 0.0  # values in it
+    length: float = 0.0  # values in the run
     since_ns: int = 0  # the first of them
-    same: float = 0.0  # equal neighbours before it, and all; both fade
+    same: float = 0.0  # equal neighbours before it, and all neighbours; both fade
     seen: float = 0.0
 
 
@@ -88,8 +88,8 @@ class Axis(Record):
     finest: float = FAR  # smallest step seen, other than 0
     arrival: float = 0.0  # the last step that was not 0
     farthest: float = 0.0  # largest absolute value
-    mean: float = 0.0  # over the last second,
-    variance: float = 0.0  # and about it
+    mean: float = 0.0  # over the last second, and
+    variance: float = 0.0  # variance about it
     quiet: bool = False  # it has too little noise, since
     quiet_ns: int = 0
     run: Run = Run()
@@ -98,11 +98,11 @@ class Axis(Record):
 class Sensor(Record):
     """A gyro or an accelerometer."""
 
-    primed: bool = False  # there was a sample before
+    primed: bool = False  # there is a previous sample
     axes: list[Axis] = [Axis()] * 3
     triplet: Run = Run()
     bits: int = 0  # axes that are stuck at the last sample
-    low_noise: bool = False  # an axis has lost its noise
+    low_noise: bool = False  # an axis has too little noise
     longest: int = 0  # run of a stretch
 
 
@@ -121,14 +121,14 @@ class StuckMemory(DetectorMemory):
 
 @kernel
 def forget(s: StuckMemory, _t_ns: int) -> None:
-    """Forget the samples before."""
+    """Discard the previous samples."""
     s.gyro.primed = s.gyro.low_noise = s.accel.primed = s.accel.low_noise = False
     s.gyro.bits = s.accel.bits = 0
 
 
 @inlined_kernel
 def proceed(s: StuckMemory, p: Settings, sample: Sample, taken: Taken, event: AxesEvent) -> bool:
-    """Go on with a sample; a stretch is complete when nothing is stuck any more."""
+    """Process a sample; a stretch is complete when nothing is stuck any more."""
     t_ns, dt, clipped = sample.t_ns, min(taken.dt, 1.0), sample.clipping
     if taken.has_rate:
         sigma = p.gyro_sigma_rad_s
@@ -155,7 +155,7 @@ def look(
     clipped: int,
     values: Vector,
 ) -> None:
-    """Say what of a sensor is stuck."""
+    """Determine the stuck axes of a sensor."""
     primed, before = sensor.primed, sensor.bits
     sensor.primed = True
     bits, low_noise, all_same, steep = 0, False, primed, False
@@ -194,7 +194,7 @@ def follow(run: Run, t_ns: int, primed: bool, same: bool, was_stuck: bool) -> No
         run.length += 1.0
         return
     length = run.length
-    if primed and length > 0.0 and not was_stuck:  # what was stuck says nothing on chance
+    if primed and length > 0.0 and not was_stuck:  # a stuck run is no evidence of chance
         keep = KEEP if length == 1.0 else KEEP**length
         run.same = run.same * keep + (length - 1.0)
         run.seen = run.seen * keep + length
@@ -204,7 +204,7 @@ def follow(run: Run, t_ns: int, primed: bool, same: bool, was_stuck: bool) -> No
 
 @kernel
 def is_unlikely(run: Run, steep: bool, chance: float) -> bool:
-    """Say whether a run is longer than chance makes it."""
+    """Return whether a run is longer than chance explains."""
     if run.length < LEAST_RUN:
         return False
     same = (run.same + PRIOR_SAME) / (run.seen + PRIOR_SEEN)
@@ -216,7 +216,7 @@ def is_unlikely(run: Run, steep: bool, chance: float) -> bool:
 def is_quiet(
     axis: Axis, sigma: float, quiet_s: float, t_ns: int, dt: float, primed: bool, value: float
 ) -> bool:
-    """Say whether an axis has had too little noise for too long."""
+    """Return whether an axis has had too little noise for too long."""
     if math.isnan(sigma):
         return False
     if not primed:
@@ -250,7 +250,7 @@ def extend(s: StuckMemory, t_ns: int) -> None:
 
 @kernel
 def first_of(sensor: Sensor, t_ns: int) -> int:
-    """Return the first of the equal samples, or of those without noise."""
+    """Return the stamp of the first of the equal samples, or of those without noise."""
     first = t_ns
     for k in range(3):
         axis = sensor.axes[k]
@@ -263,7 +263,7 @@ def first_of(sensor: Sensor, t_ns: int) -> int:
 
 @kernel
 def lengthen(sensor: Sensor) -> None:
-    """Keep the longest run of a stretch."""
+    """Update the longest run of a stretch."""
     for k in range(3):
         if sensor.bits >> k & 1:
             sensor.longest = max(sensor.longest, int(run_of(sensor, sensor.axes[k]).length))
@@ -271,13 +271,13 @@ def lengthen(sensor: Sensor) -> None:
 
 @kernel
 def run_of(sensor: Sensor, axis: Axis) -> Run:
-    """Return what says how long an axis has been stuck: its triplet, if that is."""
+    """Return the run of a stuck axis: that of the triplet, if all axes are stuck."""
     return sensor.triplet if sensor.bits == 7 else axis.run
 
 
 @kernel
 def finish(s: StuckMemory, event: AxesEvent, is_open: bool) -> bool:
-    """Write the stretch and wait for the next."""
+    """Write the event of the stretch, and wait for the next stretch."""
     s.active = False
     event.gyro_samples = s.gyro.longest
     event.accel_samples = s.accel.longest
@@ -289,25 +289,25 @@ step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class StuckDetector(Detector[StuckParams]):
-    """Find sensors, or single axes, that repeat one value.
+    """Detect sensors, or single axes, that repeat one value.
 
-    Values repeat by chance where noise is not much larger than a code. How often neighbours are
-    equal is counted over the last 1000 samples, at least 1 in 100; a run of at least 8 equal
-    values is stuck when it is as unlikely as the parameters say. Where values last changed by
-    single codes (four times the finest step of the axis, or less), as many sensors do once they
-    come to rest, nine neighbours in ten may be equal. What is stuck is not counted as chance, and
-    neither is an axis at the end of its range stuck: it is clipped.
+    Values repeat by chance where the noise is not much larger than a code. The share of equal
+    neighbours is measured over the last 1000 samples, at least 1 in 100; a run of at least 8
+    equal values is stuck if its probability is below that of the parameters. Where values last
+    changed by single codes (at most four times the finest step of the axis), as those of many
+    sensors at rest, nine neighbours in ten may be equal. Stuck samples do not count as chance,
+    and an axis at the end of its range is not stuck but clipped.
 
-    Latency: 8 samples where values are finely resolved. Where they are not, and before anything
-    is known, 1 s or 260 samples, whichever is less, and 330 samples for a single axis. A sensor
+    Latency: 8 samples where values are finely resolved. Otherwise, and before there are counts,
+    1 s or 260 samples, whichever is less, and 330 samples for a single axis. A sensor
     whose noise is below a third of a code may read the same for more than 1 s: raise
     ``latest_s``. Memory: 65 numbers.
 
     Events ``stuck`` begin with the first and end with the last of the equal samples; their flags
-    ``gyro_x`` to ``accel_z`` name axes, ``gyro_low_noise`` and ``accel_low_noise`` say that an axis
-    has lost its noise, and ``open`` that the data ended in it. The values ``gyro_samples`` and
-    ``accel_samples`` are the longest runs. An event is complete when values change again; ask
-    :attr:`stuck` at any time.
+    ``gyro_x`` to ``accel_z`` name axes, ``gyro_low_noise`` and ``accel_low_noise`` mark
+    an axis with too little noise, and ``open`` an event during which the data end. The values
+    ``gyro_samples`` and ``accel_samples`` are the longest runs. An event is complete when values
+    change again; :attr:`stuck` gives the present faults at any time.
 
     Parameters
     ----------
@@ -326,6 +326,6 @@ class StuckDetector(Detector[StuckParams]):
 
     @property
     def stuck(self) -> frozenset[str]:
-        """What is stuck at the last sample, as the flags name it."""
+        """Faults at the last sample, by the names of the flags."""
         bits = int(self._number("now"))
         return frozenset(name for bit, name in enumerate(self.FLAGS) if bits >> bit & 1)

@@ -1,4 +1,4 @@
-"""Faults of a clock: samples that are late or lost, a wrong rate, jitter, stamps out of order."""
+"""Detection of clock faults: late or lost samples, wrong rate, jitter, stamps out of order."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ __all__ = ["TimingDetector", "TimingParams"]
 
 @dataclass(frozen=True)
 class TimingParams(DetectorParams):
-    """What can be set.
+    """Parameters of the detector.
 
     Parameters
     ----------
     rate_hz : float, optional
-        Nominal rate. None, the default, learns it: then a *change* of the rate is its error,
-        for as long as it takes to get used to it (some 10 s).
+        Nominal rate. None, the default, learns it: then a *change* of the rate is a fault until
+        the estimate has adapted (some 10 s).
     late_intervals : float
-        A sample that has not come after so many intervals is late, ...
+        A sample is late after this many intervals without one, ...
     late_s : float
         ... if that is also longer than this.
     lost_s : float
-        After so long the sensor is lost.
+        After this time the sensor is lost.
     rate_tolerance : float
         Largest relative error of the rate in a window.
     rate_window_s : float
         Length of the window.
     jitter_tolerance : float
-        An interval that is off by more of the median interval deviates. More than 1 % of 1000
-        that deviate are jitter: the 99th percentile is beyond.
+        An interval deviates if it differs from the median interval by more than this share.
+        Jitter is a fault if more than 1 % of 1000 intervals deviate (99th percentile).
     merge_s : float
-        What follows sooner is the same stretch; the latency.
+        A fault that follows sooner belongs to the same stretch; it is the latency.
 
     Raises
     ------
@@ -72,22 +72,22 @@ LATE, LOST, RATE_WRONG, JITTERS, DUPLICATE, BACKWARD, OPEN = (1 << bit for bit i
 
 MEDIAN_GAIN: Final = 1e-3  # finest relative step of the median, once it is known
 LEAST_COUNT: Final = 10  # intervals in a window of the rate
-ADAPTION: Final = 0.1  # of the mean interval to that of a window
+ADAPTION: Final = 0.1  # gain of the mean interval per window
 JITTER_COUNT: Final = 1000  # intervals in a window of the jitter
-JITTER_SHARE: Final = 0.01  # of them may deviate: then their 99th percentile is inside
+JITTER_SHARE: Final = 0.01  # of them that may deviate (99th percentile)
 
 
 class TimingMemory(DetectorMemory):
-    """What is usual, two windows, and the stretch of faults."""
+    """Estimated intervals, two windows, and the stretch of faults."""
 
     median: float = 0.0  # of the intervals, a running estimate [s]
-    intervals: int = 0  # behind it
+    intervals: int = 0  # number of them
     reference: float = 0.0  # mean interval of earlier windows, or declared [s]; 0: unknown
     window: float = 0.0  # length of the window of the rate [s], and
     window_count: int = 0  # its intervals
     checked: int = 0  # intervals of the window of the jitter, and
     deviant: int = 0  # those of them that deviate
-    said: int = 0  # since the last sample: 1 that the next is late, 2 lost
+    said: int = 0  # reported since the last sample: 1 late, 2 lost
     active: bool = False  # in a stretch
     first_ns: int = 0  # of the stretch; where its last fault ended
     last_ns: int = 0
@@ -114,7 +114,7 @@ class TimingEvent(DetectorEvent):
 def step(
     s: TimingMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: TimingEvent
 ) -> bool:
-    """Take a sample; a stretch is complete when the clock has been well for the merging time."""
+    """Process a sample; a stretch is complete after ``merge_s`` without a fault."""
     t_ns, previous, running = sample.t_ns, counts.last_ns, s.clock.steps >= 0.0
     taken = take(s, counts, sample)
     if taken.event == DROPPED:
@@ -149,7 +149,7 @@ def step(
 
 @kernel
 def silent_faults(s: TimingMemory, p: Settings, silence: float) -> int:
-    """Return what it means that no sample has come for so long [s]."""
+    """Return the faults of a time without a sample [s] as bits."""
     interval = s.median if math.isnan(p.rate_hz) else 1.0 / p.rate_hz
     late = max(p.late_intervals * interval, p.late_s) if interval > 0.0 else p.lost_s
     if silence <= late:
@@ -159,7 +159,7 @@ def silent_faults(s: TimingMemory, p: Settings, silence: float) -> int:
 
 @kernel
 def follow(s: TimingMemory, p: Settings, dt: float) -> None:
-    """Learn from an interval that is no gap."""
+    """Update the estimates with an interval that is not a gap."""
     if s.intervals == 0:
         s.median = dt
     s.intervals += 1
@@ -176,7 +176,7 @@ def follow(s: TimingMemory, p: Settings, dt: float) -> None:
 
 @kernel
 def judge(s: TimingMemory, p: Settings) -> int:
-    """Return what is wrong with the windows that are complete."""
+    """Return the faults of complete windows as bits."""
     faults = 0
     if s.window >= p.rate_window_s and s.window_count >= LEAST_COUNT:
         mean = s.window / s.window_count
@@ -214,7 +214,7 @@ def mark(s: TimingMemory, faults: int, from_ns: int, to_ns: int) -> None:
 
 @kernel
 def finish(s: TimingMemory, event: TimingEvent, is_open: bool) -> bool:
-    """Write the stretch and wait for the next."""
+    """Write the event of the stretch, and wait for the next stretch."""
     s.active = False
     event.longest_gap_s = s.longest if s.faults & LATE else math.nan
     event.rate_error = s.rate_error if s.faults & RATE_WRONG else math.nan
@@ -228,15 +228,15 @@ close = bind(close_stretch, finish=finish)
 
 
 class TimingDetector(Detector[TimingParams]):
-    """Find what is wrong with the stamps of a sensor.
+    """Detect faults of the stamps of a sensor.
 
-    Events ``timing`` are stretches with at least one fault, and their flags say which: ``late``,
-    ``lost``, ``rate`` (wrong, or changed), ``jitter``, ``duplicate`` and ``backward`` stamps,
-    and ``open``: the data ended within ``merge_s`` of a fault. Their values: ``longest_gap_s``,
+    Events ``timing`` are stretches with at least one fault, and their flags name them: ``late``,
+    ``lost``, ``rate`` (wrong, or changed), ``jitter``, ``duplicate`` and ``backward`` stamps;
+    with ``open`` the data end within ``merge_s`` of a fault. Their values: ``longest_gap_s``,
     ``rate_error`` (relative, the largest), ``jitter_share`` (of intervals that deviate),
     ``duplicates``, ``backward``.
 
-    In a stream no sample tells that there is none: call :meth:`check` from a timer.
+    In a stream, missing samples trigger no update: call :meth:`check` from a timer.
 
     Latency: none to certainty of a late sample (with :meth:`check`) and of a stamp out of order,
     1 to 2 s of a wrong rate, up to 2000 samples of jitter; ``merge_s`` (1 s) to the event.
@@ -258,18 +258,18 @@ class TimingDetector(Detector[TimingParams]):
     CLOSE = close
 
     def check(self, now_ns: int) -> Event | None:
-        """Say whether the next sample is late or lost, each once a gap.
+        """Return an event if the next sample is late or lost, once each per gap.
 
         Parameters
         ----------
         now_ns : int
-            The time now, on the clock of the stamps [ns].
+            Present time on the clock of the stamps [ns].
 
         Returns
         -------
         Event or None
-            From the last sample until now, flagged ``open``, and ``late`` or ``late`` and
-            ``lost``. The stretch itself comes later from :meth:`update` or :meth:`finish`.
+            From the last sample until now, with the flags ``open`` and ``late``, or these and
+            ``lost``. :meth:`update` or :meth:`finish` later returns the stretch itself.
         """
         execution = self._execution
         with execution.lock:

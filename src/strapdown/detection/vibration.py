@@ -1,4 +1,4 @@
-"""Vibration of a recording: levels, bands, lines, and what they do to the integration."""
+"""Vibration of a recording: levels, bands, spectral peaks, and coning."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BANDS_HZ",
-    "Line",
     "SensorVibration",
+    "SpectralPeak",
     "Spread",
-    "Vibration",
+    "VibrationMetrics",
     "VibrationWindows",
     "vibration_metrics",
 ]
 
 BANDS_HZ: Final = (0.0, 2.0, 10.0, 30.0, 80.0, 200.0, 500.0, math.inf)
-"""Edges of the bands: posture, motion, and what is vibration."""
+"""Edges of the bands: posture, motion, and vibration."""
 
-_FLOOR_HZ: Final = 5.0  # of the low-pass whose output is no vibration
+_FLOOR_HZ: Final = 5.0  # of the low-pass whose output is not vibration
 _SMOOTH_HZ: Final = 2.0  # of the low-pass of the squares
 _RESOLUTION_HZ: Final = 0.25
 _LINE: Final = 10.0  # over the running median of the density: 10 dB
 _MEDIAN_HZ: Final = 10.0  # width of the running median
-_LEAST_SHARE: Final = 1e-6  # of the variance: a line with less is none
+_LEAST_SHARE: Final = 1e-6  # of the variance: smaller peaks are ignored
 _TOP: Final = 0.8  # of half the sampling rate: energy above it may be aliased
 _TOP_SHARE: Final = 0.4  # white noise has 0.2 there
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How a measure is spread over a recording; a mean would hide a bad minute.
+    """Distribution of a measure over a recording; a mean would hide a bad minute.
 
     Parameters
     ----------
     p50, p95, p99, worst : float
         Percentiles and the largest value, in the unit of the measure; NaN without values.
     worst_t_ns : int
-        When that was [ns]; 0 without values.
+        Time of the largest value [ns]; 0 without values.
     """
 
     p50: float
@@ -64,19 +64,19 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Line:
+class SpectralPeak:
     """A narrow peak of a spectrum.
 
     Parameters
     ----------
     frequency_hz : float
-        By a parabola through the logarithms of three densities.
+        From a parabola through the logarithms of three densities.
     rms : float
         In the unit of the sensor, all axes together.
     harmonic : int
         1 for a fundamental, k for k times the frequency of an earlier line.
     fundamental_hz : float
-        Of the group that it belongs to.
+        Fundamental frequency of its group.
     """
 
     frequency_hz: float
@@ -87,7 +87,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class VibrationWindows:
-    """Statistics of each window, about its mean; NaN where it has less than two samples.
+    """Statistics of each window about its mean; NaN where it has fewer than two samples.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class VibrationWindows:
         Of the absolute deviation: root mean square, largest, 99th percentile; peak over RMS; and
         fourth moment over the square of the second (3 for noise, 1.5 for a sine).
     clipped : (W,) int64
-        Samples that bring a clipping bit.
+        Samples with a clipping bit.
     """
 
     t_ns: IntArray
@@ -123,7 +123,7 @@ class SensorVibration:
     windows : VibrationWindows
     band_rms : (B, 3)
         In each band of :data:`BANDS_HZ`; their squares add up to the variance.
-    lines : tuple of Line
+    lines : tuple of SpectralPeak
         More than 10 dB over the running median, by frequency.
     may_be_aliased : bool
         A line, or more than 40 % of the variance above 10 Hz, is in the top fifth of the band.
@@ -136,12 +136,12 @@ class SensorVibration:
     ardupilot: FloatArray
     windows: VibrationWindows
     band_rms: FloatArray
-    lines: tuple[Line, ...]
+    lines: tuple[SpectralPeak, ...]
     may_be_aliased: bool
     spread: dict[str, Spread]
 
     def to_dict(self) -> dict[str, object]:
-        """Return what is not an array of the length of the recording, as JSON holds it."""
+        """Return everything but the arrays of samples and windows, in types of JSON."""
         return {
             "band_rms": self.band_rms.tolist(),
             "lines": [asdict(line) for line in self.lines],
@@ -151,7 +151,7 @@ class SensorVibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Vibration:
+class VibrationMetrics:
     """Vibration of a recording.
 
     Parameters
@@ -162,7 +162,7 @@ class Vibration:
         coning: ``|sum of 1/12 d_theta(k-1) x d_theta(k)|`` over its length.
     coning : Spread
     stretch_s : float
-        Longest stretch without a gap, whose spectrum it is [s].
+        Length of the longest stretch without a gap, from which the spectrum is computed [s].
     """
 
     gyro: SensorVibration
@@ -172,7 +172,7 @@ class Vibration:
     stretch_s: float
 
     def to_dict(self) -> dict[str, object]:
-        """Return what is not an array of the length of the recording, as JSON holds it."""
+        """Return everything but the arrays of samples and windows, in types of JSON."""
         return {
             "gyro": self.gyro.to_dict(),
             "accel": self.accel.to_dict(),
@@ -181,8 +181,8 @@ class Vibration:
         }
 
 
-def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
-    """Measure how a recording vibrates.
+def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> VibrationMetrics:
+    """Measure the vibration of a recording.
 
     The spectrum is Welch's (IEEE Transactions AU-15, 1967) with a Hann window of 4 s and half an
     overlap, over the longest stretch without a gap; its integral is scaled to the variance
@@ -197,7 +197,7 @@ def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
 
     Returns
     -------
-    Vibration
+    VibrationMetrics
 
     Raises
     ------
@@ -231,7 +231,7 @@ def vibration_metrics(series: ImuSeries, *, window_s: float = 1.0) -> Vibration:
     coning = np.linalg.norm(np.add.reduceat(correction, groups), axis=1) / window_s
     starts = series.t_ns[groups]
     length = series.t_ns[stretch.stop - 1] - series.t_ns[stretch.start]
-    return Vibration(
+    return VibrationMetrics(
         sensors[0], sensors[1], coning, _spread(coning, starts), float(length / NS_PER_S)
     )
 
@@ -271,7 +271,7 @@ def _measure(
 
 @kernel
 def shares(dt: FloatArray, values: FloatArray, levels: FloatArray) -> None:
-    """Fill ArduPilot's levels: the root of the smoothed squares of what is above 5 Hz."""
+    """Compute ArduPilot's levels: the root of the smoothed squares above 5 Hz."""
     for k in range(3):
         floor, square, primed = 0.0, 0.0, False
         for i in range(len(values)):
@@ -340,8 +340,8 @@ def _spectrum(values: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArra
     return hz, density * scale
 
 
-def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
-    """Return the peaks of a spectrum, and what they are harmonics of."""
+def _lines(hz: FloatArray, density: FloatArray) -> tuple[SpectralPeak, ...]:
+    """Return the peaks of a spectrum with their fundamentals."""
     from scipy.ndimage import median_filter  # noqa: PLC0415 (only spectra need it)
 
     step = hz[1] - hz[0]
@@ -349,7 +349,7 @@ def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
     least = _LEAST_SHARE * density.sum()
     inner = density[1:-1]
     is_peak = (inner > density[:-2]) & (inner >= density[2:]) & (inner > _LINE * floor[1:-1])
-    found: list[Line] = []
+    found: list[SpectralPeak] = []
     for at in np.flatnonzero(is_peak) + 1:
         around = slice(max(at - 2, 0), at + 3)
         power = float(np.clip(density[around] - floor[around], 0.0, None).sum() * step)
@@ -359,12 +359,12 @@ def _lines(hz: FloatArray, density: FloatArray) -> tuple[Line, ...]:
         shift = 0.5 * (a - c) / (a - 2.0 * b + c)
         frequency = float(hz[at] + shift * step)
         harmonic, base = _harmonic(frequency, found, step)
-        found.append(Line(frequency, math.sqrt(power), harmonic, base))
+        found.append(SpectralPeak(frequency, math.sqrt(power), harmonic, base))
     return tuple(found)
 
 
-def _harmonic(frequency: float, lower: list[Line], step: float) -> tuple[int, float]:
-    """Return which multiple of a lower fundamental a frequency is, and that fundamental."""
+def _harmonic(frequency: float, lower: list[SpectralPeak], step: float) -> tuple[int, float]:
+    """Return the order of a frequency as a harmonic, and its fundamental."""
     for line in lower:
         order = round(frequency / line.frequency_hz)
         if line.harmonic == 1 and abs(frequency - order * line.frequency_hz) < 0.5 * step:

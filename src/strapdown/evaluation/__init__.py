@@ -1,11 +1,11 @@
-"""Estimates against a reference: attitude, position, covariance; faults; tables.
+"""Errors of estimates against a reference: attitude, position, covariance; faults; tables.
 
 * :func:`evaluate_orientation`: total, heading and inclination (the BROAD metric).
 * :func:`evaluate_position`, :func:`relative_pose_error`, :func:`closing_error`,
-  :func:`strapdown_drift`: where a track leads.
-* :func:`nees`, :func:`nis`, :func:`consistency`: whether covariances are honest.
+  :func:`strapdown_drift`: errors of a track.
+* :func:`nees`, :func:`nis`, :func:`consistency`: consistency of covariances.
 * :func:`with_faults`: recordings with lost samples, gaps and NaN.
-* :func:`compare`: algorithms beside each other.
+* :func:`compare`: tables of algorithms.
 """
 
 import lazy_loader

@@ -1,21 +1,35 @@
-"""Two tracks at the same stamps, and the rows that count."""
+"""Tracks to compare: two at the same stamps, with the rows that count."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import WorldFrame
+from strapdown.series import Trajectory
 from strapdown.series.timebase import ordered, resample
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.series import Trajectory
+    from collections.abc import Callable
 
-__all__ = ["Pair", "is_place", "is_rotation", "paired", "rms"]
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.series.timebase import OrderReport
+
+__all__ = ["Pair", "Track", "as_track", "in_enu", "is_place", "is_rotation", "paired", "rms"]
+
+
+class HasTrajectory(Protocol):
+    """A result with a trajectory, as an attribute or from a method."""
+
+    @property
+    def trajectory(self) -> Trajectory | Callable[[], Trajectory]: ...
+
+
+Track: TypeAlias = "Trajectory | HasTrajectory"
+"""A trajectory, or a result that has one."""
 
 
 class Pair(NamedTuple):
@@ -24,33 +38,61 @@ class Pair(NamedTuple):
     estimate: Trajectory
     reference: Trajectory
     rows: IntArray
-    """Which rows of the whole reference these are, from the first of motion and estimate on."""
+    """Row numbers in the reference, counted from the first row that moves and has an estimate."""
     excluded: dict[str, int]
-    """How many are not, by reason."""
+    """Number of rows of the reference that do not count, by reason."""
     dropped: int
     """Rows of the estimate left out because their stamp repeats or goes back."""
 
 
+def as_track(value: object, name: str) -> Trajectory:
+    """Return a trajectory, or the one of a result.
+
+    Raises
+    ------
+    TypeError
+        The value is neither.
+    """
+    track = getattr(value, "trajectory", value)
+    track = track() if callable(track) else track
+    if not isinstance(track, Trajectory):
+        raise TypeError(
+            f"expected {name} as a Trajectory or a result with a trajectory, got "
+            f"{type(value).__name__}; pass what a filter's run() returned, or build a Trajectory"
+        )
+    return track
+
+
+def in_enu(estimate: Track, reference: Track) -> tuple[Trajectory, Trajectory, OrderReport]:
+    """Return both tracks in ENU and the body frame of the reference, the estimate in order.
+
+    Samples of the estimate whose stamp repeats or goes back are dropped and reported.
+    """
+    truth = as_track(reference, "reference").in_frames(world=WorldFrame.ENU)
+    track = as_track(estimate, "estimate").in_frames(world=WorldFrame.ENU, body=truth.body)
+    track, order = ordered(track, "drop")
+    return track, truth, order
+
+
 def paired(
-    estimate: Trajectory,
-    reference: Trajectory,
+    estimate: Track,
+    reference: Track,
     max_gap_ns: int | None,
     *,
     attitude: bool = False,
     position: bool = False,
 ) -> Pair:
-    """Return an estimate at the stamps of a reference, where both know what is asked for."""
-    reference = reference.in_frames(world=WorldFrame.ENU)
-    track, order = ordered(estimate.in_frames(world=WorldFrame.ENU, body=reference.body), "drop")
+    """Interpolate an estimate at the stamps of a reference; keep rows where both are known."""
+    track, truth, order = in_enu(estimate, reference)
     asked = {"velocity_world": None, "moving": None} | (
         {} if position else {"position_world": None}
     )
-    there, _ = resample(track.replace(**asked), t_ns=reference.t_ns, max_gap_ns=max_gap_ns)
-    counts = np.ones(len(reference), bool) if reference.moving is None else reference.moving
+    there, _ = resample(track.replace(**asked), t_ns=truth.t_ns, max_gap_ns=max_gap_ns)
+    counts = np.ones(len(truth), bool) if truth.moving is None else truth.moving
     moving = counts
     excluded = {"not moving": int((~counts).sum())}
-    for reason, side in (("without reference", reference), ("without estimate", there)):
-        known = np.ones(len(reference), bool)
+    for reason, side in (("without reference", truth), ("without estimate", there)):
+        known = np.ones(len(truth), bool)
         if attitude:
             known &= is_rotation(side.q_world_from_body)
         if position:
@@ -60,23 +102,23 @@ def paired(
     excluded = {reason: number for reason, number in excluded.items() if number}
     if not counts.any():
         raise ValueRangeError(
-            f"expected rows that can be compared, got none of {len(reference)}"
+            f"expected rows that can be compared, got none of {len(truth)}"
             f" ({', '.join(f'{number} {reason}' for reason, number in excluded.items())}):"
-            f" the estimate covers {_span(track)}, the reference {_span(reference)}"
+            f" the estimate covers {_span(track)}, the reference {_span(truth)}"
         )
     dropped = order.dropped_duplicates + order.dropped_backward
     rows = np.flatnonzero(counts) - np.flatnonzero(moving & known)[0]
-    return Pair(there[counts], reference[counts], rows, excluded, dropped)
+    return Pair(there[counts], truth[counts], rows, excluded, dropped)
 
 
 def is_rotation(q: FloatArray) -> BoolArray:
-    """Return which rows are a rotation: finite, and not all zero."""
+    """Return a mask of the rows that are rotations: finite, and not all zero."""
     largest: FloatArray = np.max(np.abs(q), axis=1)
     return np.isfinite(largest) & (largest > 0.0)
 
 
 def is_place(position: FloatArray | None, rows: int) -> BoolArray:
-    """Return which rows are a position; none where there is no such column."""
+    """Return a mask of the rows with a position; all False without that column."""
     if position is None:
         return np.zeros(rows, bool)
     return np.asarray(np.isfinite(position).all(axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,33 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strapdown._typing import FloatArray
+    from strapdown.evaluation._results import Evaluation
 
 __all__ = ["Comparison", "Measured", "compare"]
 
 
-class HasMetrics(Protocol):
-    """An evaluation, which names what tables compare."""
-
-    @property
-    def metrics(self) -> Mapping[str, float]: ...
-
-
-Measured: TypeAlias = "Mapping[str, float] | HasMetrics"
-"""One run: an evaluation, or numbers by name."""
+Measured: TypeAlias = "Mapping[str, float] | Evaluation"
+"""Result of one run: an evaluation, or numbers by name."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found; ``str`` gives a table.
+    """Table of algorithms, recordings and metrics; ``str`` prints it.
 
     Parameters
     ----------
     algorithms, recordings, metrics : tuple of str
-        The names, in the order in which they came.
+        The names, in the order in which they were passed.
     values : mapping of str to mapping of str to tuple of float
-        For each algorithm and metric one value a recording.
+        For each algorithm and metric one value per recording.
     baseline : str or None
-        The algorithm against which ratios are taken.
+        The algorithm whose means are the denominators of the ratios.
     """
 
     algorithms: tuple[str, ...]
@@ -78,7 +72,7 @@ class Comparison:
             }
 
     def to_dict(self) -> dict[str, object]:
-        """Return names, values, means, medians and ratios as JSON holds them."""
+        """Return names, values, means, medians and ratios in types of JSON."""
         return {
             "algorithms": list(self.algorithms),
             "recordings": list(self.recordings),
@@ -126,16 +120,16 @@ class Comparison:
 def compare(
     results: Mapping[str, Mapping[str, Measured]], *, baseline: str | None = None
 ) -> Comparison:
-    """Put the evaluations of several algorithms beside each other.
+    """Compare the evaluations of several algorithms in one table.
 
     Parameters
     ----------
     results : mapping of str to mapping of str to evaluation
-        For each algorithm and each recording what was measured: an evaluation of this package,
-        or a mapping from metric to number. All must cover the same recordings and metrics, for
-        a mean over other recordings says nothing. A NaN makes its mean NaN.
+        For each algorithm and each recording an evaluation of this package, or a mapping from
+        metric to number. All must cover the same recordings and metrics, since means over
+        different recordings cannot be compared. A NaN makes its mean NaN.
     baseline : str, optional
-        The algorithm to whose means all others are divided.
+        The algorithm by whose means those of all others are divided.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Whether covariances are honest: squared errors in units of what was promised.
+"""Consistency of covariances: squared errors normalised by the estimated covariance.
 
 The normalised estimation error squared e' P^-1 e of n components has a chi-square distribution
 of n degrees of freedom, and so has that of an innovation (Y. Bar-Shalom, X. Li, T. Kirubarajan,
@@ -7,13 +7,14 @@ of n degrees of freedom, and so has that of an innovation (Y. Bar-Shalom, X. Li,
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from strapdown._checks import as_floats
 from strapdown.errors import ShapeError, ValueRangeError
+from strapdown.evaluation._results import Evaluation
 from strapdown.geometry import quaternion
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ __all__ = ["Consistency", "consistency", "nees", "nis", "orientation_nees"]
 
 
 @dataclass(frozen=True)
-class Consistency:
+class Consistency(Evaluation):
     """Squared errors of many samples against their distribution.
 
     Parameters
     ----------
     average : float
-        Mean per degree of freedom (ANEES, or the same of NIS): 1 for honest covariances,
-        more for optimistic ones.
+        Mean per degree of freedom (ANEES, or the same of NIS): 1 for consistent
+        covariances, more for optimistic ones.
     lower, upper : float
         Band in which ``average`` lies with probability ``level``, if samples are independent.
     share_within : float
@@ -49,14 +50,12 @@ class Consistency:
     samples: int
     dof: int
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("is_consistent",)
+
     @property
     def is_consistent(self) -> bool:
         """Whether the average lies in its band."""
         return self.lower <= self.average <= self.upper
-
-    def to_dict(self) -> dict[str, object]:
-        """Return every field, and the verdict."""
-        return asdict(self) | {"is_consistent": self.is_consistent}
 
 
 def nees(error: ArrayLike, covariance: ArrayLike) -> FloatArray:
@@ -67,7 +66,7 @@ def nees(error: ArrayLike, covariance: ArrayLike) -> FloatArray:
     error : array_like, shape (..., n)
         Estimate minus truth, in any unit.
     covariance : array_like, shape (..., n, n)
-        What the estimator says about it, in that unit squared.
+        Covariance of the error according to the estimator, in that unit squared.
 
     Returns
     -------
@@ -77,7 +76,7 @@ def nees(error: ArrayLike, covariance: ArrayLike) -> FloatArray:
     Raises
     ------
     ShapeError
-        The two do not fit each other.
+        The shapes of the two do not match.
     ValueRangeError
         A covariance is singular.
     """
@@ -143,7 +142,7 @@ def orientation_nees(
 
 
 def consistency(squares: ArrayLike, dof: int, *, level: float = 0.99) -> Consistency:
-    """Hold squared errors against the chi-square distribution that honest covariances give.
+    """Compare squared errors with the chi-square distribution of consistent covariances.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""How far dead reckoning without aiding leads, from true states on.
+"""Drift of dead reckoning without aiding, from true states.
 
-A window begins at a state that the reference knows. Whoever integrates hands back a track from
-there, and the distance to the reference is read after fixed times.
+A window begins at a known state of the reference. The caller integrates from there and passes
+the resulting track; its distance to the reference is evaluated after fixed times.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.errors import ValueRangeError
-from strapdown.evaluation._pairing import is_place, is_rotation
-from strapdown.geometry import WorldFrame
-from strapdown.series.timebase import ordered
+from strapdown.evaluation._pairing import as_track, in_enu, is_place, is_rotation
+from strapdown.evaluation._results import Evaluation
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from strapdown._typing import FloatArray, IntArray
+    from strapdown.evaluation._pairing import Track
     from strapdown.series import Trajectory
 
 __all__ = ["StrapdownDrift", "drift_errors", "strapdown_drift", "true_states"]
@@ -32,7 +32,7 @@ _FITTED_WITHIN_NS: Final = 150 * NS_PER_MS
 
 
 @dataclass(frozen=True)
-class StrapdownDrift:
+class StrapdownDrift(Evaluation):
     """Position errors of free integration over all windows.
 
     Parameters
@@ -40,9 +40,9 @@ class StrapdownDrift:
     after_s : tuple of float
         Times since the true start [s].
     median_m : tuple of float
-        Median distance to the reference after each [m]; NaN where no window is so long.
+        Median distance to the reference after each [m]; NaN where no window is that long.
     windows : tuple of int
-        How many windows each median is over.
+        Number of windows of each median.
     """
 
     after_s: tuple[float, ...]
@@ -51,7 +51,7 @@ class StrapdownDrift:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """What tables compare: the medians [m]."""
+        """Medians [m], by time."""
         return {
             f"drift_{after:g}s_m": m for after, m in zip(self.after_s, self.median_m, strict=True)
         }
@@ -63,23 +63,22 @@ class StrapdownDrift:
         )
 
 
-def true_states(reference: Trajectory, *, count: int = 8, reach_s: float = 60.0) -> Trajectory:
+def true_states(reference: Track, *, count: int = 8, reach_s: float = 60.0) -> Trajectory:
     """Return states from which to integrate: attitude, position, velocity at even spacing.
 
-    They are sought at ``count`` times from the first row on, spaced evenly so that after the
-    last the reference still goes on for ``reach_s`` (or spread over all of it, where it is
-    shorter). Where the reference has no velocity, it is the slope of the parabola through the
-    13 positions around; a time around which these span more than 0.15 s, or are not known,
-    gives no state.
+    They are taken at ``count`` evenly spaced times, from the first row to ``reach_s`` before the
+    last one (to the last one, if the reference is shorter). Where the reference has no velocity,
+    it is the slope of the parabola through the 13 positions around; a time around which these
+    span more than 0.15 s, or are not known, gives no state.
 
     Parameters
     ----------
-    reference : Trajectory
+    reference : Trajectory, or result with one
         With positions, in ascending order.
     count : int
         Times to try, 1 or more.
     reach_s : float
-        How long the longest window is [s].
+        Length of the longest window [s].
 
     Returns
     -------
@@ -90,7 +89,10 @@ def true_states(reference: Trajectory, *, count: int = 8, reach_s: float = 60.0)
     ------
     ValueRangeError
         The reference has no positions, or no time gives a state.
+    TypeError
+        It is neither a trajectory nor has one.
     """
+    reference = as_track(reference, "reference")
     position, velocity = reference.position_world, reference.velocity_world
     if position is None or count < 1:
         raise ValueRangeError(
@@ -116,17 +118,17 @@ def true_states(reference: Trajectory, *, count: int = 8, reach_s: float = 60.0)
 
 
 def drift_errors(
-    estimate: Trajectory, reference: Trajectory, *, after_s: Sequence[float] = AFTER_S
+    estimate: Track, reference: Track, *, after_s: Sequence[float] = AFTER_S
 ) -> FloatArray:
     """Return the distance between two tracks at times since the first row of the estimate.
 
     Parameters
     ----------
-    estimate : Trajectory
+    estimate : Trajectory, or result with one
         Free integration from a true state, in the world of the reference (any frame).
-    reference : Trajectory
-        Ascending. Errors are taken at its row nearest to each time, where one lies within
-        50 ms, to the estimate interpolated there.
+    reference : Trajectory, or result with one
+        Ascending. Errors are computed at the row of the reference nearest to each time, within
+        50 ms, with the estimate interpolated there.
     after_s : sequence of float
         [s].
 
@@ -134,9 +136,13 @@ def drift_errors(
     -------
     ndarray, shape (len(after_s),)
         [m]; NaN where either track is not known.
+
+    Raises
+    ------
+    TypeError
+        The estimate or the reference is neither a trajectory nor has one.
     """
-    reference = reference.in_frames(world=WorldFrame.ENU)
-    track, _ = ordered(estimate.in_frames(world=WorldFrame.ENU), "drop")
+    track, reference, _ = in_enu(estimate, reference)
     there = is_place(track.position_world, len(track))
     known = is_place(reference.position_world, len(reference))
     p, truth = track[there], reference[known]
@@ -162,9 +168,9 @@ def strapdown_drift(
     Parameters
     ----------
     errors : iterable of (len(after_s),) arrays
-        One a window, as from :func:`drift_errors`.
+        One per window, as from :func:`drift_errors`.
     after_s : sequence of float
-        The times that they belong to [s].
+        Times of the errors [s].
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Faults of recordings: lost samples, gaps and values that are missing.
 
-Each generator takes recordings in order and yields what is left of them. One stream of random
-numbers runs through all, so that the same recordings in the same order give the same faults.
+Each generator takes recordings in order and yields them with faults. All share one stream of
+random numbers, so the same recordings in the same order give the same faults.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import numpy as np
 
 from strapdown._checks import as_member
 from strapdown.errors import ValueRangeError
+from strapdown.evaluation._pairing import as_track
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from strapdown.evaluation._pairing import Track
     from strapdown.series import ImuSeries, Trajectory
 
 __all__ = [
@@ -31,7 +33,7 @@ __all__ = [
 
 
 class Fault(StrEnum):
-    """What happens to a recording, with the default parameters of its generator."""
+    """Kind of fault, with the default parameters of its generator."""
 
     DROP = "drop"
     """:func:`drop_samples`."""
@@ -109,7 +111,7 @@ def cut_gaps(
         Samples at ``start <= t < start + length_s`` are cut, for start = ``first_s``,
         ``first_s + every_s`` and so on.
     length_s, every_s, first_s : float
-        Length of each gap, from start to start, and start of the first [s].
+        Length of each gap, period of the gaps, and start of the first [s].
 
     Yields
     ------
@@ -134,14 +136,14 @@ def cut_gaps(
 def blank_samples(
     recordings: Iterable[ImuSeries], *, probability: float = 0.02, seed: int = 2
 ) -> Iterator[ImuSeries]:
-    """Yield each recording with rows of NaN, for each sensor on its own.
+    """Yield each recording with rows of NaN, for each sensor independently.
 
     Parameters
     ----------
     recordings : iterable of ImuSeries
     probability : float
-        Of each row of angular velocity, specific force and, where it is there, magnetic field,
-        drawn in this order.
+        Of each row of angular velocity, specific force and, if present, magnetic field, drawn
+        in this order.
     seed : int
         Of the generator, ``numpy.random.default_rng``.
 
@@ -166,20 +168,21 @@ def blank_samples(
         yield series.replace(**blanked)
 
 
-def surviving(reference: Trajectory, series: ImuSeries) -> Trajectory:
+def surviving(reference: Track, series: ImuSeries) -> Trajectory:
     """Return the rows of a reference at whose stamps a series still has a sample.
 
     Parameters
     ----------
-    reference : Trajectory
+    reference : Trajectory, or result with one
         At the stamps of the series before the fault.
     series : ImuSeries
-        After it.
+        The same series after it.
 
     Returns
     -------
     Trajectory
     """
+    reference = as_track(reference, "reference")
     return reference[np.isin(reference.t_ns, series.t_ns)]
 
 

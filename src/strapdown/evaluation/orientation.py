@@ -1,4 +1,4 @@
-"""How far an estimated orientation is from a reference: in total, in heading, in inclination.
+"""Errors of an estimated orientation: total, heading and inclination.
 
 The errors are those of the BROAD benchmark (D. Laidig, M. Caruso, A. Cereatti, T. Seel, Data
 6(7):72, 2021): the rotation from reference to estimate, in world axes, is split into a
@@ -8,14 +8,15 @@ rotation about the vertical (heading) and the smallest rotation about a horizont
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.evaluation._pairing import paired, rms
+from strapdown.evaluation._pairing import as_track, paired, rms
+from strapdown.evaluation._results import Evaluation
 from strapdown.geometry import quaternion
 from strapdown.units import RAD_PER_DEG
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from strapdown._typing import ArrayLike, FloatArray, IntArray
-    from strapdown.series import Trajectory
+    from strapdown.evaluation._pairing import Track
 
 __all__ = [
     "Alignment",
@@ -38,7 +39,7 @@ _ROUNDS: Final = 30  # of the alternating means
 
 
 class Alignment(StrEnum):
-    """Which constant rotation between two worlds is removed before errors are taken."""
+    """Constant rotation between two worlds that is removed before errors are computed."""
 
     NONE = "none"
     """None: both worlds are the same (9D)."""
@@ -47,7 +48,7 @@ class Alignment(StrEnum):
     WORLD = "world"
     """The mean rotation over all rows: the world of one is arbitrary."""
     WORLD_AND_BODY = "world_and_body"
-    """Such a rotation on both sides: the sensor is mounted in an unknown attitude, too."""
+    """A constant rotation of the world and one of the body: the mounting is unknown, too."""
 
 
 class OrientationError(NamedTuple):
@@ -59,7 +60,7 @@ class OrientationError(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OrientationEvaluation:
+class OrientationEvaluation(Evaluation):
     """Orientation errors of a whole track.
 
     Parameters
@@ -71,11 +72,11 @@ class OrientationEvaluation:
     samples : int
         Rows of the reference that count.
     excluded : mapping of str to int
-        Rows of the reference that do not, by reason.
+        Rows of the reference that do not count, by reason.
     dropped : int
         Rows of the estimate left out because their stamp repeats or goes back.
     align : Alignment
-        What was removed.
+        Kind of rotation that was removed.
     removed_rotation : tuple of 4 float
         The constant rotation that was removed, x y z w, from the reference's world to the
         estimate's, both ENU.
@@ -96,6 +97,9 @@ class OrientationEvaluation:
     removed_rotation: tuple[float, float, float, float]
     removed_body_rotation: tuple[float, float, float, float]
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("total_deg", "heading_deg", "inclination_deg")
+    METRICS: ClassVar[Mapping[str, str]] = {name: name for name in DERIVED}
+
     @property
     def total_deg(self) -> float:
         """Root mean square of the whole error [deg]."""
@@ -110,22 +114,6 @@ class OrientationEvaluation:
     def inclination_deg(self) -> float:
         """Root mean square of the error of the vertical [deg]."""
         return self.inclination / RAD_PER_DEG
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """What tables compare: the three root mean squares [deg]."""
-        return {
-            "total_deg": self.total_deg,
-            "heading_deg": self.heading_deg,
-            "inclination_deg": self.inclination_deg,
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        """Return every field, and the degrees, as JSON holds them."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        } | self.metrics
 
 
 def orientation_error(q_estimate: ArrayLike, q_reference: ArrayLike) -> OrientationError:
@@ -156,25 +144,26 @@ def orientation_error(q_estimate: ArrayLike, q_reference: ArrayLike) -> Orientat
 
 
 def evaluate_orientation(
-    estimate: Trajectory,
-    reference: Trajectory,
+    estimate: Track,
+    reference: Track,
     *,
     align: Alignment | str = Alignment.NONE,
     max_gap_ns: int | None = None,
 ) -> OrientationEvaluation:
-    """Compare two tracks at the stamps of the reference.
+    """Compare the orientations of two tracks at the stamps of the reference.
 
-    The estimate is brought to the frames of the reference and interpolated at its stamps, not
-    across gaps. Rows count where the reference is known and ``moving`` (all rows, if it does
-    not say), and where there is an estimate.
+    The estimate is converted to the frames of the reference and interpolated at its stamps, not
+    across gaps. Rows count where the reference is known and ``moving`` (all rows without that
+    column), and where there is an estimate.
 
     Parameters
     ----------
-    estimate, reference : Trajectory
+    estimate, reference : Trajectory, or result with one
         In any frames; the stamps of the reference in any order.
     align : {"none", "heading", "world", "world_and_body"}
-        Which constant rotation is removed first. Between worlds it is the mean rotation (F. L.
-        Markley et al., JGCD 30(4), 2007); on both sides the two means are taken in turns, 30 times.
+        Constant rotation that is removed first. Between worlds it is the mean rotation (F. L.
+        Markley et al., JGCD 30(4), 2007); on both sides the two means are computed alternately,
+        30 times.
     max_gap_ns : int, optional
         Rows of the estimate farther apart are not interpolated [ns]; by default five times
         its median interval and at least 20 ms.
@@ -189,8 +178,11 @@ def evaluate_orientation(
         No row counts, such as when the two have no time in common.
     UnknownNameError
         There is no such alignment.
+    TypeError
+        The estimate or the reference is neither a trajectory nor has one.
     """
     align = as_member(Alignment, align, "alignment")
+    reference = as_track(reference, "reference")
     pair = paired(estimate, reference, max_gap_ns, attitude=True)
     q, r = pair.estimate.q_world_from_body, pair.reference.q_world_from_body
     world, body = _constant_turns(q, r, align, pair.rows, reference.rate_hz)

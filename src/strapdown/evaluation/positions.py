@@ -1,6 +1,6 @@
-"""How far an estimated track is from a reference: as a whole, per step, and per distance.
+"""Errors of an estimated track: of the whole, per time, and per distance.
 
-The absolute error is taken after the best rigid alignment (S. Umeyama, IEEE Transactions PAMI
+The absolute error is computed after the best rigid alignment (S. Umeyama, IEEE Transactions PAMI
 13(4), 1991, without scale), the relative error of pose over a time or a distance (J. Sturm et
 al., IROS 2012; A. Geiger et al., CVPR 2012).
 """
@@ -8,15 +8,16 @@ al., IROS 2012; A. Geiger et al., CVPR 2012).
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from strapdown._checks import as_member
 from strapdown.errors import ShapeError, ValueRangeError
-from strapdown.evaluation._pairing import Pair, is_place, paired, rms
+from strapdown.evaluation._pairing import Pair, as_track, is_place, paired, rms
+from strapdown.evaluation._results import Evaluation
 from strapdown.geometry import WorldFrame, quaternion
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from strapdown._typing import FloatArray, IntArray
-    from strapdown.series import Trajectory
+    from strapdown.evaluation._pairing import Track
 
 __all__ = [
     "PositionAlignment",
@@ -37,20 +38,20 @@ __all__ = [
 
 
 class PositionAlignment(StrEnum):
-    """Which rigid motion between two worlds is removed before errors are taken."""
+    """Rigid motion between two worlds that is removed before errors are computed."""
 
     NONE = "none"
     """None: both worlds are the same."""
     START = "start"
-    """Place and heading at the first row that counts: odometry starts anywhere."""
+    """Position and heading at the first row that counts: odometry starts anywhere."""
     RIGID_2D = "rigid2d"
-    """The turn about the vertical and the shift with the least squares of all errors."""
+    """Least-squares rotation about the vertical and translation over all rows."""
     RIGID_3D = "rigid3d"
-    """The rotation and the shift with the least squares of all errors."""
+    """Least-squares rotation and translation over all rows."""
 
 
 @dataclass(frozen=True)
-class PositionEvaluation:
+class PositionEvaluation(Evaluation):
     """Position errors of a whole track.
 
     Parameters
@@ -61,18 +62,18 @@ class PositionEvaluation:
     error_median, error_max : float
         Median and largest distance in space [m].
     closing_error, closing_error_2d : float
-        How far the way from the first to the last row misses that of the reference, in space
-        and in the horizontal plane [m].
+        Error of the displacement from the first to the last row, in space and in the horizontal
+        plane [m].
     distance : float
-        Length of the reference, row to row [m].
+        Path length of the reference, row to row [m].
     samples : int
         Rows of the reference that count.
     excluded : mapping of str to int
-        Rows of the reference that do not, by reason.
+        Rows of the reference that do not count, by reason.
     dropped : int
         Rows of the estimate left out because their stamp repeats or goes back.
     align : PositionAlignment
-        What was removed.
+        Kind of rigid motion that was removed.
     removed_rotation : tuple of 4 float
         From the reference's world to the estimate's, both ENU, x y z w.
     removed_translation : tuple of 3 float
@@ -94,45 +95,36 @@ class PositionEvaluation:
     removed_rotation: tuple[float, float, float, float]
     removed_translation: tuple[float, float, float]
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("drift_percent",)
+    METRICS: ClassVar[Mapping[str, str]] = {
+        "ate_m": "ate",
+        "ate_2d_m": "ate_2d",
+        "closing_error_m": "closing_error",
+        "drift_percent": "drift_percent",
+    }
+
     @property
     def drift_percent(self) -> float:
         """Closing error per distance travelled [%]; NaN where nothing moved."""
         return 100.0 * self.closing_error / self.distance if self.distance else math.nan
 
-    @property
-    def metrics(self) -> dict[str, float]:
-        """What tables compare: absolute errors [m] and drift [%]."""
-        return {
-            "ate_m": self.ate,
-            "ate_2d_m": self.ate_2d,
-            "closing_error_m": self.closing_error,
-            "drift_percent": self.drift_percent,
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        """Return every field, and the drift, as JSON holds them (a drift of NaN aside)."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        } | {"drift_percent": self.drift_percent}
-
 
 @dataclass(frozen=True)
-class RelativePoseError:
-    """How wrong pieces of one length are, wherever they begin.
+class RelativePoseError(Evaluation):
+    """Errors over all segments of one length.
 
     Parameters
     ----------
     translation, translation_median, translation_max : float
-        Root mean square, median and largest error of the way, in the axes of the body at the
-        start of the piece [m].
+        Root mean square, median and largest error of the displacement, in the axes of the body
+        at the start of the segment [m].
     rotation, rotation_median, rotation_max : float
-        The same of the turn [rad].
+        The same of the rotation [rad].
     drift_percent : float
-        Mean of the error of the way over the distance that the reference travelled [%]; NaN
-        where nothing moved.
+        Mean over the segments of the displacement error divided by the distance that the
+        reference travelled [%]; NaN where nothing moved.
     pairs : int
-        Pieces.
+        Segments.
     over_s, over_m : float or None
         Their length [s] or [m].
     """
@@ -148,44 +140,38 @@ class RelativePoseError:
     over_s: float | None
     over_m: float | None
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("rotation_deg",)
+    METRICS: ClassVar[Mapping[str, str]] = {
+        "rpe_m": "translation",
+        "rpe_deg": "rotation_deg",
+        "rpe_percent": "drift_percent",
+    }
+
     @property
     def rotation_deg(self) -> float:
-        """Root mean square error of the turn [deg]."""
+        """Root mean square error of the rotation [deg]."""
         return self.rotation / RAD_PER_DEG
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """What tables compare: errors of way [m, %] and turn [deg]."""
-        return {
-            "rpe_m": self.translation,
-            "rpe_deg": self.rotation_deg,
-            "rpe_percent": self.drift_percent,
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        """Return every field, and the degrees."""
-        return asdict(self) | {"rotation_deg": self.rotation_deg}
 
 
 def evaluate_position(
-    estimate: Trajectory,
-    reference: Trajectory,
+    estimate: Track,
+    reference: Track,
     *,
     align: PositionAlignment | str = PositionAlignment.NONE,
     max_gap_ns: int | None = None,
 ) -> PositionEvaluation:
     """Compare the positions of two tracks at the stamps of the reference.
 
-    The estimate is brought to the world axes of the reference and interpolated at its stamps,
-    not across gaps. Rows count where the reference is known and ``moving`` (all rows, if it
-    does not say), and where there is an estimate.
+    The estimate is converted to the world axes of the reference and interpolated at its stamps,
+    not across gaps. Rows count where the reference is known and ``moving`` (all rows without
+    that column), and where there is an estimate.
 
     Parameters
     ----------
-    estimate, reference : Trajectory
+    estimate, reference : Trajectory, or result with one
         In any frames; the stamps of the reference in ascending order.
     align : {"none", "start", "rigid2d", "rigid3d"}
-        Which rigid motion between the worlds is removed first: never a scale, never a
+        Rigid motion between the worlds that is removed first: never a scale, never a
         reflection. ``"start"`` takes the heading from the two attitudes at the first row.
     max_gap_ns : int, optional
         Rows of the estimate farther apart are not interpolated [ns]; by default five times
@@ -201,6 +187,8 @@ def evaluate_position(
         No row counts, such as when the two have no time in common or one has no positions.
     UnknownNameError
         There is no such alignment.
+    TypeError
+        The estimate or the reference is neither a trajectory nor has one.
     """
     align = as_member(PositionAlignment, align, "alignment")
     start = align is PositionAlignment.START
@@ -230,26 +218,26 @@ def evaluate_position(
 
 
 def relative_pose_error(
-    estimate: Trajectory,
-    reference: Trajectory,
+    estimate: Track,
+    reference: Track,
     *,
     over_s: float | None = None,
     over_m: float | None = None,
     max_gap_ns: int | None = None,
 ) -> RelativePoseError:
-    """Compare how two tracks go on from each row, over a time or over a distance.
+    """Compare the relative poses of two tracks over segments of a time or a distance.
 
-    Rows are paired and count as in :func:`evaluate_position`. A piece begins at each and ends
-    at the first that is so much later, or farther along the reference; it does not count
-    where that one comes more than a median interval of the reference too late. No alignment
-    is needed: constant rotations and shifts of either world cancel.
+    Rows are paired and count as in :func:`evaluate_position`. A segment begins at each row and
+    ends at the first row that is ``over_s`` later, or ``over_m`` farther along the reference. A
+    segment of time is left out if its end is late by more than a median interval of the
+    reference. No alignment is needed: constant rotations and translations of either world cancel.
 
     Parameters
     ----------
-    estimate, reference : Trajectory
+    estimate, reference : Trajectory, or result with one
         With attitude and position, in any frames; the stamps of the reference ascending.
     over_s, over_m : float
-        Length of the pieces, one of the two [s], [m].
+        Length of the segments, one of the two [s], [m].
     max_gap_ns : int, optional
         As in :func:`evaluate_position`.
 
@@ -260,15 +248,16 @@ def relative_pose_error(
     Raises
     ------
     TypeError
-        Not exactly one of ``over_s`` and ``over_m`` was given.
+        Not exactly one of ``over_s`` and ``over_m`` was given, or the estimate or the reference
+        is neither a trajectory nor has one.
     ValueRangeError
-        The length is not above 0, or no piece is so long.
+        The length is not above 0, or the tracks are shorter.
     """
     over = over_s if over_s is not None else over_m
     if over is None or (over_s is not None and over_m is not None):
         raise TypeError("expected one of over_s and over_m, got both or none")
     if not 0.0 < over < math.inf:
-        raise ValueRangeError(f"expected pieces of a length above 0, got {over}")
+        raise ValueRangeError(f"expected segments of a length above 0, got {over}")
     pair = paired(estimate, reference, max_gap_ns, position=True, attitude=True)
     p, truth = _places(pair)
     travelled = _travelled(truth)
@@ -278,8 +267,8 @@ def relative_pose_error(
     first, last = _pieces(along, over, by_time=over_s is not None)
     if not len(first):
         raise ValueRangeError(
-            f"expected tracks longer than the pieces of {over} {'s' if over_s else 'm'}, got "
-            f"{along[-1]:.6g}: choose shorter pieces"
+            f"expected tracks longer than the segments of {over} {'s' if over_s else 'm'}, got "
+            f"{along[-1]:.6g}: choose shorter segments"
         )
     q, r = pair.estimate.q_world_from_body, pair.reference.q_world_from_body
     way = _way(q, p, first, last) - _way(r, truth, first, last)
@@ -303,24 +292,27 @@ def relative_pose_error(
     )
 
 
-def closing_error(track: Trajectory) -> tuple[float, float]:
-    """Return how far a track that ends where it began does not: in space, and horizontally [m].
+def closing_error(track: Track) -> tuple[float, float]:
+    """Return the distance from the first to the last position of a closed track.
 
     Parameters
     ----------
-    track : Trajectory
+    track : Trajectory, or result with one
         With positions; its first and its last known one are compared.
 
     Returns
     -------
     tuple of 2 float
+        In space and in the horizontal plane [m].
 
     Raises
     ------
     ValueRangeError
         No position is known.
+    TypeError
+        It is neither a trajectory nor has one.
     """
-    track = track.in_frames(world=WorldFrame.ENU)
+    track = as_track(track, "track").in_frames(world=WorldFrame.ENU)
     position = track.position_world
     known = np.flatnonzero(is_place(position, len(track)))
     if position is None or not len(known):
@@ -360,13 +352,13 @@ def _rigid_motion(pair: Pair, align: PositionAlignment) -> tuple[FloatArray, Flo
 
 
 def _travelled(position: FloatArray) -> FloatArray:
-    """Return the length of the way to each row."""
+    """Return the path length up to each row."""
     steps = np.linalg.norm(np.diff(position, axis=0), axis=1)
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def _pieces(along: FloatArray, over: float, *, by_time: bool) -> tuple[IntArray, IntArray]:
-    """Return first and last row of each piece."""
+    """Return the first and the last row of each segment."""
     last = np.searchsorted(along, along + over * (1.0 - 1e-9))
     first = np.flatnonzero(last < len(along))
     last = last[first]
@@ -378,7 +370,7 @@ def _pieces(along: FloatArray, over: float, *, by_time: bool) -> tuple[IntArray,
 
 
 def _way(q: FloatArray, p: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
-    """Return how pieces lead on, in the axes of the body at their start."""
+    """Return the displacement of each segment, in the axes of the body at its start."""
     return quaternion.rotate(quaternion.conjugate(q[first]), p[last] - p[first])
 
 

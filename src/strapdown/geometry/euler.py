@@ -1,8 +1,8 @@
-"""Roll, pitch and yaw, always under the name of their convention.
+"""Roll, pitch and yaw in named conventions.
 
-Angles are ``(..., 3)`` in the order roll, pitch, yaw [rad]. :func:`describe` tells what a
-convention means; these four exist because programs that call all of them "roll, pitch, yaw"
-disagree on axes, signs and ranges.
+Angles are ``(..., 3)`` in the order roll, pitch, yaw [rad]. :func:`describe` defines each
+convention; there are four because programs that use the names "roll, pitch, yaw" disagree on
+axes, signs and ranges.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GIMBAL_COSINE: Final = 1e-9  # cosine of the pitch below which roll and yaw are
 
 
 class EulerConvention(StrEnum):
-    """What roll, pitch and yaw mean; :func:`~strapdown.geometry.euler.describe` has the details."""
+    """Definition of roll, pitch and yaw; see :func:`~strapdown.geometry.euler.describe`."""
 
     ZYX = "zyx"
     WEBOTS_DOCUMENTED = "webots_documented"
@@ -48,9 +48,9 @@ class EulerDescription:
     sequence : str
         The rotation ``R_world_from_body`` as a product of turns about coordinate axes.
     ranges : tuple of (low, high)
-        Of roll, pitch and yaw as :func:`from_quaternion` gives them [rad].
+        Of roll, pitch and yaw as returned by :func:`from_quaternion` [rad].
     gimbal : str
-        What happens where the nose points straight up or down.
+        Behaviour where the nose points straight up or down.
     world, body : WorldFrame and BodyFrame, or None
         The frames that the quaternion is between; None where the convention fits any.
     """
@@ -113,7 +113,7 @@ def to_quaternion(roll_pitch_yaw: ArrayLike, convention: EulerConvention | str) 
     roll_pitch_yaw : array_like, shape (..., 3)
         Any angles [rad], also outside the ranges of :func:`describe`.
     convention : EulerConvention, or its value
-        What the angles mean.
+        Convention of the angles.
 
     Returns
     -------
@@ -149,9 +149,9 @@ def from_quaternion(q: ArrayLike, convention: EulerConvention | str) -> FloatArr
     ----------
     q : array_like, shape (..., 4)
         Unit ``q_world_from_body`` between the frames of the convention
-        (:func:`strapdown.geometry.frames.convert_quaternion` brings others there).
+        (:func:`strapdown.geometry.frames.convert_quaternion` converts others).
     convention : EulerConvention, or its value
-        What the angles are to mean.
+        Convention of the angles.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def _zyx_quaternion(angles: FloatArray) -> FloatArray:
 
 
 def _zyx_angles(q: FloatArray) -> FloatArray:
-    """Return the angles by sums and differences of roll and yaw, accurate at any pitch.
+    """Return the angles from sums and differences of roll and yaw, accurate at any pitch.
 
     With s and c the sine and cosine of half the pitch, the components combine into
     ``(w - y, z + x) = (c - s) (cos, sin)((yaw + roll) / 2)`` and
@@ -205,7 +205,7 @@ def _zyx_angles(q: FloatArray) -> FloatArray:
 
 
 def _wrapped(angle: FloatArray) -> FloatArray:
-    """Return angles within a turn and a half brought into -pi ... pi."""
+    """Wrap angles of up to one and a half turns to -pi ... pi."""
     turn = np.where(np.abs(angle) > pi, np.copysign(2.0 * pi, angle), 0.0)
     return angle - turn
 

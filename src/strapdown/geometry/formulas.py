@@ -1,9 +1,9 @@
-"""Quaternion formulas, component by component: the one place of each.
+"""Quaternion formulas, component by component, each defined once.
 
-Every function takes and returns bare components, so the same source serves plain floats in
-a streaming filter, compiled loops, and whole arrays in :mod:`strapdown.geometry.quaternion`.
-Order x, y, z, w; Hamilton product; a unit quaternion ``q_a_from_b`` turns components in frame
-b into components in frame a.
+Every function takes and returns plain components, so the same source serves floats in a
+streaming filter, compiled loops, and whole arrays in :mod:`strapdown.geometry.quaternion`.
+Order x, y, z, w; Hamilton product; a unit quaternion ``q_a_from_b`` converts components in
+frame b to components in frame a.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def quaternion_multiply(
 def quaternion_rotate(
     qx: Real, qy: Real, qz: Real, qw: Real, vx: Real, vy: Real, vz: Real
 ) -> tuple[Real, Real, Real]:
-    """Return the vector v turned by the unit quaternion q."""
+    """Return the vector v rotated by the unit quaternion q."""
     # v + 2 w (u x v) + 2 u x (u x v), with u the vector part: 18 products instead of 27.
     tx = 2.0 * (qy * vz - qz * vy)
     ty = 2.0 * (qz * vx - qx * vz)
@@ -75,7 +75,7 @@ def quaternion_from_half_angles_zyx(
     sin_yaw: Real,
     cos_yaw: Real,
 ) -> tuple[Real, Real, Real, Real]:
-    """Return the quaternion of Rz(yaw) Ry(pitch) Rx(roll) from sines and cosines of halves."""
+    """Return the quaternion of Rz(yaw) Ry(pitch) Rx(roll) from half-angle sines and cosines."""
     return (
         sin_roll * cos_pitch * cos_yaw - cos_roll * sin_pitch * sin_yaw,
         cos_roll * sin_pitch * cos_yaw + sin_roll * cos_pitch * sin_yaw,
@@ -111,7 +111,7 @@ def webots_nue_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Re
 
 @kernel
 def webots_enu_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
-    """Return what :func:`webots_nue_terms` does, for angles about other axes."""
+    """Return the terms of :func:`webots_nue_terms` for angles about other axes."""
     return (
         2.0 * (w * x + y * z),
         1.0 - 2.0 * (x * x + y * y),

@@ -1,14 +1,14 @@
-"""World and body frames, and the exact changes between them.
+"""World and body frames, and exact conversions between them.
 
-Every change between the frames named here permutes axes and turns some of them round. Vectors
-and covariances are therefore converted without rounding. Quaternions are converted by a 4x4
+Every conversion between these frames permutes axes and reverses some of them. Vectors and
+covariances are therefore converted without rounding. Quaternions are converted by a 4x4
 matrix of 0 and +-1 and one common factor 1, 1/2 or sqrt(1/2): a half turn about an axis (FLU
-and FRD, NED and NWU) is exact, every other change rounds in the last digit. The matrix is
-linear, so a continuous quaternion stays continuous, and a chain of changes gives the same
+and FRD, NED and NWU) is exact, every other conversion rounds in the last digit. The map is
+linear, so a continuous quaternion stays continuous, and a chain of conversions gives the same
 sign as the direct one.
 
-The table ``_AXES`` below is the one place where frames are defined. In the Webots frame EUN
-the name says east, but a right-handed frame with y up and z north has x to the west.
+The table ``_AXES`` below defines the frames. The Webots frame EUN is named after east, but in
+a right-handed frame with y up and z north the x axis points west.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def convert_vector(v: ArrayLike, source: Frame | str, target: Frame | str) -> Fl
 def convert_covariance(c: ArrayLike, source: Frame | str, target: Frame | str) -> FloatArray:
     """Express covariances, or other tensors, in another frame, without rounding.
 
-    Marks such as a negative first element are not understood here: they are moved as numbers.
+    Markers such as a negative first element are not interpreted: they are converted as numbers.
 
     Parameters
     ----------
@@ -156,14 +156,14 @@ def convert_quaternion(
     world: tuple[WorldFrame | str, WorldFrame | str] | None = None,
     body: tuple[BodyFrame | str, BodyFrame | str] | None = None,
 ) -> FloatArray:
-    """Express the attitude ``q_world_from_body`` between other frames.
+    """Convert the attitude ``q_world_from_body`` to other frames.
 
     Parameters
     ----------
     q : array_like, shape (..., 4)
         ``q_world_from_body`` between the source frames.
     world, body : (source, target), optional
-        The change on each side; None leaves that side as it is.
+        Conversion of each side; None leaves that side unchanged.
 
     Returns
     -------

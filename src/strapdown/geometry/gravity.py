@@ -28,8 +28,8 @@ __all__ = ["gravity_world", "normal_gravity"]
 def normal_gravity(latitude: ArrayLike, height: ArrayLike) -> FloatArray:
     """Return the magnitude of WGS 84 normal gravity.
 
-    Somigliana's closed form on the ellipsoid, and the second-order series in the height above
-    it, which stays within 2e-6 m/s^2 of the exact field up to 20 km.
+    Somigliana's closed form on the ellipsoid, with a second-order series in the height above it
+    that stays within 2e-6 m/s^2 of the exact field up to 20 km.
 
     Parameters
     ----------
@@ -79,4 +79,4 @@ def gravity_world(world: WorldFrame | str, g: float = STANDARD_GRAVITY) -> Float
     ndarray, shape (3,)
         In components of ``world`` [m/s^2].
     """
-    return convert_vector([0.0, 0.0, -g], WorldFrame.ENU, world) + 0.0  # -0.0 reads badly
+    return convert_vector([0.0, 0.0, -g], WorldFrame.ENU, world) + 0.0  # no -0.0

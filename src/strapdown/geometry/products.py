@@ -1,4 +1,4 @@
-"""Products of stacks of matrices, rounded alike on every machine.
+"""Products of stacks of matrices, with the same rounding on every machine.
 
 Results of matmul and einsum depend on the machine, on the size of the stack and on the order in
 memory; sums of elementwise products do not.

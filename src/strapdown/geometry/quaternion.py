@@ -1,12 +1,12 @@
 """Unit quaternions as rotations, on whole arrays.
 
 A quaternion is ``(..., 4)`` in the order x, y, z, w; Hamilton product; ``q_a_from_b`` turns
-components in frame b into components in frame a, and products chain as the names do:
+components in frame b into components in frame a, and products chain like the names:
 ``q_a_from_c = multiply(q_a_from_b, q_b_from_c)``. Both q and -q are the same rotation.
 
-Arguments broadcast over their leading dimensions. That quaternions have unit length is the
-caller's promise (:func:`normalize` keeps it): it is neither checked nor restored here. NaN
-goes through as NaN, without a warning.
+Arguments broadcast over their leading dimensions. Quaternions have to be
+of unit length (:func:`normalize`); that is neither checked nor restored here. NaN gives NaN,
+without a warning.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ __all__ = [
 ]
 
 IDENTITY: Final[FloatArray] = np.array([0.0, 0.0, 0.0, 1.0])
-"""The rotation that changes nothing (read-only)."""
+"""Identity rotation (read-only)."""
 IDENTITY.flags.writeable = False
 
 _CONJUGATE: Final[FloatArray] = np.array([-1.0, -1.0, -1.0, 1.0])
-_ROTATION_TOLERANCE: Final = 1e-3  # how far entries of a matrix may be from a rotation
+_ROTATION_TOLERANCE: Final = 1e-3  # largest deviation of an entry from a rotation matrix
 
 
 def multiply(p: ArrayLike, q: ArrayLike) -> FloatArray:
@@ -114,7 +114,7 @@ def normalize(q: ArrayLike) -> FloatArray:
 
 
 def canonical(q: ArrayLike) -> FloatArray:
-    """Return of q and -q the one whose first non-zero of w, x, y, z is positive.
+    """Return q or -q, whichever has a positive first non-zero component of w, x, y, z.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def log(q: ArrayLike) -> FloatArray:
     -------
     ndarray, shape (..., 3)
         Axis times half the angle [rad], of length in [0, pi], accurate over the whole range;
-        the logarithm of -1, whose axis is free, is (pi, 0, 0).
+        the logarithm of -1, whose axis is arbitrary, is (pi, 0, 0).
     """
     q = as_floats(q, "q", (4,))
     vector, w = q[..., :3], q[..., 3]
@@ -218,8 +218,8 @@ def to_rotation_vector(q: ArrayLike) -> FloatArray:
 def from_matrix(R: ArrayLike) -> FloatArray:
     """Return the canonical quaternions of rotation matrices.
 
-    Of the four rows of the matrix 4 q q^T the one with the largest diagonal entry is taken,
-    so nothing cancels.
+    The row of the matrix 4 q q^T with the largest diagonal entry is used, which avoids
+    cancellation.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def angle_between(p: ArrayLike, q: ArrayLike) -> FloatArray:
 
 
 def mean(q: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Return the mean rotation, blind to the signs of the quaternions.
+    """Return the mean rotation, independent of the signs of the quaternions.
 
     Parameters
     ----------
@@ -362,12 +362,12 @@ def mean(q: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
 
 
 def make_continuous(q: ArrayLike) -> FloatArray:
-    """Choose signs so that no quaternion has a negative product with the one before.
+    """Choose signs so that no quaternion has a negative dot product with the one before.
 
     Parameters
     ----------
     q : array_like, shape (N, 4)
-        Rows with NaN are passed over.
+        Rows with NaN are skipped.
 
     Returns
     -------
@@ -386,7 +386,7 @@ def make_continuous(q: ArrayLike) -> FloatArray:
 
 
 def from_wxyz(q: ArrayLike) -> FloatArray:
-    """Return quaternions given in the order w, x, y, z in our order x, y, z, w.
+    """Convert quaternions from the order w, x, y, z to x, y, z, w.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ def from_wxyz(q: ArrayLike) -> FloatArray:
 
 
 def to_wxyz(q: ArrayLike) -> FloatArray:
-    """Return quaternions in the order w, x, y, z.
+    """Convert quaternions to the order w, x, y, z.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def _joined(components: Iterable[FloatArray]) -> FloatArray:
 
 
 def _length(v: FloatArray) -> FloatArray:
-    """Return the length of 3-vectors; squares neither overflow nor vanish."""
+    """Return the length of 3-vectors, without overflow or underflow of squares."""
     length: FloatArray = np.hypot(np.hypot(v[..., 0], v[..., 1]), v[..., 2])
     return length
 

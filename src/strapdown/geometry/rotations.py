@@ -1,4 +1,4 @@
-"""Rotations from directions, and how rotation vectors change with small rotations."""
+"""Rotations between directions, and the Jacobian of rotation vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SMALL_ANGLE: Final = 0.05  # below which the series is more accurate than the c
 
 
 def shortest(v: ArrayLike, w: ArrayLike) -> FloatArray:
-    """Return the smallest rotation that turns one direction into another.
+    """Return the smallest rotation from one direction to another.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def shortest(v: ArrayLike, w: ArrayLike) -> FloatArray:
 
 
 def inverse_right_jacobian(half_rotation_vector: ArrayLike) -> FloatArray:
-    """Return how the logarithm of a quaternion changes with a small rotation of the body.
+    """Return the Jacobian of the logarithm of a quaternion for small rotations of the body.
 
     ``log(exp(u) exp(d / 2)) = u + J d`` for small rotation vectors d, with
     ``J = (I + [u] + (1 - |u| cot |u|) / |u|^2 [u]^2) / 2``.

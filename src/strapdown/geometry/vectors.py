@@ -1,4 +1,4 @@
-"""Vectors and matrices of records: read as tuples of floats, changed in place."""
+"""Vectors and matrices of records: read as tuples of floats, modified in place."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @kernel
 def three(v: Sequence[float]) -> Three:
-    """Return a vector as it is now."""
+    """Return a copy of a vector as a tuple."""
     return v[0], v[1], v[2]
 
 
 @kernel
 def four(v: Sequence[float]) -> Four:
-    """Return a quaternion as it is now."""
+    """Return a copy of a quaternion as a tuple."""
     return v[0], v[1], v[2], v[3]
 
 
@@ -47,14 +47,14 @@ def copy(v: Vector, values: Sequence[float]) -> None:
 
 @kernel
 def copy_rows(m: Matrix, values: Sequence[Sequence[float]]) -> None:
-    """Write a matrix, as large as it is."""
+    """Write a matrix of any size."""
     for i in range(len(m)):
         copy(m[i], values[i])
 
 
 @kernel
 def clear(v: Vector) -> None:
-    """Make every element of a vector zero."""
+    """Set every element of a vector to zero."""
     for i in range(len(v)):
         v[i] = 0.0
 
@@ -83,7 +83,7 @@ def dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 @kernel
 def matrix_times(m: Sequence[float], v: Three) -> Three:
-    """Return the product of a matrix, kept row by row, and a vector."""
+    """Return the product of a matrix, stored row by row, and a vector."""
     x, y, z = v
     return (
         m[0] * x + m[1] * y + m[2] * z,
@@ -100,7 +100,7 @@ def square(v: Sequence[float]) -> float:
 
 @kernel
 def distance2(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the squared distance of two vectors."""
+    """Return the squared distance between two vectors."""
     x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return x * x + y * y + z * z
 
@@ -109,12 +109,12 @@ def distance2(a: Sequence[float], b: Sequence[float]) -> float:
 def length(x: float, y: float) -> float:
     """Return the length of a vector in a plane.
 
-    Python and the C library round ``hypot`` differently; this is the same everywhere.
+    Python and the C library round ``hypot`` differently; this rounds the same everywhere.
     """
     return math.sqrt(x * x + y * y)
 
 
 @kernel
 def clamped(value: float, most: float) -> float:
-    """Return a value as near as a limit on both sides allows."""
+    """Return a value clamped to -most ... most."""
     return min(max(value, -most), most)

@@ -58,7 +58,7 @@ _ITERATIONS: Final = 3
 
 
 def as_latitude(latitude: ArrayLike) -> FloatArray:
-    """Return latitudes as float64, and require them to be within a quarter turn; NaN passes.
+    """Return latitudes as float64, and require them to be within -pi/2 ... pi/2 or NaN.
 
     Raises
     ------
@@ -130,12 +130,12 @@ def ecef_from_geodetic(latitude: ArrayLike, longitude: ArrayLike, height: ArrayL
 def geodetic_from_ecef(position: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return latitude, longitude and height of positions in ECEF.
 
-    Bowring's iteration, which reaches rounding (1e-9 m near the ground) anywhere allowed.
+    Bowring's iteration, accurate to rounding (1e-9 m near the ground) at all allowed positions.
 
     Parameters
     ----------
     position : array_like, shape (..., 3)
-        At least 1000 km from the centre [m]; NaN goes through.
+        At least 1000 km from the centre [m]; NaN gives NaN.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def geodetic_from_ecef(position: ArrayLike) -> tuple[FloatArray, FloatArray, Flo
 
 
 def q_ecef_from_enu(latitude: ArrayLike, longitude: ArrayLike) -> FloatArray:
-    """Return the attitude of east-north-up axes.
+    """Return the attitude of east-north-up axes in ECEF.
 
     Parameters
     ----------

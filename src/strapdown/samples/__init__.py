@@ -1,4 +1,4 @@
-"""Samples as streaming algorithms take them: what one is, its clock, and what of it is usable."""
+"""Samples for streaming algorithms: kinds, clock, validity, parameters and saved states."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The clock of a stream of samples: one rule for steps, gaps, repeats and jumps."""
+"""Clock of a stream of samples: one rule for steps, gaps, repeats and jumps."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Final
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Record
 
-# What a sample is by its stamp.
-DROPPED: Final = 0  # it repeats or goes back: nothing to do
+# Classes of samples by their stamps.
+DROPPED: Final = 0  # the stamp repeats or goes back: ignored
 START: Final = 1  # the first, or the first after a jump of the clock
 STEP: Final = 2
-MERGED: Final = 3  # it repeats, and brings what was missing
+MERGED: Final = 3  # the stamp repeats, and the sample adds missing vectors
 
-GAP_INTERVALS: Final = 5.0  # a step longer than so many mean intervals is a gap, ...
+GAP_INTERVALS: Final = 5.0  # a step longer than this many mean intervals is a gap, ...
 GAP_FLOOR_S: Final = 0.02  # ... if it is also longer than this
-MOST_STEPS: Final = 20.0  # intervals that the mean remembers
+MOST_STEPS: Final = 20.0  # length of the running mean, in intervals
 BACKWARD_RESTART_S: Final = 1.0
 
 
 class Clock(Record):
-    """What the past says of the next step."""
+    """Running mean of the sampling interval."""
 
     steps: float = -1.0  # intervals in the mean, at most MOST_STEPS; -1 before any sample
     interval: float = 0.0  # running mean of the sampling interval [s]
 
 
 class Counts(Record):
-    """The stamp of the last sample that was taken, and what has been counted."""
+    """Stamp of the last accepted sample, and counts."""
 
     last_ns: int = 0
     samples: int = 0
@@ -42,10 +42,10 @@ class Counts(Record):
 def tick(
     clock: Clock, counts: Counts, t_ns: int, reset_after: float, merges: bool
 ) -> tuple[int, float]:
-    """Count a sample; return what it is by its stamp, and the seconds since the one before.
+    """Count a sample; return its class by its stamp, and the seconds since the one before.
 
-    A sample of the same stamp that ``merges`` is taken. After a jump back by a second, or ahead
-    by ``reset_after``, the clock starts anew.
+    A sample whose stamp repeats is accepted if ``merges``. After a jump back by more than a
+    second, or ahead by more than ``reset_after`` seconds, the clock starts again.
     """
     counts.samples += 1
     previous, steps, interval = counts.last_ns, clock.steps, clock.interval
@@ -53,7 +53,7 @@ def tick(
     if steps < 0.0 or apart < -BACKWARD_RESTART_S or apart > reset_after:
         counts.restarts += steps >= 0.0
         counts.last_ns = t_ns
-        clock.steps = 0.0  # and the interval is learnt anew
+        clock.steps = 0.0  # and the interval is estimated again
         return START, 0.0
     if t_ns == previous and merges:
         return MERGED, 0.0
@@ -63,7 +63,9 @@ def tick(
         return DROPPED, 0.0
     dt = (t_ns - previous) * 1e-9
     if steps == 1.0 and interval > gap_after(dt):
-        count_gap(counts, int(interval * 1e9 + 0.5))  # the first step: only now it shows
+        count_gap(
+            counts, int(interval * 1e9 + 0.5)
+        )  # the first step was a gap: only the second one shows it
         interval = dt
     elif steps > 0.0 and dt > gap_after(interval):
         count_gap(counts, t_ns - previous)
@@ -76,7 +78,7 @@ def tick(
 
 @kernel
 def gap_after(interval: float) -> float:
-    """Return how long a step is at most that is no gap [s]."""
+    """Return the longest step that is not a gap [s]."""
     return max(GAP_INTERVALS * interval, GAP_FLOOR_S)
 
 

@@ -1,8 +1,8 @@
-"""Execution: a loop over samples in plain Python until machine code is there, then by that.
+"""Execution of a loop over samples: plain Python until machine code is available.
 
-Nobody waits for a compiler unasked. A short recording runs in plain Python. A longer one takes
-machine code that was compiled before, and only a long one compiles it. A stream starts in plain
-Python and changes over when machine code was found; it never compiles.
+A short recording runs in plain Python. A longer one uses machine code that was compiled before,
+and only a long one compiles it. A stream starts in plain Python and switches as soon as existing
+machine code is loaded; it never compiles.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK", "Execution", "Program"]
 
 UPDATES_BEFORE_LOADING: Final = 500
-BLOCK: Final = 2_048  # samples that are taken at a time
+BLOCK: Final = 2_048  # samples per block
 _SAMPLE: Final = "q9dq"  # the numbers of a Sample, ...
 _NUMBERS: Final = 11  # ... and how many
 
 
 class Program:
-    """A loop ``run(*memory, samples, *rows)`` over records, as plain Python and as machine code.
+    """Loop ``run(*memory, samples, *rows)`` over records, as plain Python and as machine code.
 
     Parameters
     ----------
     name : str
-        What it is for, as a person reads it.
+        Name in messages.
     run : kernel
-        Takes an array of records for each part of the memory, then one of
-        :class:`~strapdown.samples.sample.Sample` and those of rows, which it writes.
+        Takes an array of records for each part of the state, then one of
+        :class:`~strapdown.samples.sample.Sample` and the arrays of rows, which it writes.
     memory : sequence of type of Record
-        What it remembers and is told.
+        Record types of state and parameters.
     *rows : type of Record
     sample : type of Record, optional
-        What it goes through instead of samples.
+        Input type, if not ``Sample``.
     weight : float, optional
-        How many times as long as a filter's a step takes in plain Python.
+        Duration of a step in plain Python relative to that of a filter.
     """
 
     def __init__(
@@ -68,28 +68,28 @@ class Program:
         self.machine = MachineCode(run, *memory, sample, *rows, name=name)
 
     def code_for(self, rows: int) -> LinkedCode | None:
-        """Return the machine code for so many rows; None where plain Python is done sooner."""
+        """Return the machine code for this many rows; None where plain Python is faster."""
         return self.machine.code_for(round(rows * self._weight))
 
 
 class Execution:
-    """Programs that go on with one memory, for one stream or recording.
+    """Programs that share one state, for one stream or recording.
 
-    Whoever may be called from several threads holds the ``lock`` meanwhile.
+    Callers that may run in several threads hold the ``lock`` during each call.
 
     Parameters
     ----------
     program : Program
-        That of a stream.
+        Program of the stream.
     *memory : Record or list of Record
-        One of each type that the programs have, or several.
+        State and parameters: one record, or a list, for each type of the program.
     beside : sequence of Program, optional
-        What else a stream uses.
+        Further programs of the stream.
     sizes : sequence of int, optional
-        How many samples, and rows of each type, an update has; by default one.
+        Number of samples, and of rows of each type, per update; by default one.
     compiled : bool, optional
         True uses machine code from the start, and waits for it; False never uses it. By default
-        it is used as soon as that costs no waiting.
+        it is used as soon as it is available without waiting.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Execution:
         self._programs = (program, *beside)
         self._compiled = compiled
         self._updates = 0
-        # the memory stands in records for plain Python, or in arrays for machine code
+        # the state is kept in records for plain Python, or in arrays for machine code
         self._types = program.memory
         self._records = [_listed(part) for part in memory]
         kinds = zip(self._types, self._records, strict=True)
@@ -121,30 +121,30 @@ class Execution:
             self._change_over(program.machine.compile())
 
     def records(self, which: int) -> list[Any]:
-        """Return a part of the memory, as it is now; not to be changed."""
+        """Return a part of the current state; not to be changed."""
         if self._in_arrays:
             return self._types[which].unpack(self._arrays[which])
         return self._records[which]
 
     def memory(self, which: int) -> Any:
-        """Return a part of the memory that is one record, as it is now; not to be changed."""
+        """Return a part of the current state that is one record; not to be changed."""
         return self.records(which)[0]
 
     def array(self, which: int) -> RecordArray:
-        """Return a part of the memory, as it is now, as an array that stays so."""
+        """Return a copy of a part of the current state as an array."""
         if not self._in_arrays:
             return self._types[which].pack(self._records[which])
         array = self._arrays[which]  # NumPy copies records field by field, and bytes at once
         return np.frombuffer(array.tobytes(), array.dtype)
 
     def number(self, which: int, name: str) -> Any:
-        """Return one number of a part of the memory, as it is now."""
+        """Return one number of a part of the current state."""
         if self._in_arrays:
             return self._arrays[which][name].item()
         return getattr(self._records[which][0], name)
 
     def replace(self, first: int, *parts: Record | list[Any] | RecordArray) -> None:
-        """Go on with other parts of the memory, from the ``first`` on."""
+        """Replace parts of the state, from number ``first`` on."""
         for which, part in enumerate(parts, first):
             kind = self._types[which]
             if self._in_arrays:
@@ -155,12 +155,12 @@ class Execution:
                 self._records[which] = records
 
     def prepare_for(self, program: Program, rows: int) -> None:
-        """Choose what is done soonest for so many rows; a long recording waits for the compiler."""
+        """Load or compile machine code where that is fastest for this many rows."""
         if self._compiled is None:
             program.code_for(rows)
 
     def through(self, columns: SampleColumns) -> Iterator[tuple[slice, RecordArray]]:
-        """Go on through a recording, block by block; yield which rows, and the rows."""
+        """Process a recording block by block; yield the slice of samples, and the rows."""
         self.prepare_for(self.program, len(columns))
         for first in range(0, len(columns), BLOCK):
             samples = columns.block(first, first + BLOCK)
@@ -169,7 +169,7 @@ class Execution:
             yield slice(first, first + len(rows)), rows
 
     def run(self, program: Program, samples: RecordArray, *rows: RecordArray) -> None:
-        """Go on through an array of samples, and write rows."""
+        """Process an array of samples, and write rows."""
         code = None if self._compiled is False else program.machine.loaded
         if self._compiled:
             code = code or program.machine.compile()
@@ -186,12 +186,12 @@ class Execution:
             array[:] = kind.pack(records)
 
     def update(self, numbers: Sequence[float]) -> Mapping[str, Any]:
-        """Take samples of a stream; return the fields of the first row, as they are until the next.
+        """Process samples of a stream; return the fields of the first row until the next call.
 
         Parameters
         ----------
         numbers : sequence of int or float
-            :func:`~strapdown.samples.sample.numbers_of` a sample, or of one after the other.
+            :func:`~strapdown.samples.sample.numbers_of` one sample, or of several in a row.
         """
         step = self._step
         if step is None and self._compiled is None:
@@ -230,7 +230,7 @@ class Execution:
         return self._step
 
     def _change_over(self, code: LinkedCode) -> None:
-        """Take the samples of a stream by machine code from now on."""
+        """Process the samples of a stream by machine code from now on."""
         if not self._in_arrays:
             self._bring(into_arrays=True)
         samples = self.program.sample.pack(self._samples)
@@ -243,7 +243,7 @@ class Execution:
         self._answer = {name: first[name].reshape(first[name].shape[1:]) for name in names}
 
     def _bring(self, *, into_arrays: bool) -> None:
-        """Bring the memory into the form that an execution takes."""
+        """Convert the state to arrays for machine code, or to records for plain Python."""
         form: Callable[[int], Any] = self.array if into_arrays else self.records
         parts = [form(which) for which in range(len(self._types))]
         self._in_arrays = into_arrays

@@ -1,4 +1,4 @@
-"""What one sample of a sensor is: one vocabulary for those that make samples and that take them."""
+"""Kinds of samples: one vocabulary for sensors and for algorithms."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["SampleKind", "as_kind"]
 
 
 class SampleKind(StrEnum):
-    """What one sample says; its interval is the time since the sample before."""
+    """Meaning of one sample; its interval is the time since the sample before."""
 
     POINT = "point"
-    """The value at the stamp: a chip that is read singly, an entry of a FIFO."""
+    """The value at the stamp: a single reading of a chip, an entry of a FIFO."""
     MEAN = "mean"
     """The mean over the interval that ends at the stamp: a driver that averages a FIFO."""
     INTEGRAL = "integral"
@@ -40,7 +40,7 @@ class SampleKind(StrEnum):
 
     @property
     def needs_pose(self) -> bool:
-        """Whether rates do not suffice, because states of the motion are compared."""
+        """Whether poses are needed in addition to rates: states of the motion are compared."""
         return self in {SampleKind.PREINTEGRATED, SampleKind.VELOCITY_DIFFERENCE}
 
 
@@ -54,12 +54,12 @@ def as_kind(value: object, known: Iterable[SampleKind] = SampleKind) -> SampleKi
     ----------
     value : SampleKind or str
     known : iterable of SampleKind
-        Those that can be taken.
+        Accepted kinds.
 
     Raises
     ------
     UnknownNameError
-        It is none of these; for a word of former times the message gives the new one.
+        It is none of these; for the name of an earlier version the message gives the new one.
     """
     name, words = str(value), [kind.value for kind in known]
     if name in words:

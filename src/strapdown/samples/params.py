@@ -1,4 +1,4 @@
-"""Parameters of what takes samples: numbers that are checked, and that kernels know by name."""
+"""Parameters of streaming algorithms: checked numbers, passed to kernels by name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CheckedParams:
         A number is not positive, or not finite, and its field does not allow it.
     """
 
-    BESIDE: ClassVar[Mapping[str, float]] = {}  # attributes, not fields, that kernels know too
+    BESIDE: ClassVar[Mapping[str, float]] = {}  # attributes, not fields, that kernels get too
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -52,12 +52,12 @@ class CheckedParams:
     @classmethod
     @cache
     def record(cls) -> type[Record]:
-        """Return the record type by which kernels know the parameters, under the same names."""
+        """Return the record type of the parameters in kernels, with the same names."""
         forms = {e.name: _FORMS[str(e.type)] for e in fields(cls) if e.type in _FORMS}
         return record_like(cls.__name__, {**forms, **cls.BESIDE})
 
     def settings(self) -> Record:
-        """Return the parameters as kernels take them."""
+        """Return the parameters as a record for kernels."""
         record = self.record()
         values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
         return record(**values)

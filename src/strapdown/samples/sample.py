@@ -1,4 +1,4 @@
-"""One sample of an inertial measurement unit: as users write it, and as kernels take it."""
+"""One sample of an inertial measurement unit: for users, and for kernels."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 
 _ABSENT: Final = (math.nan, math.nan, math.nan)
 
-# Beyond these no sensor measures, and far below them no arithmetic overflows.
+# Larger values are implausible; values below these limits cause no overflow.
 MAX_RATE: Final = 1e4  # rad/s
 MAX_FORCE: Final = 1e5  # m/s^2
-MAX_FIELD: Final = 1e6  # T, or whatever unit the field comes in
+MAX_FIELD: Final = 1e6  # T, or any other unit of the field
 MIN_FIELD: Final = 1e-9
 
 
@@ -49,9 +49,9 @@ _set: Final = object.__setattr__  # a frozen class writes its fields once
 
 @dataclass(frozen=True, slots=True, init=False)
 class ImuSample:
-    """What an inertial measurement unit measured at one time, in FLU body axes.
+    """Measurements of an inertial measurement unit at one time, in FLU body axes.
 
-    The vectors may be any three numbers (tuple, list, array); they are kept as tuples of
+    The vectors may be any three numbers (tuple, list, array); they are stored as tuples of
     floats. A vector that was not measured is ``None``.
 
     Parameters
@@ -171,7 +171,7 @@ def numbers_of(
 
 
 class Sample(Record):
-    """A sample as kernels take it; a vector that was not measured is NaN."""
+    """Sample as a record for kernels; a vector that was not measured is NaN."""
 
     t_ns: int = 0
     angular_velocity: Vector = filled(3, math.nan)  # [rad/s, FLU]
@@ -181,14 +181,14 @@ class Sample(Record):
 
 
 class SampleColumns:
-    """The columns of a recording in FLU, to be taken in blocks of samples.
+    """Columns of a recording in FLU, which are read in blocks of samples.
 
     Parameters
     ----------
     series : ImuSeries
         In FLU body axes.
     use_magnetic_field : bool
-        False leaves the magnetometer out.
+        False omits the magnetometer.
     """
 
     def __init__(self, series: ImuSeries, *, use_magnetic_field: bool) -> None:

@@ -1,4 +1,4 @@
-"""Saved states: numbers by name, which JSON holds without loss."""
+"""Saved states: numbers by name, which JSON represents without loss."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedState:
-    """Base of saved states: a name under that of its kind, then numbers, and tuples of numbers.
+    """Base of saved states: first the name of the algorithm, then numbers and tuples of numbers.
 
     Raises
     ------
     ValueRangeError
-        A number is not finite, does not fit in 64 bits, or is not whole where it is declared so.
+        A number is not finite, does not fit in 64 bits, or is not an integer where one is
+        declared.
     """
 
     def __post_init__(self) -> None:
@@ -34,17 +35,17 @@ class SavedState:
                 )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the state as JSON holds it, without loss."""
+        """Return the state in types of JSON, without loss."""
         return {n: list(v) if isinstance(v, tuple) else v for n, v in vars(self).items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
-        """Return the state that :meth:`to_dict` gave.
+        """Return the state from the dictionary of :meth:`to_dict`.
 
         Raises
         ------
         ValueRangeError
-            The data are something else.
+            The data are no such dictionary.
         """
         values: Any = [data.get(f.name) if isinstance(data, Mapping) else None for f in fields(cls)]
         return cls(*(tuple(v) if isinstance(v, list) else v for v in values))

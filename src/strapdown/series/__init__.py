@@ -1,4 +1,4 @@
-"""Series: frozen structs of arrays with frames and nanoseconds, and their time base."""
+"""Series: frozen structs of arrays with frames and stamps in nanoseconds, and their time base."""
 
 import lazy_loader
 

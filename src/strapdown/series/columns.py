@@ -1,12 +1,12 @@
-"""The mechanism behind the series: frozen structs of arrays with named frames.
+"""Base of the series: frozen structs of arrays with named frames.
 
-A class declares its columns as dataclass fields whose metadata is one of the constants
-below. Checking, slicing, joining, comparing, frame conversion and printing follow from the
-declaration and are written once, here.
+A class declares its columns as dataclass fields whose metadata is one of the constants below.
+Checks, slicing, joining, comparison, frame conversion and printing follow from the declaration.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -57,18 +57,18 @@ __all__ = [
 ]
 
 Between = Literal["linear", "slerp", "union", "previous", "undefined"]
-"""How a column continues between two rows; an integral over an interval does not."""
+"""Interpolation of a column between two rows; undefined for an integral over an interval."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What one column holds: shape of a row, type, whose axes, and how it interpolates."""
+    """Declaration of a column: shape of a row, type, frame of its axes, and interpolation."""
 
     tail: tuple[int, ...]
     dtype: DTypeLike
     axes: Literal["body", "world", "both", "none"]
     between: Between
-    is_signed: bool = True  # False: one magnitude an axis, which has no direction
+    is_signed: bool = True  # False: a magnitude per axis, without direction
 
 
 def _declare(
@@ -184,16 +184,56 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
 
     @property
     def optional_columns(self) -> tuple[str, ...]:
-        """Names of the optional columns that are there."""
+        """Names of the optional columns that are present."""
         optional = {entry.name for entry in fields(self) if entry.default is None}
         return tuple(name for name, _, _ in present(self) if name in optional)
 
-    def between(self, start_ns: int, stop_ns: int) -> Self:
-        """Return the samples with ``start_ns <= t_ns < stop_ns``, in their present order."""
-        return self[(self.t_ns >= start_ns) & (self.t_ns < stop_ns)]
+    def between(self, *, start_s: float = 0.0, stop_s: float = math.inf) -> Self:
+        """Return the samples of a time span that is counted from the earliest stamp.
 
-    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 (any field, checked on arrival)
-        """Return a copy with some fields changed; it is checked like a new one.
+        Parameters
+        ----------
+        start_s, stop_s : float, optional
+            Begin (inclusive) and end (exclusive) of the span [s]; by default the whole series.
+
+        Returns
+        -------
+        same type
+            In the order of this series.
+
+        Raises
+        ------
+        ValueRangeError
+            No sample lies in the span.
+        """
+        since_ns = self.t_ns - self.t_ns.min(initial=np.iinfo(np.int64).max)
+        start_ns, stop_ns = np.rint(NS_PER_S * np.array([start_s, stop_s]))
+        return self._where(
+            (since_ns >= start_ns) & (since_ns < stop_ns),
+            f"from {start_s:g} to {stop_s:g} s after the first, got none: {self!r}",
+        )
+
+    def between_ns(self, start_ns: int, stop_ns: int) -> Self:
+        """Return the samples with ``start_ns <= t_ns < stop_ns``, in the order of this series.
+
+        Raises
+        ------
+        ValueRangeError
+            There is none.
+        """
+        covered = f"{self.t_ns.min()} to {self.t_ns.max()} ns" if len(self) else "no time"
+        return self._where(
+            (self.t_ns >= start_ns) & (self.t_ns < stop_ns),
+            f"with stamps from {start_ns} to {stop_ns} ns, got none: the series covers {covered}",
+        )
+
+    def _where(self, inside: BoolArray, expected: str) -> Self:
+        if not inside.any():
+            raise ValueRangeError(f"expected samples {expected}")
+        return self[inside]
+
+    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 (any field; checked)
+        """Return a copy with some fields changed, with the checks of the constructor.
 
         Raises
         ------
@@ -211,13 +251,13 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
 
         Vectors, covariances and clipping bits change by signs and permutations, without
         rounding; attitude changes on each side that is converted, exact to the last digit. A
-        covariance whose first element is negative says that its quantity is absent; it has no
-        axes and stays as it is.
+        covariance with a negative first element marks its quantity as absent; it has no axes
+        and is not changed.
 
         Parameters
         ----------
         world, body : frame or name, optional
-            Target frames; a side that is not given stays.
+            Target frames; a side that is not given is not converted.
 
         Returns
         -------
@@ -226,7 +266,7 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
         Raises
         ------
         FrameError
-            There is no such frame, or these samples know no world frame.
+            There is no such frame, or these samples have no world frame.
         """
         moves: dict[str, tuple[Frame, Frame]] = {}
         for name, target in (("world", world), ("body", body)):
@@ -235,7 +275,7 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
             if name not in _labels(self):
                 raise FrameError(
                     f"expected no {name} frame, got {target}: {type(self).__name__} are measured "
-                    f"in body axes alone; leave {name}= out"
+                    f"in body axes only; leave {name}= out"
                 )
             move = getattr(self, name), _as_frame(name, target)
             if move[0] != move[1]:
@@ -248,18 +288,18 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
-        """Join series of one sensor in the order given; stamps are left as they are.
+        """Join series of one sensor in the order given, with unchanged stamps.
 
         Raises
         ------
         FrameError
-            The parts stand in different frames.
+            The parts have different frames.
         ShapeError
             There is no part, or a column is in some parts only.
         ValueRangeError
             The parts come from different sensors.
         TypeError
-            A part is something else than this class.
+            A part is not of this class.
         """
         parts = list(parts)
         if not parts:
@@ -274,7 +314,7 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
 
 
 def present(series: Columns) -> Iterator[tuple[str, Column, AnyArray]]:
-    """Yield name, declaration and array of every column that is there."""
+    """Yield name, declaration and array of every present column."""
     for entry in fields(series):
         value = getattr(series, entry.name)
         if "column" in entry.metadata and value is not None:
@@ -282,7 +322,7 @@ def present(series: Columns) -> Iterator[tuple[str, Column, AnyArray]]:
 
 
 def _labels(series: Columns) -> list[str]:
-    """Names of the fields that are no columns: frames and identity."""
+    """Return the names of the fields that are not columns: frames and identity."""
     return [entry.name for entry in fields(series) if "column" not in entry.metadata]
 
 
@@ -317,7 +357,7 @@ def _as_column(value: ArrayLike, name: str, column: Column, rows: int | None) ->
 
 
 def _as_whole(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> AnyArray:
-    """Return integers or flags of ``dtype``, and refuse what would not stay itself."""
+    """Return integers or flags as ``dtype``; refuse values that it cannot represent."""
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -339,7 +379,7 @@ def _as_whole(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> AnyArray:
 
 
 def _relabel(column: Column, array: AnyArray, moves: Mapping[str, tuple[Frame, Frame]]) -> AnyArray:
-    """Return a column in the axes that ``moves`` leads to."""
+    """Return a column converted to the target frames of ``moves``."""
     if column.axes == "both" and moves:
         with np.errstate(invalid="ignore"):  # an infinite component makes its row NaN
             return convert_quaternion(array, world=moves.get("world"), body=moves.get("body"))
@@ -356,7 +396,7 @@ def _relabel(column: Column, array: AnyArray, moves: Mapping[str, tuple[Frame, F
 
 
 def _relabel_bits(bits: ByteArray, source: Frame, target: Frame) -> ByteArray:
-    """Move bit i to the bit of the axis on which axis i of the source lies."""
+    """Move bit i to the bit of the target axis that is parallel to axis i of the source."""
     target_axis = np.abs(convert_vector(np.eye(3), source, target)).argmax(axis=-1)
     moved = bits & np.uint8(0xF8)
     for axis in range(3):
@@ -365,7 +405,7 @@ def _relabel_bits(bits: ByteArray, source: Frame, target: Frame) -> ByteArray:
 
 
 def _check_alike(first: Columns, part: Columns, number: int) -> None:
-    """Refuse to join a part whose frames, identity or columns differ."""
+    """Raise if frames, identity or columns of a part differ from those of the first."""
     for name in _labels(first):
         expected, got = getattr(first, name), getattr(part, name)
         if expected != got:

@@ -1,18 +1,18 @@
-"""What flows through the package: frozen structs of arrays with frames and nanoseconds.
+"""The series of the package: frozen structs of arrays with frames and stamps in nanoseconds.
 
-* :class:`ImuSeries`: what an IMU measured, sample by sample.
-* :class:`Trajectory`: attitude, and where it is known position and velocity.
+* :class:`ImuSeries`: samples of an IMU.
+* :class:`Trajectory`: attitude, and position and velocity where known.
 * :class:`Increments`: angular velocity and specific force integrated over intervals.
 
-All three behave alike. ``len(series)`` counts the samples; ``series[rows]`` takes a slice, a
-mask or an array of row numbers and gives the same type; ``==`` compares every column with
-NaN equal to NaN, the frames and the identity. Arrays are read-only, contiguous, float64 or
-integer, and share memory with what was passed in where it was so already; a single whole
-number stands for every row of its column. Stamps may come in any order and values may be
-NaN, so that a series can hold whatever was recorded; :mod:`strapdown.series.timebase` puts the
-stamps in order and says what it did.
+All three have the same interface. ``len(series)`` is the number of samples; ``series[rows]``
+takes a slice, a mask or an array of row numbers and returns the same type, as do
+``series.between(start_s=10, stop_s=20)`` and ``series.between_ns(...)``; ``==`` compares every
+column (NaN equals NaN), the frames and the identity. Arrays are read-only, contiguous, float64
+or integer, and share memory with an input that has this form already; a single integer is
+broadcast to all rows. Stamps may be in any order and values may be NaN, so that a series can
+contain any recording; :mod:`strapdown.series.timebase` sorts stamps and reports the changes.
 
-A column that is ``None`` is not there. Constructors raise ``ShapeError`` (naming the column),
+A column that is ``None`` is absent. Constructors raise ``ShapeError`` (naming the column),
 ``FrameError`` (unknown frame), ``TypeError`` (stamps that are no integers) and
 ``ValueRangeError`` (integers that do not fit their column).
 """
@@ -48,14 +48,14 @@ __all__ = ["ImuSeries", "Increments", "SensorIdentity", "Trajectory", "require_s
 
 @dataclass(frozen=True)
 class SensorIdentity:
-    """Which sensor measured.
+    """Identity of a sensor.
 
     Parameters
     ----------
     name : str
-        Frame id or device name; empty where the source gives none.
+        Frame id or device name; empty where the source has none.
     accel_device_id, gyro_device_id : int
-        Numbers by which PX4 tells sensors apart; 0 where the source gives none.
+        Device ids of PX4; 0 where the source has none.
     """
 
     name: str = ""
@@ -69,7 +69,7 @@ class SensorIdentity:
 
 
 def _zero() -> ByteArray:
-    """One zero, which the constructor spreads over the rows."""
+    """Return one zero, which the constructor broadcasts to all rows."""
     return np.zeros((), np.uint8)
 
 
@@ -84,7 +84,7 @@ class ImuSeries(Columns):
     angular_velocity : (N, 3)
         [rad/s, body].
     specific_force : (N, 3)
-        What an accelerometer reads [m/s^2, body]: at rest +9.81 on the up axis.
+        Reading of an accelerometer [m/s^2, body]: at rest +9.81 on the up axis.
     magnetic_field : (N, 3), optional
         [T, body].
     q_world_from_body : (N, 4), optional
@@ -95,20 +95,21 @@ class ImuSeries(Columns):
         [rad^2/s^2, body].
     specific_force_covariance : (N, 3, 3), optional
         [m^2/s^4, body]. In all three, a row of zeros is unknown, and a row whose first element
-        is negative says that the quantity itself is absent (as in ROS ``sensor_msgs/Imu``).
+        is negative marks the quantity itself as absent (as in ROS ``sensor_msgs/Imu``).
     gyro_clipping, accel_clipping : (N,) uint8, optional
         Axes that were saturated: bits X=1, Y=2, Z=4.
     body : BodyFrame or name, optional
         Axes of the sensor, by default FLU.
     world : WorldFrame or name, optional
-        Axes to which the attitude refers, by default ENU.
+        Reference axes of the attitude, by default ENU.
     sensor : SensorIdentity, optional
-        Who measured.
+        Identity of the sensor.
 
     Raises
     ------
     ShapeError
-        A column has not one row a stamp, or rows of another shape; the message names it.
+        A column does not have one row per stamp, or has rows of another shape; the message
+        names it.
     FrameError
         There is no such frame.
     TypeError
@@ -145,7 +146,7 @@ class ImuSeries(Columns):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Columns):
-    """Attitude over time, with position and velocity where they are known.
+    """Attitude over time, with position and velocity where known.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ class Trajectory(Columns):
     body : BodyFrame or name, optional
         By default FLU.
     name : str, optional
-        What it is called in tables and figures.
+        Name in tables and figures.
 
     Raises
     ------
@@ -182,7 +183,7 @@ class Trajectory(Columns):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Increments(Columns):
-    """Angular velocity and specific force, integrated over one interval a row.
+    """Angular velocity and specific force, integrated over one interval per row.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ class Increments(Columns):
     body : BodyFrame or name, optional
         By default FLU.
     sensor : SensorIdentity, optional
-        Who measured.
+        Identity of the sensor.
 
     Raises
     ------

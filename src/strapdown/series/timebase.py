@@ -1,8 +1,8 @@
-"""Time: order, duplicates, gaps, rate, and resampling that says what it did.
+"""Time base: order, duplicates, gaps, rate and resampling, each with a report.
 
 Stamps are integer nanoseconds. A *gap* is an interval longer than five times the median
-interval and longer than 20 ms, unless the caller names a limit. Every function gives a report
-with what it counted; nothing is dropped, moved or interpolated in silence.
+interval and longer than 20 ms, unless the caller passes a limit. Every function returns a
+report; nothing is dropped, moved or interpolated without being counted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
 
 @dataclass(frozen=True)
 class TimeReport(FieldsAsHtml):
-    """What the stamps of a recording say about its clock.
+    """Statistics of the stamps of a recording.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class TimeReport(FieldsAsHtml):
     jitter_ns : float
         Root mean square deviation of the intervals that are no gaps from the median [ns].
     duplicates, backward : int
-        Samples whose stamp repeats, or lies before, the latest stamp so far: what
+        Samples whose stamp equals, or is before, the latest stamp so far: those that
         ``ordered(series, "drop")`` drops.
     gaps, longest_gap_ns, lost_ns : int
         Intervals longer than ``gap_after_ns``: their number, the longest [ns], and the sum of
-        what each is longer than the median interval [ns].
+        their excess over the median interval [ns].
     gap_after_ns : int
-        The limit that was used [ns].
+        Limit above which an interval is a gap [ns].
     """
 
     samples: int
@@ -94,7 +94,7 @@ class TimeReport(FieldsAsHtml):
 
 @dataclass(frozen=True)
 class OrderReport(FieldsAsHtml):
-    """What :func:`ordered` did; kept and dropped add up to the samples that came.
+    """Counts of :func:`ordered`; kept and dropped add up to the number of input samples.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class OrderReport(FieldsAsHtml):
     dropped_duplicates, dropped_backward : int
         Samples left out because their stamp repeated, or went back.
     moved : int
-        Kept samples that had come after a later one and were sorted in.
+        Kept samples that were after a later one and were sorted.
     """
 
     kept: int
@@ -120,12 +120,12 @@ class OrderReport(FieldsAsHtml):
 
 @dataclass(frozen=True)
 class ResampleReport(FieldsAsHtml):
-    """Where the rows of a resampled series come from; the four counts add up to its length.
+    """Origin of the rows of a resampled series; the four counts add up to its length.
 
     Parameters
     ----------
     method : dict of str to str
-        For each column what was done between two samples: ``"linear"``, ``"slerp"``,
+        Interpolation of each column between two samples: ``"linear"``, ``"slerp"``,
         ``"union"`` (the bits of both) or ``"previous"``.
     exact, interpolated : int
         Rows at a stamp of the source, with its values unchanged, and rows between two samples.
@@ -165,7 +165,7 @@ def report(t_ns: ArrayLike, *, gap_after_ns: int | None = None) -> TimeReport:
     Raises
     ------
     TypeError
-        The stamps are no integers.
+        The stamps are not integers.
     ShapeError
         They have more than one dimension.
     """
@@ -202,8 +202,8 @@ def ordered(series: Series, policy: OrderPolicy = "strict") -> tuple[Series, Ord
         In any order.
     policy : {"strict", "drop", "sort"}
         ``strict`` refuses a stamp that repeats or goes back; ``drop`` keeps each sample whose
-        stamp exceeds every one before it; ``sort`` puts late samples in their place and keeps
-        the first of equal stamps.
+        stamp exceeds every one before it; ``sort`` sorts the samples and keeps the first of
+        equal stamps.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def ordered(series: Series, policy: OrderPolicy = "strict") -> tuple[Series, Ord
     Raises
     ------
     TimeOrderError
-        Policy ``strict`` met a stamp that repeats or goes back; carries row and both stamps.
+        With policy ``strict``, a stamp repeats or goes back; the error has row and both stamps.
     UnknownNameError
         There is no such policy.
     """
@@ -248,9 +248,9 @@ def resample(
 
     Vectors and covariances are interpolated linearly, attitude on the shortest arc at constant
     rate (slerp); a row between two samples carries the clipping bits of both and the flags of
-    the earlier one. A covariance is not mixed with a neighbour that is marked as unknown or
-    absent: the mark wins. Nothing is extrapolated: rows in gaps and outside are NaN, their
-    bits and flags 0. A NaN in a neighbour gives NaN.
+    the earlier one. A covariance is not interpolated with one that is marked as unknown or
+    absent: the result has that mark. Nothing is extrapolated: rows in gaps and outside are NaN,
+    with bits and flags 0. A NaN in a neighbour gives NaN.
 
     Parameters
     ----------
@@ -261,8 +261,8 @@ def resample(
     t_ns : array_like of int, shape (M,), optional
         The stamps instead of a grid, in any order [ns].
     max_gap_ns : int, optional
-        No value is made up between samples farther apart than this [ns]; by default five
-        times the median interval and at least 20 ms.
+        Samples farther apart than this are not interpolated [ns]; by default five times the
+        median interval and at least 20 ms.
 
     Returns
     -------
@@ -274,8 +274,8 @@ def resample(
     TimeOrderError
         The stamps of the series repeat or go back.
     TypeError
-        Increments came: an integral has no value between its stamps. Or not exactly one of
-        ``rate_hz`` and ``t_ns`` was given, or ``t_ns`` holds no integers.
+        The series are increments, which cannot be interpolated. Or not exactly one of
+        ``rate_hz`` and ``t_ns`` was given, or ``t_ns`` are not integers.
     ValueRangeError
         ``rate_hz`` is outside its range.
     """
@@ -330,7 +330,7 @@ def orientation_at(
 
 
 def _late(stamps: IntArray) -> tuple[BoolArray, BoolArray]:
-    """Return which stamps repeat, and which lie before, the latest stamp so far."""
+    """Return masks of the stamps that equal, and that are before, the latest stamp so far."""
     latest = np.maximum.accumulate(stamps)[:-1]
     later = stamps[1:]
     none = np.zeros(min(stamps.size, 1), np.bool_)
@@ -338,14 +338,14 @@ def _late(stamps: IntArray) -> tuple[BoolArray, BoolArray]:
 
 
 def _gap_limit(steps: IntArray) -> int:
-    """Return the interval after which a gap begins [ns]."""
+    """Return the interval above which a step is a gap [ns]."""
     return max(
         _SHORTEST_GAP_NS, round(GAP_INTERVALS * float(np.median(steps))) if steps.size else 0
     )
 
 
 def _grid(stamps: IntArray, rate_hz: float) -> IntArray:
-    """Return a regular grid over the stamps, each point rounded on its own."""
+    """Return a regular grid over the stamps, each point rounded separately."""
     if not 0.0 < rate_hz <= NS_PER_S:
         raise ValueRangeError(f"expected rate_hz above 0 and at most 1e9, got {rate_hz}")
     if not stamps.size:
@@ -358,7 +358,7 @@ def _grid(stamps: IntArray, rate_hz: float) -> IntArray:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where target stamps lie: three masks, and the source row at or after each."""
+    """Positions of target stamps: three masks, and the source row at or after each."""
 
     exact: BoolArray
     filled: BoolArray
@@ -368,7 +368,7 @@ class _Place:
 
 
 def _locate(target: IntArray, stamps: IntArray, max_gap_ns: int | None) -> _Place:
-    """Find target stamps among increasing ones; ``fraction`` belongs to the filled rows."""
+    """Locate target stamps among increasing ones; ``fraction`` is for the filled rows only."""
     steps = np.diff(stamps)
     limit = _gap_limit(steps) if max_gap_ns is None else max_gap_ns
     right = np.searchsorted(stamps, target)
@@ -383,7 +383,7 @@ def _locate(target: IntArray, stamps: IntArray, max_gap_ns: int | None) -> _Plac
 
 
 def _values(column: Column, array: AnyArray, at: _Place) -> AnyArray:
-    """Return a column at its new place; NaN or 0 where there is no value."""
+    """Return a column at the target stamps; NaN or 0 where there is no value."""
     empty = np.nan if array.dtype == np.float64 else 0
     values = np.full((at.right.size, *column.tail), empty, array.dtype)
     values[at.exact] = array[at.right[at.exact]]
@@ -393,7 +393,7 @@ def _values(column: Column, array: AnyArray, at: _Place) -> AnyArray:
 
 
 def _blend(column: Column, a: AnyArray, b: AnyArray, fraction: FloatArray) -> AnyArray:
-    """Return the rows between the rows ``a`` and ``b``."""
+    """Interpolate between the rows ``a`` and ``b``."""
     if column.between == "previous":
         return a
     if column.between == "union":

@@ -1,4 +1,4 @@
-"""Falls of people."""
+"""Detection of falls of people."""
 
 from __future__ import annotations
 

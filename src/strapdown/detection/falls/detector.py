@@ -1,4 +1,4 @@
-"""The detector of falls: low, impact, tilt; and lying still after it."""
+"""Detector of falls: low specific force, impact, tilt; and lying still after it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from strapdown.geometry.vectors import approach, clear, distance2, put, square, 
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.detection.falls.score import FallScore
+    from strapdown.detection.falls.params import FallLaw
     from strapdown.detection.intake import Settings, Taken
     from strapdown.samples.sample import Sample
 
@@ -44,46 +44,46 @@ SECOND_NS: Final = SECOND * CELL_NS
 SLOW_INTERVAL_S: Final = 0.025  # below 40 Hz peaks are missed
 POLE_S: Final = 0.0204855  # two such poles halve the power at 5 Hz
 SLOW_S: Final = 0.5
-FREE_S: Final = 0.2  # nearly nothing for so long: only a device falls
+FREE_S: Final = 0.2  # nearly zero for this time: a device falls, not a person
 
 FALL, LONG_LIE = 0, 1  # kinds
 CLIPPED, DROPPED_DEVICE = 1, 2  # flags
 
 
 class Candidate(Record):
-    """A peak that may be the impact of a fall."""
+    """Peak that may be the impact of a fall."""
 
     is_open: bool = False
     peak: float = 0.0  # largest specific force [m/s^2]
     peak_ns: int = 0
-    least: float = 0.0  # smallest in the second before it
+    least: float = 0.0  # smallest specific force in the second before it
     least_ns: int = 0
-    low_time: float = 0.0  # how long it was low in it [s]
-    free_time: float = 0.0  # how long it was nearly nothing [s]
+    low_time: float = 0.0  # time below the low threshold in that second [s]
+    free_time: float = 0.0  # time near zero in it [s]
     clipped: bool = False  # the accelerometer was saturated
 
 
 class FallMemory(DetectorMemory):
-    """Low-passed forces, candidates, the fall after which to watch, and the last seconds."""
+    """Low-passed forces, candidates, the last fall, and the last seconds in cells."""
 
     wait: float = 0.0  # time since the last usable specific force, before this sample [s]
     fast: Vector = filled(3)  # specific force through the first pole of the 5 Hz low-pass
     smooth: Vector = filled(3)  # the same through the second
     slow: Vector = filled(3)  # through a low-pass of 0.5 s, for lying still
-    primed: bool = False  # the low-passes have seen a sample
-    watching: bool = False  # a fall was reported: look for lying still
-    lying: bool = False  # it does lie still, since
+    primed: bool = False  # the low-passes are initialised
+    watching: bool = False  # after a fall: look for lying still
+    lying: bool = False  # lying still, since
     lying_ns: int = 0
     fall_ns: int = 0  # impact of that fall
     upright: Vector = filled(3)  # mean specific force before it
     candidates: list[Candidate] = [Candidate()] * 2  # the older, the younger
-    origin_ns: int = 0  # where cell 0 begins
-    now_ns: int = 0  # last sample that was taken
+    origin_ns: int = 0  # start of cell 0
+    now_ns: int = 0  # last accepted sample
     cells: list[Cell] = [Cell()] * CELLS
 
 
 class FallEvent(DetectorEvent):
-    """A fall, or a long lie."""
+    """Fall, or long lie."""
 
     low_m_s2: float = math.nan
     peak_m_s2: float = math.nan
@@ -98,7 +98,7 @@ class FallEvent(DetectorEvent):
 
 @inlined_kernel
 def proceed(s: FallMemory, p: Settings, sample: Sample, taken: Taken, event: FallEvent) -> bool:
-    """Decide what is due, then go on with the sample."""
+    """Decide the candidates that are due, then process the sample."""
     found = decide_due(s, p, sample.t_ns, 2 * SECOND_NS, event)
     s.now_ns = sample.t_ns
     s.wait += taken.dt
@@ -121,7 +121,7 @@ def proceed(s: FallMemory, p: Settings, sample: Sample, taken: Taken, event: Fal
 
 @kernel
 def forget(s: FallMemory, t_ns: int) -> None:
-    """Forget the samples before, and count cells from here."""
+    """Discard the previous samples, and count cells from here."""
     s.wait = 0.0
     clear(s.fast)
     clear(s.smooth)
@@ -147,7 +147,7 @@ def smoothen(s: FallMemory, force: Vector) -> None:
 
 @kernel
 def cell_of(s: FallMemory, t_ns: int) -> Cell:
-    """Return the cell of an instant, emptied if it was another one's."""
+    """Return the cell of an instant, emptied if it holds an older one."""
     number = (t_ns - s.origin_ns) // CELL_NS
     cell = s.cells[number % CELLS]
     if cell.number != number:
@@ -177,7 +177,7 @@ def look_for_peak(s: FallMemory, p: Settings, t_ns: int, norm: float, clipped: b
 
 @kernel
 def look_back(s: FallMemory, candidate: Candidate, t_ns: int) -> None:
-    """See how low the specific force was in the second before a peak."""
+    """Find the smallest specific force, and the low times, in the second before a peak."""
     candidate.least = FAR
     candidate.low_time = candidate.free_time = 0.0
     here = (t_ns - s.origin_ns) // CELL_NS
@@ -193,7 +193,7 @@ def look_back(s: FallMemory, candidate: Candidate, t_ns: int) -> None:
 
 @kernel
 def decide_due(s: FallMemory, p: Settings, t_ns: int, wait_ns: int, event: FallEvent) -> bool:
-    """Decide the candidates whose peak is so long ago; a fall swallows the one within it."""
+    """Decide the candidates whose peak is ``wait_ns`` ago; a fall absorbs the one within it."""
     older, younger = s.candidates[0], s.candidates[1]
     found = False
     while not found and older.is_open and t_ns - older.peak_ns >= wait_ns:
@@ -207,7 +207,7 @@ def decide_due(s: FallMemory, p: Settings, t_ns: int, wait_ns: int, event: FallE
 
 @kernel
 def become(candidate: Candidate, other: Candidate) -> None:
-    """Make a candidate what another one is."""
+    """Copy a candidate."""
     candidate.is_open, candidate.clipped = other.is_open, other.clipped
     candidate.peak, candidate.peak_ns = other.peak, other.peak_ns
     candidate.least, candidate.least_ns = other.least, other.least_ns
@@ -276,7 +276,7 @@ def probability(p: Settings, event: FallEvent) -> float:
 def watch(
     s: FallMemory, p: Settings, sample: Sample, rate: float, hole: bool, event: FallEvent
 ) -> bool:
-    """After a fall: find when someone lies still for long, in another posture than before."""
+    """After a fall: detect lying still for long, in another posture than before."""
     t_ns = sample.t_ns
     if seconds(t_ns, s.fall_ns) > p.long_lie_within_s:
         s.watching = False
@@ -301,7 +301,7 @@ def watch(
 
 @kernel
 def close(s: FallMemory, p: Settings, event: FallEvent) -> bool:
-    """End the data: decide the candidates by what was measured."""
+    """End the data: decide the candidates by the measurements so far."""
     return decide_due(s, p, s.now_ns, 0, event)
 
 
@@ -309,39 +309,39 @@ step = bind(take_in_order, proceed=proceed, close=close, forget=forget)
 
 
 class FallDetector(Detector[FallParams]):
-    """Find falls of people: a low specific force, an impact, and another posture after it.
+    """Detect falls of people: a low specific force, an impact, and another posture after it.
 
     A sample above ``high_m_s2`` opens a candidate, and a larger one within a second moves it. It is
     a fall if the specific force was low in the second before it, and if its mean, a second
-    before and a second after, differs in direction by more than ``angle_rad``. To lie still is not
-    demanded, since people move after a fall; it is an event of its own.
+    before and a second after, differs in direction by more than ``angle_rad``. Lying still is not
+    required, since people move after a fall; it is a separate event.
 
     Latency: 2 s from the impact. For sampling rates of 20 to 1000 Hz.
 
     An event ``fall`` begins with the smallest specific force and ends with the impact. An event
-    ``long_lie`` begins when the wearer of a sensor that reported a fall lies still, and ends
-    ``long_lie_s`` later; there is one at most for a fall.
+    ``long_lie`` begins when the wearer lies still after a fall, and ends ``long_lie_s`` later;
+    there is at most one per fall.
 
     =====================  ====================================================================
     value                  meaning
     =====================  ====================================================================
     low_m_s2               smallest specific force in the second before the impact
-    peak_m_s2              specific force at the impact, at least so much where it is clipped
-    low_duration_s         how long it was below ``low_m_s2`` in that second
+    peak_m_s2              specific force at the impact; a lower bound if clipped
+    low_duration_s         time below ``low_m_s2`` in that second
     angle_rad              change of posture
     horizontal_std_m_s2    largest standard deviation of the horizontal specific force in 1 s,
                            below 5 Hz
     rate_peak_rad_s        largest turn rate within a second of the impact; 0 without a gyro
     activity_m_s2          standard deviation below 5 Hz from 1 s to 2 s after it
-    score                  probability, where a score was fitted
+    score                  probability, with a fitted score
     since_fall_s           of a long lie: time since the impact
     =====================  ====================================================================
 
-    The flag ``clipped`` says that the accelerometer was saturated at the peak, and ``free_fall``
-    that it read nearly nothing (below 1.5 m/s^2) for 0.2 s before: people do not fall so, and the
-    device may have been dropped.
+    The flag ``clipped`` means that the accelerometer was saturated at the peak, and ``free_fall``
+    that it read nearly zero (below 1.5 m/s^2) for 0.2 s before: people do not fall like that, and
+    the device may have been dropped.
 
-    This is a signal detector and no medical device: nothing here shows that it serves anybody's
+    This is a signal detector and not a medical device: it has not been shown to serve anybody's
     safety.
 
     Parameters
@@ -349,7 +349,7 @@ class FallDetector(Detector[FallParams]):
     params : FallParams, optional
         ``FALL_PRESETS`` has some by the place of the sensor; by default the waist.
     score : FallScore, optional
-        Decide by a law fitted on one's own recordings.
+        Decide by a law that was fitted to recordings.
     compiled : bool, optional
         As in :class:`~strapdown.detection.Detector`.
 
@@ -373,7 +373,7 @@ class FallDetector(Detector[FallParams]):
         self,
         params: FallParams | None = None,
         *,
-        score: FallScore | None = None,
+        score: FallLaw | None = None,
         compiled: bool | None = None,
     ) -> None:
         self.score = score

@@ -1,8 +1,8 @@
-"""The last four seconds of a fall detector, in cells of 20 ms: a ring.
+"""Last four seconds of a fall detector, in a ring of cells of 20 ms.
 
-What a decision needs is summed or extreme in each. So memory does not depend on the sampling rate,
-and a sample costs the same always; only a new or higher peak looks back over a second, and a
-decision over four.
+Each cell holds the sums and extremes that a decision needs. Memory is thus independent of the
+sampling rate, and the cost of a sample is constant; only a new or higher peak evaluates a second,
+and a decision four.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 CELL_NS: Final = 20_000_000
 CELLS: Final = 208  # four seconds and some
 SECOND: Final = 50  # cells
-STRIDE: Final = 5  # cells between the seconds in which the spread is looked for
+STRIDE: Final = 5  # cells between the starts of the seconds whose spread is computed
 FAR: Final = 1e6
-FREE: Final = 1.5  # m/s^2: below it only a device falls
+FREE: Final = 1.5  # m/s^2: below it a device falls, not a person
 
 
 class Cell(Record):
-    """What was measured in 20 ms; a sample stands for the time since the one before it."""
+    """Measurements of 20 ms; a sample is weighted by the time since the one before it."""
 
-    number: int = -1  # which one it is, counted from the beginning
-    covered: float = 0.0  # how much of it was measured [s]
+    number: int = -1  # counted from the beginning
+    covered: float = 0.0  # measured time [s]
     force: Vector = filled(3)  # integral of specific force
-    lowest: float = FAR  # smallest specific force [m/s^2], and when [ns after the beginning]
+    lowest: float = FAR  # smallest specific force [m/s^2], and its time [ns after the beginning]
     lowest_at_ns: int = 0
-    low_for: float = 0.0  # how long it was low [s],
-    free_for: float = 0.0  # and nearly nothing
+    low_for: float = 0.0  # time below the low threshold [s],
+    free_for: float = 0.0  # and near zero
     fastest: float = 0.0  # largest turn rate [rad/s]
     smooth: Vector = filled(3)  # integrals of the smooth force,
     products: Vector = filled(6)  # and of its products: xx yy zz xy xz yz
@@ -42,7 +42,7 @@ class Cell(Record):
 
 @kernel
 def empty(cell: Cell, number: int) -> None:
-    """Let a cell stand for another 20 ms."""
+    """Reset a cell for another 20 ms."""
     cell.number = number
     cell.covered = cell.low_for = cell.free_for = cell.fastest = 0.0
     cell.lowest = FAR
@@ -56,7 +56,7 @@ def empty(cell: Cell, number: int) -> None:
 def add(
     cell: Cell, weight: float, force: Vector, norm: float, low: float, smooth: Vector, at_ns: int
 ) -> None:
-    """Add a sample to its cell; ``low`` is below what it counts as low."""
+    """Add a sample to its cell; ``low`` is the threshold of low specific force."""
     cell.covered += weight
     cell.force[0] += weight * force[0]
     cell.force[1] += weight * force[1]
@@ -82,7 +82,7 @@ def add(
 
 @kernel
 def mean_force(cells: list[Cell], first: int, last: int) -> tuple[float, Three]:
-    """Return which share of some cells was measured, and the mean specific force in them."""
+    """Return the measured share of a range of cells, and their mean specific force."""
     covered = x = y = z = 0.0
     for number in range(max(first, 0), last):
         cell = cells[number % CELLS]
@@ -99,7 +99,7 @@ def mean_force(cells: list[Cell], first: int, last: int) -> tuple[float, Three]:
 
 @kernel
 def fastest_turn(cells: list[Cell], first: int, last: int) -> float:
-    """Return the largest turn rate in some cells."""
+    """Return the largest turn rate in a range of cells."""
     largest = 0.0
     for number in range(max(first, 0), last):
         cell = cells[number % CELLS]
@@ -110,7 +110,7 @@ def fastest_turn(cells: list[Cell], first: int, last: int) -> float:
 
 @kernel
 def horizontal_spread(cells: list[Cell], first: int, last: int, vertical: Three) -> float:
-    """Return the largest standard deviation across a vertical, in a second of some cells."""
+    """Return the largest standard deviation across a vertical over a second within cells."""
     x, y, z = vertical
     length = math.sqrt(square(vertical))
     if length > 0.0:

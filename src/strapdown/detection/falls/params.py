@@ -1,11 +1,11 @@
-"""Parameters of the fall detector, also by the place of the sensor."""
+"""Parameters of the fall detector, with presets by the place of the sensor."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from strapdown.detection.detector import DetectorParams
 from strapdown.errors import ValueRangeError
@@ -17,26 +17,39 @@ if TYPE_CHECKING:
 __all__ = ["FALL_PRESETS", "FallParams"]
 
 
+class FallLaw(Protocol):
+    """Logistic law of a fall, such as a :class:`~strapdown.detection.FallScore`."""
+
+    @property
+    def weights(self) -> tuple[float, ...]: ...
+    @property
+    def offset(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
+
+
 @dataclass(frozen=True)
 class FallParams(DetectorParams):
-    """What can be set; the defaults are for a sensor at the waist.
+    """Parameters of the fall detector; the defaults are for a sensor at the waist.
 
     Parameters
     ----------
     low_m_s2 : float
         The specific force is below this at some time in the second before the impact.
     high_m_s2, high_below_40_hz_m_s2 : float
-        Its peak is above this; the second below 40 Hz, where peaks are missed.
+        Its peak is above this; the second value applies to sampling rates below 40 Hz, where
+        peaks are missed.
     angle_rad : float
         The mean specific force turns by more than this, from the second that ends one second
         before the impact to the second that begins one second after it.
     coverage : float
-        Share of each of these seconds that has to be measured; with less a candidate stays
-        undecided, and is counted.
+        Share of each of these seconds that has to be measured; with less a candidate is counted
+        as undecided.
     long_lie_s, long_lie_within_s : float
-        To lie still for so long, at the latest so long after the impact, is an event of its own.
+        Lying still for ``long_lie_s``, ending at most ``long_lie_within_s`` after the impact, is
+        a separate event.
     still_m_s2, still_rad_s : float
-        Still is who moves less than this: specific force about its mean, turn rate.
+        Limits of lying still: specific force about its mean, and turn rate.
 
     Raises
     ------
@@ -74,5 +87,5 @@ FALL_PRESETS: Final[Mapping[str, FallParams]] = MappingProxyType(
         "wrist": FallParams(high_m_s2=3.0 * STANDARD_GRAVITY),
     }
 )
-"""Parameters by the place of the sensor. The wrist is a weak place: arms swing, turn and knock as
-in a fall, and a fall need not turn them."""
+"""Parameters by the place of the sensor. The wrist is the least reliable place: arms swing, turn
+and knock as in a fall, and a fall need not turn them."""

@@ -1,4 +1,4 @@
-"""How likely a candidate is a fall, learnt from recordings."""
+"""Probability that a candidate is a fall, learnt from recordings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["FallScore"]
 
 @dataclass(frozen=True)
 class FallScore:
-    """How likely a candidate is a fall: a logistic law, fitted on recordings of one's own.
+    """Logistic law of the probability that a candidate is a fall, fitted to recordings.
 
-    With a score a detector decides by it, and no longer by low phase and tilt; candidates are
-    still opened by the peak.
+    A detector with a score decides by it instead of by low phase and tilt; candidates are still
+    opened by the peak.
 
     Parameters
     ----------
@@ -68,20 +68,19 @@ class FallScore:
         params: FallParams | None = None,
         ridge: float = 1.0,
     ) -> FallScore:
-        """Fit the law to recordings of which one knows whether there is a fall in them.
+        """Fit the law to recordings with known labels.
 
-        Of each recording the candidate with the largest peak is taken; one without a candidate
-        teaches nothing. All recordings should have the same sensors: without a gyro the turn rate
-        is 0.
+        Of each recording the candidate with the largest peak is used; one without a candidate is
+        ignored. All recordings should have the same sensors: without a gyro the turn rate is 0.
 
         Parameters
         ----------
         recordings : sequence of N ImuSeries
             Each with one fall or none.
         labels : (N,) bool
-            Whether there is a fall.
+            Whether the recording has a fall.
         params : FallParams, optional
-            Those with which the detector will work.
+            Parameters of the detector.
         ridge : float, optional
             Penalty on the squares of the weights of standardised features; it keeps them finite
             where falls and others are separable.
@@ -89,7 +88,7 @@ class FallScore:
         Raises
         ------
         ShapeError
-            There are not as many labels as recordings.
+            The numbers of labels and recordings differ.
         ValueRangeError
             The candidates are all falls, or all others.
         """

@@ -1,4 +1,4 @@
-"""Stillness: when a sensor, or the foot that carries it, does not move."""
+"""Detection of stillness: a sensor, or the foot that carries it, does not move."""
 
 from __future__ import annotations
 

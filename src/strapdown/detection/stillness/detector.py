@@ -1,4 +1,4 @@
-"""The detector of stillness, for streams and recordings."""
+"""Detector of stillness, for streams and recordings."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Stillness:
     statistic : (N,)
         NaN where a window has too few samples.
     threshold : (N,)
-        Below which it is quiet.
+        Threshold of the statistic; below it the sensor is quiet.
     still : (N,) bool
-        Within an interval.
+        Whether the sample is in a still interval.
     intervals : Events
         Of kind ``still``.
     """
@@ -64,7 +64,7 @@ class Stillness:
 
 
 class StillnessDetector(Detector[StillnessParams]):
-    """Find when a sensor does not move, from a window of W samples (w, f; mean of f: m).
+    """Detect that a sensor does not move, from a window of W samples (w, f; mean of f: m).
 
     ============  ===============================================================================
     kind          statistic
@@ -77,20 +77,20 @@ class StillnessDetector(Detector[StillnessParams]):
     ``variance``  root mean square of the variances of the three axes of f, ``/ s_a^2``
     ============  ===============================================================================
 
-    Still is what is below the threshold for ``min_duration_s``, and until it is above
-    ``leave_ratio`` thresholds. Latency: the window ends at the sample, so a stream knows of a
-    change half a window late, and of stillness ``min_duration_s`` after its begin.
-    :meth:`analyse` centres the windows of a recording. In navigation a noise that grows with
-    the statistic serves better than a flag: see :class:`~strapdown.estimation.FootNavigator`.
+    A sensor is still after the statistic has been below the threshold for ``min_duration_s``, and
+    until it exceeds ``leave_ratio`` thresholds. Latency: the window ends at the sample, so a
+    stream detects a change half a window late, and stillness ``min_duration_s`` after its start.
+    :meth:`analyse` centres the windows of a recording. For navigation a noise that grows with the
+    statistic is better than a flag: see :class:`~strapdown.estimation.FootNavigator`.
 
-    Events ``still`` carry ``duration_s`` and the mean ``statistic``; flags: ``gap`` (a hole in
-    the data ended it), ``open`` (the data ended in it).
+    Events ``still`` have ``duration_s`` and the mean ``statistic``; flags: ``gap`` (a gap in the
+    data ended it), ``open`` (the data end during it).
 
     Parameters
     ----------
     kind : StillnessKind or name
     params : StillnessParams, optional
-        By default those of the kind, for a sensor on a foot (``shoe``, ``are``, ``mv``,
+        By default the parameters of the kind, for a sensor on a foot (``shoe``, ``are``, ``mv``,
         ``mag``), on a body (``lowpass``), on a table (``variance``).
     thresholds : "auto", optional
         The threshold follows from the noise by the chi-square law: from that of ``params``,
@@ -101,8 +101,8 @@ class StillnessDetector(Detector[StillnessParams]):
     Raises
     ------
     UnknownNameError
-        There is no such kind, or thresholds are something else than "auto", or "auto" is asked
-        for ``lowpass``, which has no law.
+        There is no such kind, thresholds are not "auto", or "auto" is combined with ``lowpass``,
+        which has no law.
 
     References
     ----------
@@ -156,7 +156,7 @@ class StillnessDetector(Detector[StillnessParams]):
 
     @property
     def statistic(self) -> float:
-        """Of the window that ends with the last sample; NaN where it has too few samples."""
+        """Statistic of the window that ends with the last sample; NaN if it has too few samples."""
         value: float = self._number("statistic")
         return value if value >= 0.0 else math.nan
 
@@ -174,14 +174,14 @@ class StillnessDetector(Detector[StillnessParams]):
         return super()._take(numbers)
 
     def run(self, series: ImuSeries) -> Events:
-        """Go on through a series as :meth:`Detector.run` does."""
+        """Process a series, as :meth:`Detector.run`; learn the noise from it if that is missing."""
         self._learn(series)
         return super().run(series)
 
     def analyse(self, series: ImuSeries, *, centred: bool = True) -> Stillness:
         """Return statistic, flag and intervals of a whole recording.
 
-        The state of the stream is left alone.
+        The state of the stream does not change.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class StillnessDetector(Detector[StillnessParams]):
         return Stillness(series.t_ns, statistic, threshold, still, intervals)
 
     def _learn(self, series: ImuSeries) -> None:
-        """Take the noise from the first recording, where automatic thresholds have none."""
+        """Learn the noise from the first recording, if automatic thresholds have none."""
         if self._noise_is_missing:
             self.params = quiet_noise(series, self.kind)
             self._execution = self._fresh_execution()
@@ -212,7 +212,7 @@ class StillnessDetector(Detector[StillnessParams]):
 
 
 def _still_rows(phase: IntArray) -> BoolArray:
-    """Return the rows within still intervals: from the first that is quiet, which shows later."""
+    """Return a mask of the rows in still intervals, from their first quiet row on."""
     before = np.concatenate([[MOVING], phase[:-1]])
     first = np.maximum.accumulate(np.where(before == MOVING, np.arange(len(phase)), 0))
     still: BoolArray = phase == STILL

@@ -1,4 +1,4 @@
-"""The noise of a sensor, from the quietest part of a recording."""
+"""Noise of a sensor, from the quietest part of a recording."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet_noise"]
 
-_BLOCK_S: Final = 0.5  # in which the noise of a recording is looked for
-_QUIETEST: Final = 0.01  # share of the recording that says how quiet it gets
-_ALIKE: Final = 2.0  # blocks up to so many times that variance are as quiet
+_BLOCK_S: Final = 0.5  # length of the blocks whose noise is computed
+_QUIETEST: Final = 0.01  # quantile of the blocks that defines the quietest variance
+_ALIKE: Final = 2.0  # blocks of up to this multiple of that variance are quiet, too
 
 
 def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> StillnessParams:
     """Return parameters whose noise is that of the quietest part of a recording.
 
-    The quietest 1 % of half seconds say how quiet it gets; all that are alike give the noise of
-    both sensors, gravity as the accelerometer reads it, and how far its mean and that of the
-    gyro lie off. The threshold follows from the chi-square law.
+    The 1 % quantile of the variances of half seconds defines the quietest level. All half seconds
+    of a similar level give the noise of both sensors, gravity as read by the accelerometer, and
+    the largest biases of both. The threshold follows from the chi-square law.
 
     Parameters
     ----------
     series : ImuSeries
-        Ten half seconds at least, in one of which the sensor is still.
+        At least 20 samples, with half a second in which the sensor is still.
     kind : StillnessKind or name, optional
-        Whose other parameters to take.
+        Kind from which the other parameters are taken.
 
     Raises
     ------
     ValueRangeError
-        There is too little to measure, or a sensor reads the same number throughout.
+        There are too few samples, or none have noise of both sensors.
     UnknownNameError
         There is no such kind.
     """
@@ -72,7 +72,7 @@ def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> Stilln
 
 
 def _blocks(series: ImuSeries) -> IntArray:
-    """Return the rows of half seconds, one a row."""
+    """Return the row numbers of half seconds, one per row."""
     count = len(series)
     if count < 20:
         raise ValueRangeError(f"expected at least 20 samples to find the noise in, got {count}")

@@ -1,4 +1,4 @@
-"""Parameters of stillness, and the kinds of its statistic."""
+"""Parameters of stillness detection, and kinds of its statistic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["StillnessKind", "StillnessParams"]
 
 
 class StillnessKind(StrEnum):
-    """The statistics; see :class:`StillnessDetector`."""
+    """Kind of statistic; see :class:`StillnessDetector`."""
 
     SHOE = "shoe"
     ARE = "are"
@@ -33,34 +33,34 @@ class StillnessKind(StrEnum):
 
 @dataclass(frozen=True)
 class StillnessParams(DetectorParams):
-    """What can be set; the defaults are those of a foot-mounted sensor.
+    """Parameters of stillness detection; the defaults are for a foot-mounted sensor.
 
     Parameters
     ----------
     window_s : float
-        Length of the window. Longer: surer, and later by half of it. It holds at most 512
-        samples.
+        Length of the window. A longer one is more reliable, and later by half of it. It has at
+        most 512 samples.
     accel_sigma_m_s2, gyro_sigma_rad_s : float
-        The units of the statistic; with ``threshold=None`` the noise of one sample.
+        Units of the statistic; with ``threshold=None`` the noise of one sample.
     gravity_m_s2 : float
-        What the accelerometer reads at rest.
+        Reading of the accelerometer at rest.
     accel_bias_m_s2, gyro_bias_rad_s : float
-        Largest bias: so much of the length of a mean counts as none. A gyro whose bias has not
-        been subtracted needs it.
+        Largest bias: this much of the length of a mean is ignored. Needed for a gyro whose bias
+        has not been subtracted.
     threshold : float, optional
-        Of the statistic. Larger: more counts as still. None: by the chi-square law of white
-        noise, for as many samples as the window holds.
+        Threshold of the statistic; with a larger one more samples are still. None: from the
+        chi-square law of white noise, for the number of samples in the window.
     leave_ratio : float
-        Stillness ends above so many thresholds.
+        Stillness ends above this multiple of the threshold.
     min_duration_s : float
-        What is quiet for less is not still.
+        A shorter quiet phase is not still.
     false_alarm_rate : float
         Share of the windows of a still sensor above the threshold of the law.
     tau_s : float
-        Of the low-pass of ``lowpass``.
+        Time constant of the low-pass of ``lowpass``.
     rate_deviation_rad_s, force_deviation_m_s2, rate_limit_rad_s : float
-        Of ``lowpass``: how far a sample may be from the low-passed ones, and how large their
-        angular velocity may be (a slower even turn passes for a bias).
+        Limits of ``lowpass``: distance of a sample from the low-passed ones, and low-passed
+        angular velocity (a slower constant rotation is taken for a bias).
 
     Raises
     ------
@@ -83,7 +83,7 @@ class StillnessParams(DetectorParams):
     rate_limit_rad_s: float = 3.0 * RAD_PER_DEG
     false_alarm_rate: float = 1e-3
 
-    # the number of the kind, and of the normal distribution, at the false-alarm rate
+    # number of the kind, and quantile of the normal distribution at the false-alarm rate
     BESIDE: ClassVar[Mapping[str, Any]] = {"kind": 0, "quantile": 0.0}
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class StillnessParams(DetectorParams):
             )
 
     def settings(self, **beside: object) -> Record:
-        """Return the parameters as kernels take them, with the ``kind`` of the statistic."""
+        """Return the parameters as a record for kernels, with the ``kind`` of the statistic."""
         quantile = -NormalDist().inv_cdf(self.false_alarm_rate)
         return super().settings(quantile=quantile, **beside)
 

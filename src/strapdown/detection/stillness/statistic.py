@@ -1,4 +1,4 @@
-"""Stillness, sample by sample: a window that ends with the sample, its statistic, its phase."""
+"""Stillness, sample by sample: window that ends with the sample, statistic, and phase."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from strapdown.detection.intake import DetectorCounts, Settings
     from strapdown.samples.sample import Sample
 
-CAPACITY: Final = 512  # samples that a window holds at most
+CAPACITY: Final = 512  # largest number of samples in a window
 
-MOVING, QUIET, STILL = range(3)  # phases; quiet is not yet long enough
+MOVING, QUIET, STILL = range(3)  # phases; QUIET is not yet long enough
 SHOE, ARE, MV, MAG, LOWPASS, VARIANCE = range(6)  # kinds, in the order of StillnessKind
 GAP, OPEN = 1, 2  # flags
-FULL: Final = 0.75  # of its length: a shorter window says nothing
+FULL: Final = 0.75  # of its length: a shorter window has no statistic
 FEWEST: Final = 2  # samples
 
 
 class StillnessMemory(DetectorMemory):
-    """The window and its sums, the low-passed sample, and the quiet phase."""
+    """Window and its sums, low-passed sample, and quiet phase."""
 
     phase: int = MOVING
     statistic: float = -1.0  # of the window that ends here; -1: not enough samples
@@ -42,14 +42,14 @@ class StillnessMemory(DetectorMemory):
     slow_rate: Vector = filled(3)  # low-passed angular velocity [rad/s]
     slow_force: Vector = filled(3)  # low-passed specific force [m/s^2]
     count: int = 0  # samples in the window
-    newest: int = 0  # place of the last one in the ring
+    newest: int = 0  # index of the last one in the ring
     rate_sum: Vector = filled(3)  # of the angular velocities in the window,
     rate_squares: float = 0.0  # and of their squares
     force_sum: Vector = filled(3)  # of the specific forces,
     force_squares: Vector = filled(3)  # and of their squares on each axis
     first_ns: int = 0  # of the quiet phase; its last sample,
     last_ns: int = 0
-    since_ns: int = 0  # and when it was long enough
+    since_ns: int = 0  # and the time when it was long enough
     quiet_sum: float = 0.0  # of the statistic in this phase
     quiet_count: int = 0  # samples in it
     stamps: list[int] = [0] * CAPACITY  # ring of the last samples
@@ -58,7 +58,7 @@ class StillnessMemory(DetectorMemory):
 
 
 class StillnessNow(Record):
-    """What is known after a sample, whether or not it ends an interval."""
+    """Phase and statistic after a sample."""
 
     phase: int = MOVING
     statistic: float = -1.0
@@ -67,7 +67,7 @@ class StillnessNow(Record):
 
 
 class StillnessEvent(DetectorEvent):
-    """A still interval."""
+    """Still interval."""
 
     duration_s: float = math.nan
     statistic: float = math.nan
@@ -78,7 +78,7 @@ class StillnessEvent(DetectorEvent):
 def step(
     s: StillnessMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: StillnessEvent
 ) -> bool:
-    """Take a sample; a still interval is complete when the motion after it begins."""
+    """Process a sample; a still interval is complete when motion begins."""
     found = follow(s, counts, p, sample, event)
     now = event.now
     now.phase, now.count = s.phase, s.count
@@ -90,7 +90,7 @@ def step(
 def follow(
     s: StillnessMemory, counts: DetectorCounts, p: Settings, sample: Sample, event: StillnessEvent
 ) -> bool:
-    """Let a sample into the window, and judge by its statistic."""
+    """Add a sample to the window, and update the phase by its statistic."""
     taken = take(s, counts, sample)
     if taken.event == DROPPED:
         return False
@@ -120,11 +120,13 @@ def follow(
 
 @kernel
 def push(s: StillnessMemory, p: Settings, t_ns: int, rate: Three, force: Three) -> None:
-    """Let a sample into the window, and out what is too old."""
+    """Add a sample to the window, and remove samples that are too old."""
     newest, count = s.newest + 1, s.count
-    if newest == CAPACITY:  # once a round: rounding errors of the sums do not pile up
+    if (
+        newest == CAPACITY
+    ):  # once per round: sums are computed again, so that rounding errors do not accumulate
         newest = 0
-    # the window holds what is less than its length old, half a sampling interval more or less
+    # the window has the samples of its length, within half a sampling interval
     oldest_ns = t_ns - int((p.window_s - 0.5 * s.clock.interval) * 1e9)
     while count > 0:
         oldest = (newest - count) % CAPACITY
@@ -149,7 +151,7 @@ def push(s: StillnessMemory, p: Settings, t_ns: int, rate: Three, force: Three) 
 
 @kernel
 def add(s: StillnessMemory, place: int, sign: float) -> None:
-    """Add a sample of the ring to the sums, or take it out of them."""
+    """Add a sample of the ring to the sums (sign 1), or subtract it (sign -1)."""
     rate, force = s.rates[place], s.forces[place]
     for k in range(3):
         w, f = rate[k], force[k]
@@ -161,7 +163,7 @@ def add(s: StillnessMemory, place: int, sign: float) -> None:
 
 @kernel
 def window_statistic(s: StillnessMemory, p: Settings) -> None:
-    """Compute the statistic of the window, and the limit for so many samples."""
+    """Compute the statistic of the window, and its limit for this number of samples."""
     n, kind = s.count, p.kind
     oldest = (s.newest - n + 1) % CAPACITY
     covered = seconds(s.stamps[s.newest], s.stamps[oldest]) + s.clock.interval
@@ -179,7 +181,7 @@ def window_statistic(s: StillnessMemory, p: Settings) -> None:
         mean += force * force
         turn += rate * rate
     mean, turn = math.sqrt(mean), math.sqrt(turn)
-    # A bias no larger than said can stand behind this much of the mean.
+    # A bias within its limit explains this much of the mean.
     off = max(abs(mean - p.gravity_m_s2) - p.accel_bias_m_s2, 0.0)
     turning = max(turn - p.gyro_bias_rad_s, 0.0)
     rates = max(s.rate_squares / n - turn * turn + turning * turning, 0.0)
@@ -214,7 +216,7 @@ def chi_square(freedom: float, quantile: float) -> float:
 
 @kernel
 def slow_statistic(s: StillnessMemory, p: Settings, wait: float, rate: Three, force: Three) -> None:
-    """Compare a sample with the low-passed ones: the largest ratio to its limit, squared."""
+    """Compute the largest ratio of low-pass deviations and rate to their limits, squared."""
     began = s.count == 0
     weight = 1.0 if began else -math.expm1(-wait / p.tau_s)
     s.count = 1
@@ -232,7 +234,7 @@ def slow_statistic(s: StillnessMemory, p: Settings, wait: float, rate: Three, fo
 
 @kernel
 def judge(s: StillnessMemory, p: Settings, t_ns: int, event: StillnessEvent) -> bool:
-    """Enter below the limit, leave above a multiple of it; still is what is quiet long enough."""
+    """Update the phase: quiet below the limit, still after long enough, moving above a multiple."""
     if s.statistic < 0.0:
         return False
     if s.phase == MOVING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
+from strapdown.detection.voting.params import SensorMount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.detection.voting.voter import Voter
 
 __all__ = [
-    "Mount",
+    "SensorMount",
     "SensorState",
     "Vote",
     "VoteResult",

@@ -1,4 +1,4 @@
-"""Readings of several IMUs brought to one stamp, one set of axes, one point."""
+"""Alignment of readings of several IMUs to one stamp, one set of axes, and one point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strapdown.samples.sample import Sample
 
 RESTART_S: Final = 1.0  # a longer gap is another recording
-WAIT_INTERVALS: Final = 1.5  # so long other sensors wait for one
+WAIT_INTERVALS: Final = 1.5  # time for which others wait for a late sensor
 SLOPE_S: Final = 0.02  # low-pass of the angular acceleration
 MISSING: Final = (math.nan, math.nan, math.nan)
 
@@ -34,9 +34,9 @@ def align(
     samples: Sequence[Sample],
     first: int,
 ) -> float:
-    """Bring the samples from ``first`` on to a common stamp; return the time step, or -1: none.
+    """Interpolate the samples from ``first`` on to a common stamp; return the time step, or -1.
 
-    That is the oldest stamp of those that are not late: a sensor waits for others so long.
+    The common stamp is the oldest of the sensors that are not late. -1: it is not a new one.
     """
     n = len(imus)
     latest = samples[first].t_ns
@@ -52,7 +52,7 @@ def align(
         return -1.0
     for i in range(n):
         sample, before = samples[first + i], imus[i].memory
-        if event == START:  # nothing before it counts
+        if event == START:  # earlier samples do not count
             before.last_ns = sample.t_ns
         interpolate(before, sample, common, gyros[i].value, accels[i].value)
         gyros[i].clipped = sample.clipping & 7 != 0
@@ -67,7 +67,7 @@ def align(
 def interpolate(
     before: ImuMemory, sample: Sample, common: int, rate: Vector, force: Vector
 ) -> None:
-    """Bring a sample to the common stamp, if that is between the one before and its own."""
+    """Interpolate a sample to the common stamp, if that is between the previous and its own."""
     span = (sample.t_ns - before.last_ns) * 1e-9
     part = (common - before.last_ns) * 1e-9 / span if span > 0.0 else 1.0
     if not 0.0 <= part < 1.0:
@@ -79,7 +79,7 @@ def interpolate(
 
 @kernel
 def blend_into(there: Vector, old: Vector, new: Vector, part: float) -> None:
-    """Write what is between two values, and keep the new one for the next time."""
+    """Write the interpolated value, and store the new one for the next cycle."""
     for k in range(3):
         there[k] = old[k] + part * (new[k] - old[k]) if part < 1.0 else new[k]
         old[k] = new[k]
@@ -87,13 +87,13 @@ def blend_into(there: Vector, old: Vector, new: Vector, part: float) -> None:
 
 @kernel
 def into_body(imu: Imu, value: Vector) -> None:
-    """Turn a value into body axes."""
+    """Rotate a value into body axes."""
     put(value, quaternion_rotate(*four(imu.q_body_from_sensor), *three(value)))
 
 
 @kernel
 def differentiate(body: BodyMemory, dt: float) -> None:
-    """Follow the voted angular velocity and its derivative."""
+    """Update the voted angular velocity and its derivative."""
     x, y, z = three(body.gyro.value)
     if not math.isfinite(x + y + z):
         return
@@ -107,7 +107,7 @@ def differentiate(body: BodyMemory, dt: float) -> None:
 
 @kernel
 def to_origin(imu: Imu, body: BodyMemory, force: Vector) -> None:
-    """Bring a specific force to the origin of the body, from the lever arm."""
+    """Transfer a specific force from the lever arm to the origin of the body."""
     x, y, z = three(imu.lever_arm)
     if x == 0.0 and y == 0.0 and z == 0.0:
         return

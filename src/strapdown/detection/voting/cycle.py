@@ -1,4 +1,4 @@
-"""Voting among sensors that measure the same, cycle by cycle."""
+"""Voting among redundant sensors, cycle by cycle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CHANGES: Final = "suspect", "failed", "cleared", "recovered", "selected", "disagree", "agree"
 SUSPECTED, HAS_FAILED, CLEARED, RECOVERED, IS_SELECTED, DISAGREE, AGREE = range(1, 8)  # 0: none
-GUARD: Final = 3.0  # sigmas from the median that an output may be
+GUARD: Final = 3.0  # largest distance of an output from the median [sigma]
 
 
 @kernel
@@ -75,7 +75,7 @@ def cycle(
     first: int,
     row: CycleRow,
 ) -> None:
-    """Vote on the samples from ``first`` on; without a new common stamp all stays as it was."""
+    """Vote on the samples from ``first`` on; without a new common stamp nothing changes."""
     n = len(imus)
     for i in range(n):
         gyros[i].change = accels[i].change = 0
@@ -106,7 +106,7 @@ def write(
     imu_rows: Sequence[ImuRow],
     first: int,
 ) -> None:
-    """Write what a cycle gives, beside its stamp."""
+    """Write the row of a cycle, except for its stamp."""
     put(row.angular_velocity, three(body.gyro.value))
     put(row.specific_force, three(body.accel.value))
     row.selected[0], row.selected[1] = body.gyro.selected, body.accel.selected
@@ -130,7 +130,7 @@ def vote(
     step: Step,
     changes: Changes,
 ) -> None:
-    """Vote on a quantity: judge each sensor, then say what the body feels."""
+    """Vote on a quantity: judge each sensor, then write the output."""
     n = len(sensors)
     voters, total = count_voters(sensors, step.largest)
     for k in range(3):
@@ -153,7 +153,7 @@ def vote(
 
 @kernel
 def note_dispute(voted: Voted, p: Settings, disagrees: bool, dt: float) -> int:
-    """Count for how long two have disagreed; say when that begins and ends."""
+    """Measure the time for which two have disagreed; return the start and end of a dispute."""
     before = voted.apart
     now = before + dt if disagrees else max(min(before, p.failed_s) - dt, 0.0)
     voted.apart = now
@@ -166,8 +166,8 @@ def note_dispute(voted: Voted, p: Settings, disagrees: bool, dt: float) -> int:
 
 @kernel
 def advance(s: SensorMemory, p: Settings, over: bool, dt: float) -> int:
-    """Change the state of a sensor as its time over the limit says."""
-    nearly = 0.5 * dt  # times are sums of steps: do not miss a limit by a rounding
+    """Update the state of a sensor from its time over the limit."""
+    nearly = 0.5 * dt  # times are sums of steps: tolerance against rounding
     if s.state == FAILED:
         s.inside = s.inside + dt if not over and s.excess < 0.5 else 0.0
         if s.inside + nearly < p.recover_s:
@@ -191,7 +191,7 @@ def advance(s: SensorMemory, p: Settings, over: bool, dt: float) -> int:
 
 @kernel
 def select(sensors: Sequence[Sensor], voted: Voted, p: Settings, dt: float) -> int:
-    """Select another sensor when the present one is not well."""
+    """Select another sensor if the present one is not ok."""
     voted.held += dt
     state = sensors[voted.selected].memory.state
     if state == OK or (state == SUSPECT and voted.held < p.hold_s):
@@ -210,9 +210,9 @@ def select(sensors: Sequence[Sensor], voted: Voted, p: Settings, dt: float) -> i
 
 @kernel
 def put_out(sensors: Sequence[Sensor], voted: Voted, blend: bool, voters: int) -> None:
-    """Put out the selected sensor or the mean of all, not far from the middle of three or more.
+    """Output the selected sensor or the mean of all, clamped to the median of three or more.
 
-    The middle stays where the selected sensor has no value.
+    Without a value of the selected sensor the output is the median.
     """
     for k in range(3):
         middle = voted.value[k]

@@ -1,4 +1,4 @@
-"""How far each sensor is from the middle of all."""
+"""Comparison of each sensor with the median of all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAR_OVER: Final = 1e30
 
 @kernel
 def count_voters(sensors: Sequence[Sensor], largest: float) -> tuple[int, float]:
-    """Say who votes and who measures; count voters, sum variances."""
+    """Rank the sensors; return the number of voters and the sum of their variances."""
     voters, total = 0, 0.0
     for i in range(len(sensors)):
         sensor = sensors[i]
@@ -40,7 +40,7 @@ def count_voters(sensors: Sequence[Sensor], largest: float) -> tuple[int, float]
 
 @kernel
 def median(sensors: Sequence[Sensor], axis: int, least: int) -> float:
-    """Return the median of an axis over the sensors of at least this rank; NaN of none."""
+    """Return the median of an axis over the sensors of at least this rank; NaN without any."""
     n, count = len(sensors), 0
     for i in range(n):
         count += sensors[i].rank >= least
@@ -61,7 +61,7 @@ def median(sensors: Sequence[Sensor], axis: int, least: int) -> float:
 
 @kernel
 def follow(voted: Voted, step: Step) -> None:
-    """Follow the middle of the sensors, which is put out so far, through both low-passes."""
+    """Update both low-passes of the median of the sensors."""
     total = change = 0.0
     for k in range(3):
         value = voted.value[k]
@@ -77,7 +77,7 @@ def follow(voted: Voted, step: Step) -> None:
 
 @kernel
 def judge(sensor: Sensor, voted: Voted, p: Settings, step: Step, voters: int, total: float) -> None:
-    """Say how far over the limit a sensor is."""
+    """Compute the excess of a sensor: its statistics relative to their limits."""
     s = sensor.memory
     if sensor.rank == 0:
         s.excess = FAR_OVER
@@ -85,14 +85,14 @@ def judge(sensor: Sensor, voted: Voted, p: Settings, step: Step, voters: int, to
     watch(sensor, step)
     votes = sensor.rank == VOTES
     if votes and voters == 1:
-        s.excess = 0.0  # nobody is left to compare it with
+        s.excess = 0.0  # no other sensor to compare with
         s.cross = 0.0
         clear(s.fast_residual)
         clear(s.slow_residual)
         clear(s.noise)
         return
     partners = votes and voters == 2
-    # The median of three or more is about as noisy as half of a mean of squares says.
+    # The variance of the median of three or more is about half of the mean variance.
     variance = total if partners else sensor.sigma * sensor.sigma + 0.5 * total / max(voters, 1)
     compare(sensor, voted, 2.0 if partners else 1.0, step)
     s.excess = largest_over_limit(s, voted, p, step, variance)
@@ -100,7 +100,7 @@ def judge(sensor: Sensor, voted: Voted, p: Settings, step: Step, voters: int, to
 
 @kernel
 def watch(sensor: Sensor, step: Step) -> None:
-    """Follow what a sensor shows by itself: its mean, its power, and values that repeat."""
+    """Update statistics of a single sensor: mean, power, repeated and clipped values."""
     s = sensor.memory
     if s.repeats == 0:
         put(s.fast_value, three(sensor.value))
@@ -121,7 +121,7 @@ def watch(sensor: Sensor, step: Step) -> None:
 
 @kernel
 def compare(sensor: Sensor, voted: Voted, times: float, step: Step) -> None:
-    """Compare a sensor with the middle of all, or with its partner: ``times`` 2 as far."""
+    """Update the residual of a sensor from the median, or from its partner (``times`` 2)."""
     s = sensor.memory
     cross = 0.0
     for k in range(3):
@@ -139,9 +139,10 @@ def compare(sensor: Sensor, voted: Voted, times: float, step: Step) -> None:
 def largest_over_limit(
     s: SensorMemory, voted: Voted, p: Settings, step: Step, variance: float
 ) -> float:
-    """Return the largest of the statistics over their limits; ``variance`` is of the residual.
+    """Return the largest ratio of a statistic to its limit; ``variance`` is of the residual.
 
-    They are its mean over both low-passes, its noise, and its part along the value, a wrong scale.
+    The statistics are the means of the residual through both low-passes, its noise, and its
+    component along the value, which shows a wrong scale.
     """
     near = far = power = 0.0
     for k in range(3):
@@ -149,7 +150,7 @@ def largest_over_limit(
         far = max(far, abs(s.slow_residual[k]))
         power = max(power, s.noise[k])
     size = math.sqrt(voted.size)
-    quiet = 0.5 * step.fast * variance  # of noise behind the low-pass
+    quiet = 0.5 * step.fast * variance  # of the noise after the low-pass
     by_scale = p.scale * size
     limit = MULTIPLE * math.sqrt(quiet + by_scale * by_scale) + step.bias
     calm = p.scale * math.sqrt(square(voted.slow_middle))

@@ -1,4 +1,4 @@
-"""What a voter remembers of each sensor and of what they measure, and what it writes."""
+"""State of a voter for each sensor and quantity, and the rows that it writes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from strapdown.detection.voting.result import SensorState
 from strapdown.samples.clock import Clock
 
 OK, SUSPECT, FAILED = map(int, SensorState)
-MEASURES, VOTES = 1, 2  # ranks: it has a value, but has failed; it has a value, and has not
+MEASURES, VOTES = 1, 2  # ranks of sensors with a value: failed, and not failed
 
-STUCK_REPEATS: Final = 8  # so many equal values are no chance
+STUCK_REPEATS: Final = 8  # as many equal values are not due to chance
 
 
 class SensorMemory(Record):
-    """What is remembered of a gyro or an accelerometer; means are low-passes, fast or slow."""
+    """State of a gyro or an accelerometer; means are low-passes, fast or slow."""
 
     state: int = OK
     missing: int = 0  # cycles without a value
     over: float = 0.0  # time over the limit, less the time since [s]
     inside: float = 0.0  # time inside half the limit [s]
     excess: float = 0.0  # statistics over their limits, the largest
-    residual: Vector = filled(3)  # distance from the middle, or from the partner
+    residual: Vector = filled(3)  # difference from the median, or from the partner
     fast_residual: Vector = filled(3)  # its means
     slow_residual: Vector = filled(3)
     noise: Vector = filled(3)  # fast mean of half the squares of its changes
@@ -32,26 +32,26 @@ class SensorMemory(Record):
     repeats: int = 0  # equal values in a row
     fast_value: Vector = filled(3)  # means of the value
     slow_value: Vector = filled(3)
-    power: float = 0.0  # fast mean of its squares about that
-    cut: float = 0.0  # slow mean of clipped readings: their share
-    carried: Vector = filled(3)  # specific force as the body turns it [m/s^2]; 0: not known
+    power: float = 0.0  # fast mean of the squares of its deviations
+    cut: float = 0.0  # slow mean of the share of clipped readings
+    carried: Vector = filled(3)  # specific force propagated by the rotation [m/s^2]; 0: unknown
     miss: float = 0.0  # slow mean of the squared distance of the measured one from it
 
 
 class Sensor(Record):
-    """A gyro or an accelerometer: what is known of it, remembered, and read in this cycle."""
+    """A gyro or an accelerometer: profile, state, and reading of this cycle."""
 
     sigma: float = 1.0  # noise of a sample of an axis
     priority: int = 0
     memory: SensorMemory = SensorMemory()
-    value: Vector = filled(3)  # body axes; NaN where it has none
+    value: Vector = filled(3)  # body axes; NaN if missing
     clipped: bool = False
     rank: int = 0  # VOTES, MEASURES, or 0: no value
     change: int = 0  # of its state
 
 
 class ImuMemory(Record):
-    """The last reading of an IMU, in its own axes; NaN where it was missing."""
+    """Last reading of an IMU in sensor axes; NaN if missing."""
 
     last_ns: int = 0
     rate: Vector = filled(3, math.nan)
@@ -59,7 +59,7 @@ class ImuMemory(Record):
 
 
 class Imu(Record):
-    """Where an IMU sits, and its last reading."""
+    """Mounting of an IMU, and its last reading."""
 
     q_body_from_sensor: Vector = filled(4)
     lever_arm: Vector = filled(3)  # [m, body]
@@ -67,10 +67,10 @@ class Imu(Record):
 
 
 class Voted(Record):
-    """A quantity that sensors vote on."""
+    """Quantity that sensors vote on."""
 
-    value: Vector = filled(3, math.nan)  # that is put out
-    middle: Vector = filled(3)  # of the sensors
+    value: Vector = filled(3, math.nan)  # output
+    middle: Vector = filled(3)  # median of the sensors
     fast_middle: Vector = filled(3)  # its means
     slow_middle: Vector = filled(3)
     size: float = 0.0  # fast mean of its square, and of half the square of its changes
@@ -81,7 +81,7 @@ class Voted(Record):
 
 
 class BodyMemory(Record):
-    """The clock of the common stamp, and what the body does."""
+    """Clock of the common stamp, and state of the body."""
 
     clock: Clock = Clock()
     gyro: Voted = Voted()
@@ -91,37 +91,37 @@ class BodyMemory(Record):
 
 
 class Changes(Record):
-    """What has changed with a quantity; 0: nothing."""
+    """Changes of a quantity; 0: none."""
 
     dispute: int = 0  # DISAGREE or AGREE
     selection: int = 0  # IS_SELECTED
 
 
 class CycleRow(Record):
-    """What a cycle gives."""
+    """Output of a cycle."""
 
     t_ns: int = 0
     angular_velocity: Vector = filled(3)
     specific_force: Vector = filled(3)
-    changes: int = 0  # how many
+    changes: int = 0  # number of changes
     selected: list[int] = [0] * 2  # gyro, accelerometer
     gyro: Changes = Changes()
     accel: Changes = Changes()
 
 
 class ImuRow(Record):
-    """How an IMU is after a cycle: its gyro, its accelerometer."""
+    """States of the gyro and the accelerometer of an IMU after a cycle, and their changes."""
 
     states: list[int] = [0] * 2
     changes: list[int] = [0] * 2
 
 
 class Step(NamedTuple):
-    """A time step, the gains of the low-passes in it, and what is known of a quantity."""
+    """Time step, gains of the low-passes in it, and constants of a quantity."""
 
     dt: float
     fast: float
     slow: float
-    largest: float  # plausible value
-    bias: float  # two good sensors may be so far apart
-    at_rest: float  # its size
+    largest: float  # limit of plausible values
+    bias: float  # largest difference of two good sensors
+    at_rest: float  # norm at rest

@@ -1,10 +1,10 @@
-"""Which of two sensors that differ is wrong.
+"""Identification of the faulty one of two sensors that differ.
 
-The difference does not say it, so each sensor is looked at by itself: whether it is clipped or
-repeats itself; at rest, whether it has more noise than the other, or reads what cannot be; and in
-motion, whether it agrees with the sensors of the other quantity. For this the specific force is
-carried along by the angular velocity, and pulled to the measured one over the slow time
-constant. Without acceleration both stay together, if both sensors are right.
+The difference does not identify it, so each sensor is examined separately: whether it is clipped
+or repeats itself; at rest, whether it has more noise than the other, or an impossible reading;
+and in motion, whether it agrees with the sensors of the other quantity. For this the specific
+force is propagated by the angular velocity, and corrected towards the measured one with the slow
+time constant. Without acceleration both stay close, if both sensors are right.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from strapdown.detection.voting.memory import BodyMemory, Sensor, SensorMemory, Step
 
 EQUAL: Final = -1  # the two do not differ
-UNKNOWN: Final = -2  # they do, and nothing says which is wrong
+UNKNOWN: Final = -2  # they differ, and the faulty one is unknown
 STILL_FORCE: Final = 0.2  # m/s^2 between fast and slow mean: the direction of gravity stays
-SHAKEN: Final = 1.0  # m/s^2 of acceleration: nothing agrees with anything any more
+SHAKEN: Final = 1.0  # m/s^2 of acceleration: above it the comparison is void
 MORE: Final = 4.0  # times the squares of the other of two
 LEAST_CUT: Final = 1e-3  # share of clipped readings
 
@@ -37,7 +37,7 @@ LEAST_CUT: Final = 1e-3  # share of clipped readings
 def settle(
     sensors: Sequence[Sensor], accels: Sequence[Sensor], p: Settings, step: Step, others_agree: bool
 ) -> int:
-    """Return which of two sensors that vote is wrong, UNKNOWN, or EQUAL if they do not differ."""
+    """Return the faulty one of two voting sensors, UNKNOWN, or EQUAL if they do not differ."""
     one = other = -1
     for i in range(len(sensors)):
         if sensors[i].rank == VOTES:
@@ -64,7 +64,7 @@ def by_health(a: SensorMemory, b: SensorMemory, p: Settings) -> int:
 
 @kernel
 def by_rest(a: SensorMemory, b: SensorMemory, step: Step) -> int:
-    """Return 1 if the first has more noise or reads what cannot be, -1 if the second, else 0."""
+    """Return 1 if the first has more noise or an impossible reading, -1 if the second, else 0."""
     blame = larger(a.power, b.power, 0.0)
     if blame != 0:
         return blame
@@ -91,7 +91,7 @@ def larger(a: float, b: float, least: float) -> int:
 
 @kernel
 def is_still(accels: Sequence[Sensor]) -> bool:
-    """Whether an accelerometer that is not stuck reads the same all the time."""
+    """Whether the reading of a working accelerometer is constant."""
     for i in range(len(accels)):
         s = accels[i].memory
         works = s.state != FAILED and s.repeats < STUCK_REPEATS
@@ -104,10 +104,11 @@ def is_still(accels: Sequence[Sensor]) -> bool:
 def carry_all(
     gyros: Sequence[Sensor], accels: Sequence[Sensor], body: BodyMemory, step: Step
 ) -> None:
-    """Carry the middle of the specific forces by each gyro, and each by the middle of the gyros.
+    """Propagate the median specific force by each gyro, and each force by the median gyro.
 
-    The middle favours neither of two; what is selected would favour its own neighbour. While more
-    than two have not failed, the middle of these says who is wrong, and nothing is carried.
+    The median favours neither of two sensors; a selected one would favour that of the same IMU.
+    While more than two have not failed, their median identifies the faulty one, and nothing is
+    propagated.
     """
     many_gyros, many_accels = are_many(gyros), are_many(accels)
     for i in range(len(gyros)):
@@ -132,14 +133,14 @@ def are_many(sensors: Sequence[Sensor]) -> bool:
 
 @kernel
 def drop_carried(s: SensorMemory) -> None:
-    """Forget what was carried along."""
+    """Discard the propagated specific force."""
     clear(s.carried)
     s.miss = 0.0
 
 
 @kernel
 def carry(s: SensorMemory, rate: Vector, force: Vector, step: Step) -> None:
-    """Carry a specific force along with the body, and note how far the measured one is from it."""
+    """Propagate a specific force by the rotation, and update the distance of the measured one."""
     if not (usable(rate, MAX_RATE) and usable(force, MAX_FORCE)):
         clear(s.carried)
         return

@@ -1,4 +1,4 @@
-"""What a voter is told: where sensors sit, how good they are, and what can be set."""
+"""Parameters of a voter: mounting and quality of sensors, and thresholds."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from strapdown.detection.detector import DetectorParams
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
-__all__ = ["Mount", "VoterParams", "VoterProfile"]
+__all__ = ["SensorMount", "VoterParams", "VoterProfile"]
 
 
 @dataclass(frozen=True)
-class Mount:
-    """Where a sensor sits on the body.
+class SensorMount:
+    """Mounting of a sensor on the body.
 
     Parameters
     ----------
     q_body_from_sensor : (4,)
-        Turns sensor axes into body axes, x y z w, of unit length.
+        Rotation from sensor axes to body axes, x y z w, of unit length.
     lever_arm_m : (3,)
         From the origin of the body to the sensor [m, body].
     """
@@ -28,16 +28,17 @@ class Mount:
 
 @dataclass(frozen=True)
 class VoterProfile:
-    """What is known about a sensor.
+    """Properties of a sensor.
 
     Parameters
     ----------
     gyro_sigma_rad_s, accel_sigma_m_s2 : float
         Noise of one sample of an axis.
     priority : int
-        The sensor with the lowest is selected first; among equals the earlier one.
+        The sensor with the lowest priority number is selected first; among equals the earlier
+        one.
     gyro_device_id, accel_device_id : int
-        PX4's names of the sensors, for messages.
+        Device ids of PX4, for messages.
     """
 
     gyro_sigma_rad_s: float = 0.1 * RAD_PER_DEG
@@ -49,28 +50,29 @@ class VoterProfile:
 
 @dataclass(frozen=True)
 class VoterParams(DetectorParams):
-    """What can be set.
+    """Parameters of voting.
 
     Parameters
     ----------
     fast_s, slow_s : float
         Time constants of the low-passes of residuals.
     gyro_bias_rad_s, accel_bias_m_s2 : float
-        How far two good sensors may be apart at rest.
+        Largest difference of two good sensors at rest.
     scale : float
         Relative difference of their scales, one sigma.
     suspect_s, failed_s : float
-        Over a limit for so long a sensor is suspect, or has failed.
+        Time over a limit after which a sensor is suspect, or has failed.
     recover_s : float
-        Inside half the limits for so long it is well again.
+        Time inside half the limits after which it has recovered.
     hold_s : float
-        The selection does not leave a suspect sooner after it has changed.
+        Shortest time between a change of the selection and leaving a suspect sensor.
     gravity_m_s2 : float
-        What a good accelerometer reads at rest.
+        Reading of a good accelerometer at rest.
     blend : bool
-        Put out the mean of the good sensors, weighted by their noise, and not the selected one.
+        Whether the output is the mean of the good sensors, weighted by their noise, instead of
+        the selected one.
     noise_free : bool
-        Sensors are simulated without noise: values may repeat.
+        Whether sensors are simulated without noise, so that values may repeat.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a voter gives back."""
+"""Results of a voter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SensorState", "Vote", "VoteResult", "VoterReport"]
 
 
 class SensorState(IntEnum):
-    """How a sensor is."""
+    """State of a sensor."""
 
     OK = 0
     SUSPECT = 1
@@ -26,16 +26,16 @@ class SensorState(IntEnum):
 
 
 class Vote(NamedTuple):
-    """What the body feels, and what has changed.
+    """Voted angular velocity and specific force, and changes.
 
     Parameters
     ----------
     t_ns : int
-        Stamp to which the sensors were brought [ns]: the oldest of those that are not late.
+        Common stamp [ns]: the oldest of the sensors that are not late.
     angular_velocity, specific_force : tuple of 3 float
         [rad/s], [m/s^2], body axes, at the origin of the body; NaN where no sensor measures.
     events : tuple of Event
-        Changes with this cycle.
+        Changes in this cycle.
     """
 
     t_ns: int
@@ -46,7 +46,7 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VoteResult:
-    """What came of a vote on recordings.
+    """Result of voting on recordings.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class VoteResult:
     states : (N, 2, n) int64
         :class:`SensorState` of the gyro and the accelerometer of each sensor.
     selected : (N, 2) int64
-        Number of the sensor that is selected for angular velocity and specific force.
+        Number of the selected sensor for angular velocity and specific force.
     events : Events
-        Changes, in their order.
+        Changes in chronological order.
     selections : tuple of SensorSelection
         PX4's message for the first row, and for each at which the selection changes.
     """
@@ -71,7 +71,7 @@ class VoteResult:
 
 @dataclass(frozen=True)
 class VoterReport(FieldsAsHtml):
-    """An account of the cycles.
+    """Counts of the cycles.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ class VoterReport(FieldsAsHtml):
     restarts : int
         Jumps of the common stamp by more than a second.
     missing_gyro, missing_accel : tuple of int
-        For each sensor the cycles in which it was late, absent, not finite or implausible.
+        For each sensor the number of cycles in which it was late, absent, not finite or
+        implausible.
     """
 
     dropped: int

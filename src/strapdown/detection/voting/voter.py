@@ -14,7 +14,7 @@ from strapdown.detection.detector import DetectorState
 from strapdown.detection.events import Event, Events
 from strapdown.detection.voting.cycle import CHANGES, run
 from strapdown.detection.voting.memory import BodyMemory, CycleRow, Imu, ImuRow, Sensor, Voted
-from strapdown.detection.voting.params import Mount, VoterParams, VoterProfile
+from strapdown.detection.voting.params import SensorMount, VoterParams, VoterProfile
 from strapdown.detection.voting.result import SensorState, Vote, VoteResult, VoterReport
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Voter"]
 
-_UNKNOWN: Final = 2e30  # stands for NaN in a saved state
+_UNKNOWN: Final = 2e30  # replaces NaN in a saved state
 _QUANTITIES: Final = ("gyro", "accel")
 _VECTORS: Final = ("angular_velocity", "specific_force")
 _MEMORY: Final = (Imu, Sensor, Sensor, BodyMemory, Counts, VoterParams.record())
@@ -44,43 +44,45 @@ _VOTE: Final = Program("voter", run, _MEMORY, CycleRow, ImuRow)
 class Voter:
     """Vote among IMUs on one rigid body, in a stream or over recordings.
 
-    Readings are interpolated to a common stamp, turned into body axes and, where there is a lever
-    arm r, brought to the origin: ``f - alpha x r - w x (w x r)`` with the voted angular velocity w
+    Readings are interpolated to a common stamp, rotated into body axes and, with a lever arm r,
+    transferred to the origin: ``f - alpha x r - w x (w x r)`` with the voted angular velocity w
     and its derivative alpha. Angular velocity and specific force are voted on separately.
 
     A sensor's *residual* is its distance from the component-wise median of those that have not
     failed, or from its partner if there are two. It is over the limit when
 
     * its mean over 0.1 s or 2 s exceeds ``4 sqrt(noise^2 + (scale |value|)^2) + bias``, with the
-      noise behind that low-pass;
-    * its noise, taken from its changes, exceeds ``4 sqrt(noise^2 + (scale |change|)^2)``;
-    * its part along the value, a wrong scale, exceeds ``2 scale |value| + 4 noise`` and the bias;
-    * or the sensor repeats one value 8 times or more, or gives none.
+      noise after that low-pass;
+    * its noise, computed from its changes, exceeds ``4 sqrt(noise^2 + (scale |change|)^2)``;
+    * its component along the value (a wrong scale) exceeds ``2 scale |value| + 4 noise`` and the
+      bias;
+    * or the sensor repeats one value 8 times or more, or has none.
 
-    After 0.1 s over the limit (less the time since) it is suspect, after 1 s it has failed, and
-    10 s inside half the limits make it well. Of three or more, no output is farther than 3 sigma
-    from the median in any component: whatever one of them does, the output stays with the others
-    from the first sample on.
+    After 0.1 s over the limit (less the time below it since) it is suspect, after 1 s it has
+    failed, and after 10 s inside half the limits it has recovered. With three or more sensors, no
+    output is farther than 3 sigma from the median in any component, so that a fault of one of
+    them does not reach the output from its first sample on.
 
-    Two cannot tell by their difference who is wrong. A sensor that is missing, repeats itself or is
-    clipped is. While the direction of gravity stays as it is, so are the noisier one, the gyro that
-    turns while the other rests, and the accelerometer whose norm is not gravity. In motion the
-    specific force is carried along by the angular velocity (over ``slow_s``), and the sensor
-    is wrong with which it departs from the measured one, if with the other it does not. If none of
-    that decides, the present one is kept, and an event ``disagree`` says so.
+    The difference of two sensors does not identify the faulty one. A sensor that is missing,
+    repeats itself or is clipped is faulty. While the direction of gravity is constant, so are the
+    noisier one, the gyro that turns while the other rests, and the accelerometer whose norm is
+    not gravity. In motion the specific force is propagated by the angular velocity (over
+    ``slow_s``); a sensor is faulty if the propagated force departs from the measured one with it,
+    and does not with the other. If none of these decides, the selection does not change, and
+    there is an event ``disagree``.
 
-    Events: ``suspect``, ``failed``, ``cleared`` (suspect no more), ``recovered``, ``selected``,
+    Events: ``suspect``, ``failed``, ``cleared`` (no longer suspect), ``recovered``, ``selected``,
     each with the value ``sensor``; ``disagree`` and ``agree``; the flag is ``gyro`` or ``accel``.
 
-    Latency: none to the output, 0.1 s and 1 s to the states, of two in motion up to 3 s more.
-    Memory: 100 numbers a sensor.
+    Latency: none of the output, 0.1 s and 1 s of the states, up to 3 s more for two in motion.
+    Memory: 100 numbers per sensor.
 
     Parameters
     ----------
     n : int
         Number of sensors, two or more.
-    mounts : sequence of Mount, optional
-        By default all sit at the origin in body axes.
+    mounts : sequence of SensorMount, optional
+        By default all are at the origin in body axes.
     profiles : sequence of VoterProfile, optional
         By default all have the defaults.
     params : VoterParams, optional
@@ -90,19 +92,19 @@ class Voter:
     ValueRangeError
         ``n`` is below 2, a rotation is not of unit length, or a sigma not positive.
     ShapeError
-        There is not one mount and profile a sensor.
+        There is not one mount and profile per sensor.
     """
 
     def __init__(
         self,
         n: int,
-        mounts: Sequence[Mount] | None = None,
+        mounts: Sequence[SensorMount] | None = None,
         profiles: Sequence[VoterProfile] | None = None,
         params: VoterParams | None = None,
     ) -> None:
         if n < 2:
             raise ValueRangeError(f"expected n of at least 2 sensors, got {n}")
-        mounts = [Mount()] * n if mounts is None else mounts
+        mounts = [SensorMount()] * n if mounts is None else mounts
         profiles = [VoterProfile()] * n if profiles is None else profiles
         if len(mounts) != n or len(profiles) != n:
             raise ShapeError(
@@ -118,7 +120,7 @@ class Voter:
         self._execution = Execution(_VOTE, *self._fresh(), sizes=(n, 1, n))
 
     def reset(self, state: DetectorState | None = None) -> None:
-        """Go back to a saved state, or to the beginning.
+        """Reset to a saved state, or to the state before the first sample.
 
         Raises
         ------
@@ -133,7 +135,7 @@ class Voter:
         self._execution.replace(0, *memory)
 
     def _fresh(self) -> list[list[Any]]:
-        """Return the memory as it is before any sample, part by part."""
+        """Return the state before the first sample, part by part."""
         profiles = self._profiles
         first = min(range(self._size), key=lambda i: profiles[i].priority)
         gyro = Voted(selected=first, held=self.params.hold_s)
@@ -148,12 +150,12 @@ class Voter:
         ]
 
     def _memory(self) -> list[list[Any]]:
-        """Return the memory as it is now, part by part."""
+        """Return the present state, part by part."""
         return [self._execution.records(which) for which in range(len(_MEMORY))]
 
     @property
     def state(self) -> DetectorState:
-        """All that the future depends on, except what the voter was made with."""
+        """State that future results depend on, without the arguments of the constructor."""
         memory = self._memory()
         values = [v for record in _remembering(memory) for v in values_of(record.memory)]
         values += values_of(memory[3][0])
@@ -176,13 +178,13 @@ class Voter:
 
     @property
     def selected(self) -> tuple[int, int]:
-        """Numbers of the gyro and the accelerometer that are selected."""
+        """Numbers of the selected gyro and accelerometer."""
         (body,) = self._memory()[3]
         return body.gyro.selected, body.accel.selected
 
     @property
     def report(self) -> VoterReport:
-        """An account of the cycles since the beginning."""
+        """Counts of the cycles since the last reset."""
         _, gyros, accels, _, (counts,), _ = self._memory()
         return VoterReport(
             counts.duplicates + counts.backward,
@@ -192,13 +194,13 @@ class Voter:
         )
 
     def update(self, samples: Sequence[ImuSample | None]) -> Vote:
-        """Take the newest sample of every sensor.
+        """Vote on the newest sample of every sensor.
 
         Parameters
         ----------
         samples : sequence of ImuSample or None
-            One a sensor, in sensor axes; None where none has come. One that is older than the
-            newest by more than 1.5 cycles counts as missing.
+            One per sensor, in sensor axes; None where there is no new one. A sample that is
+            older than the newest by more than 1.5 cycles counts as missing.
 
         Raises
         ------
@@ -220,13 +222,13 @@ class Voter:
         return Vote(int(vote["t_ns"]), rate, force, events)
 
     def run(self, series: Sequence[ImuSeries]) -> VoteResult:
-        """Vote on recordings; the same as a loop of :meth:`update` where their stamps are equal.
+        """Vote on recordings; equivalent to a loop of :meth:`update` where their stamps are equal.
 
         Parameters
         ----------
         series : sequence of ImuSeries
-            One a sensor. The others are interpolated to the stamps of the first, and are
-            missing where they have a gap; samples out of order are left out.
+            One per sensor. The others are interpolated to the stamps of the first, and are
+            missing in their gaps; samples out of order are left out.
 
         Raises
         ------
@@ -256,7 +258,7 @@ class Voter:
 
     @property
     def selection(self) -> SensorSelection:
-        """PX4's message of what is selected; publish it at the start and at ``selected`` events."""
+        """PX4's message of the selection; publish it at the start and at ``selected`` events."""
         return self._selection(self._memory()[4][0].last_ns, *self.selected)
 
     def _selection(self, t_ns: int, gyro: int, accel: int) -> SensorSelection:
@@ -268,14 +270,14 @@ class Voter:
 
 
 def _stamp(sample: ImuSample) -> int:
-    """Return a stamp of which differences fit in 64 bits."""
+    """Return a stamp whose differences from others fit in 64 bits."""
     if not -(2**62) <= sample.t_ns < 2**62:
         raise ValueRangeError(f"expected t_ns in 63 bits of nanoseconds, got {sample.t_ns}")
     return sample.t_ns
 
 
 def _brought_together(series: Sequence[ImuSeries]) -> list[ImuSeries]:
-    """Return all at the stamps of the first."""
+    """Resample all series to the stamps of the first."""
     inside = [ordered(each.in_frames(body=BodyFrame.FLU), "drop")[0] for each in series]
     t_ns = inside[0].t_ns
     return [
@@ -284,7 +286,7 @@ def _brought_together(series: Sequence[ImuSeries]) -> list[ImuSeries]:
 
 
 def _samples(alike: Sequence[ImuSeries], rows: slice) -> RecordArray:
-    """Return the samples of some rows, of one after the other of all sensors."""
+    """Return the samples of a range of rows, with those of all sensors in turn."""
     samples = np.zeros((rows.stop - rows.start, len(alike)), Sample.dtype())
     for i, each in enumerate(alike):
         columns = SampleColumns(each, use_magnetic_field=False)
@@ -292,8 +294,8 @@ def _samples(alike: Sequence[ImuSeries], rows: slice) -> RecordArray:
     return samples.ravel()
 
 
-def _imu(mount: Mount) -> dict[str, list[float]]:
-    """Return what is known of an IMU that sits there."""
+def _imu(mount: SensorMount) -> dict[str, list[float]]:
+    """Return the fields of an IMU with this mounting."""
     q = as_finite(mount.q_body_from_sensor, "q_body_from_sensor", (4,))
     if abs(float(np.linalg.norm(q)) - 1.0) > 1e-6:
         raise ValueRangeError(f"expected q_body_from_sensor of length 1, got {q}")
@@ -302,12 +304,12 @@ def _imu(mount: Mount) -> dict[str, list[float]]:
 
 
 def _remembering(memory: list[list[Any]]) -> list[Any]:
-    """Return the records with a memory that is saved: IMUs, gyros, accelerometers."""
+    """Return the records whose state is saved: IMUs, gyros, accelerometers."""
     return [record for part in memory[:3] for record in part]
 
 
 def _restore(memory: list[list[Any]], state: DetectorState) -> None:
-    """Let a fresh memory be the saved one."""
+    """Write a saved state to the records."""
     if state.detector != "voter":
         raise UnknownNameError("state of a voter", state.detector, ["voter"])
     sizes = [len(values_of(record.memory)) for record in _remembering(memory)]
@@ -324,7 +326,7 @@ def _restore(memory: list[list[Any]], state: DetectorState) -> None:
 
 
 def _events(rows: RecordArray, imu_rows: RecordArray) -> Iterator[Event]:
-    """Return what has changed, in its order; a row of ``imu_rows`` belongs to each cycle."""
+    """Yield the changes in chronological order; a row of ``imu_rows`` belongs to each cycle."""
     for c in np.flatnonzero(rows["changes"]):
         row, changes = CycleRow.unpack(rows[c : c + 1])[0], imu_rows[c]["changes"].tolist()
         for q, name in enumerate(_QUANTITIES):
