@@ -5,7 +5,6 @@ from .error_state import ErrorStateFilter as ErrorStateFilter
 from .error_state import ErrorStateParams as ErrorStateParams
 from .error_state import ErrorStateSmoother as ErrorStateSmoother
 from .error_state import SmootherParams as SmootherParams
-from .filter import FilterParams as FilterParams
 from .foot import FootEstimate as FootEstimate
 from .foot import FootNavigator as FootNavigator
 from .foot import FootParams as FootParams
@@ -24,6 +23,7 @@ from .navigation import NavigationResult as NavigationResult
 from .navigation import NavigatorParams as NavigatorParams
 from .navigation import StrapdownNavigator as StrapdownNavigator
 from .navigation import poses_of_orientation as poses_of_orientation
+from .params import FilterParams as FilterParams
 from .registry import FILTERS as FILTERS
 from .registry import SMOOTHERS as SMOOTHERS
 from .result import FilterReport as FilterReport
