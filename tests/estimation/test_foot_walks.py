@@ -13,7 +13,7 @@ from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 @pytest.fixture(scope="module")
 def walks(data_dir):
-    """The walks with a reference in the plane: sensor axes and world are NED-like."""
+    """The walks with a reference in the plane: z points down in sensor and world."""
     found = {}
     for path in sorted((data_dir / "pyshoe").glob("*.npz")):
         with np.load(path) as data:

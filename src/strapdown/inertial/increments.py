@@ -340,7 +340,7 @@ def _taken(columns: kernels.Columns, rows: slice | BoolArray) -> kernels.Columns
 
 
 def longest_step_ns(t_ns: IntArray, intervals: int) -> int:
-    """Return the longest step that is no gap: 20 ms, or so many median steps if that is longer."""
+    """Return the longest step that is no gap: 20 ms or ``intervals`` median steps, if longer."""
     steps = np.diff(t_ns)
     steps = steps[steps > 0]
     return max(20 * NS_PER_MS, intervals * int(np.median(steps)) if len(steps) else 0)

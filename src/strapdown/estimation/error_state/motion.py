@@ -39,7 +39,7 @@ CLIPPED_SHARE: Final = 0.5  # of a clipped rate, or of gravity: sigma of the par
 LEAST_CLIPPED_RATE: Final = 4.0  # rad/s; no gyro saturates below
 DROPOUT_S: Final = 0.1  # longer zeros are readings
 LEAST_DROPOUT: Final = 0.2  # rad/s or m/s^2, on an axis before
-HELD_FORCE_S: Final = 0.1  # for so long the last specific force replaces missing ones
+HELD_FORCE_S: Final = 0.1  # longest time for which the last specific force replaces missing ones
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
 magnetic disturbance rejection", Information Fusion 91, 2023. The state is defined in
-:mod:`strapdown.estimation.vqf.model`.
+:mod:`strapdown.estimation.vqf.state`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from strapdown.estimation.filter import RecursiveFilter
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
-from strapdown.estimation.vqf.model import Reading, VqfMemory, VqfParams
+from strapdown.estimation.vqf.params import VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, unit
+from strapdown.estimation.vqf.state import Reading, VqfMemory
 from strapdown.estimation.vqf.symmetric import DIAGONAL
 from strapdown.estimation.vqf.tilt_and_bias import (
     FORCE_WORTH,
@@ -213,7 +214,7 @@ def start_bias(s: VqfMemory, p: VqfParams, interval: float) -> None:
 
 @kernel
 def restart(s: VqfMemory, p: VqfParams, interval: float) -> None:
-    """Undo the first sample, and prepare it as if one came an interval before it."""
+    """Undo the first sample, and prepare it as if there was one an interval before."""
     forget(s.level)
     forget(s.attitude)
     forget(s.level_bias)

@@ -13,7 +13,8 @@ from strapdown.geometry.vectors import square
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
-    from strapdown.estimation.vqf.model import Field, VqfMemory, VqfParams
+    from strapdown.estimation.vqf.params import VqfParams
+    from strapdown.estimation.vqf.state import FieldSignature, VqfMemory
 
 STEADY_FIELD_S: Final = 1.0  # correlation time of the error of magnetic headings, ...
 FIELD_WORTH: Final = 0.1**2 * STEADY_FIELD_S  # rad^2 s, ... of 0.1 rad: error of a mean
@@ -114,7 +115,7 @@ def dip(s: VqfMemory, level: float, up: float) -> float:
 
 
 @kernel
-def resembles(s: VqfMemory, p: VqfParams, known: Field) -> bool:
+def resembles(s: VqfMemory, p: VqfParams, known: FieldSignature) -> bool:
     """Whether the low-passed field is close to a known one."""
     strength, dip = s.slow_field.output[0], s.slow_field.output[1]
     alike = abs(strength - known.strength) < p.strength_tolerance * known.strength
@@ -122,7 +123,7 @@ def resembles(s: VqfMemory, p: VqfParams, known: Field) -> bool:
 
 
 @kernel
-def follow(s: VqfMemory, known: Field, weight: float) -> None:
+def follow(s: VqfMemory, known: FieldSignature, weight: float) -> None:
     """Move a known field towards the low-passed one."""
     known.strength += weight * (s.slow_field.output[0] - known.strength)
     known.dip += weight * (s.slow_field.output[1] - known.dip)

@@ -20,8 +20,9 @@ from strapdown.estimation.smoother import OrientationSmoother, Smoothed
 from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
 from strapdown.estimation.vqf.heading import FIELD_WORTH
 from strapdown.estimation.vqf.low_pass import LowPass, Pace, average_anew, design, low_pass, settle
-from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+from strapdown.estimation.vqf.params import VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, quick_gain, unit, upright, wrapped
+from strapdown.estimation.vqf.state import VqfMemory
 from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, quadratic, shrink, six
 from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, UNKNOWN
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate

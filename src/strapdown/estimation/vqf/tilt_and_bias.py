@@ -34,7 +34,8 @@ from strapdown.geometry.vectors import (
 if TYPE_CHECKING:
     from strapdown._kernels.records import Vector
     from strapdown._typing import Three
-    from strapdown.estimation.vqf.model import VqfMemory, VqfParams
+    from strapdown.estimation.vqf.params import VqfParams
+    from strapdown.estimation.vqf.state import VqfMemory
 
 FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, drift of the bias in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
