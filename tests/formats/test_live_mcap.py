@@ -216,7 +216,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path, make):
     (tmp_path / "run_000.mcap").write_bytes(b"old")
     make(tmp_path / "run_002.mcap")
     options = LiveOptions(split_s=60.0, min_free_bytes=0)
-    with pytest.raises(FileExistsError, match="no file"):
+    with pytest.raises(FileExistsError, match="is not a file"):
         LiveMcap(tmp_path / "run.mcap", force=True, options=options)
     assert (tmp_path / "run_000.mcap").read_bytes() == b"old"
     assert (tmp_path / "run_002.mcap").exists()

@@ -330,7 +330,7 @@ class LiveMcap:
         """Return an error where the disk has too little free space."""
         least, disk = self._options.min_free_bytes, os.statvfs(self._path.parent)
         free = disk.f_bavail * disk.f_frsize
-        text = f"the disk has {free} free bytes, at least {least} are to stay free"
+        text = f"the disk has {free} bytes left, at least {least} are to stay free"
         return OSError(errno.ENOSPC, text, str(self._path)) if free < least else None
 
     def _take(self) -> None:
