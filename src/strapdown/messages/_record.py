@@ -108,7 +108,7 @@ class Record(ctypes.LittleEndianStructure):
         Raises
         ------
         TypeError
-            One of them is of another type; the text says which.
+            One of them is of another type; the message names it.
         """
         batch = list(messages)
         for row, message in enumerate(batch):
@@ -138,7 +138,7 @@ class Record(ctypes.LittleEndianStructure):
 
 
 class Whole(property):
-    """A whole number that refuses what its private ctypes field would wrap.
+    """A whole number that rejects values that its private ctypes field would wrap.
 
     ``stamp = Whole(64)`` guards the ctypes field ``_stamp``.
     """
@@ -204,7 +204,7 @@ class View(Generic[Scalar]):
     Parameters
     ----------
     shape : tuple of int
-        Of what may be assigned: (n,), or (n, m) for a matrix, of which the view is flat.
+        Shape that may be assigned: (n,), or (n, m) for a matrix; the view is flat.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:

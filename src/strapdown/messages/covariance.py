@@ -63,7 +63,7 @@ def status(block: Sequence[float] | FloatArray) -> CovarianceStatus:
     Raises
     ------
     ShapeError
-        The block has not nine values.
+        The block does not have nine values.
     """
     if len(block) != 9:
         raise ShapeError(f"expected a covariance of 9 numbers, got {len(block)}")
@@ -137,7 +137,7 @@ def problems(block: ArrayLike) -> tuple[str, ...]:
     Raises
     ------
     ShapeError
-        The block has not nine values.
+        The block does not have nine values.
     """
     matrix = as_floats(np.reshape(np.asarray(block), -1), "covariance", (9,)).reshape(3, 3)
     if status(matrix.ravel()) is not CovarianceStatus.KNOWN:

@@ -167,7 +167,7 @@ def decode_samples(
     payloads : sequence of bytes-like
         One whole payload each.
     lenient : bool
-        Leave out what cannot be read instead of raising.
+        Leave out unreadable payloads instead of raising.
 
     Returns
     -------

@@ -173,7 +173,7 @@ def decode_batch(
     payloads : sequence of bytes-like
         One whole payload each.
     lenient : bool
-        Leave out what cannot be read instead of raising.
+        Leave out unreadable payloads instead of raising.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def encode_batch(kind: type[UorbMessage], records: NDArray[np.void]) -> list[byt
     Returns
     -------
     list of bytes
-        N payloads, as :meth:`UorbMessage.to_cdr` gives them.
+        N payloads, as from :meth:`UorbMessage.to_cdr`.
     """
     samples = np.zeros(len(records), _sample(kind, "<"))
     samples["encapsulation"] = np.void(ENCAPSULATION)

@@ -55,9 +55,9 @@ class FlatEarth:
 class Wgs84:
     """A world of east-north-up axes fixed to the rotating Earth, with normal gravity.
 
-    The axes stay those of the origin wherever the body goes. Gravity is normal gravity at the
-    geodetic position of the point, along the ellipsoid's normal there; the centrifugal part is
-    in it.
+    The axes stay those of the origin, regardless of the position of the body. Gravity is normal
+    gravity at the geodetic position of the point, along the ellipsoid's normal there, including
+    the centrifugal part.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """From link to link: motion of a frame that a joint connects to another frame.
 
 Arrays are planar: vectors (3, ...) in world axes, for any number of frames and instants at once.
-Attitudes are not here, because trees keep quaternions, whose sign is continuous over whole turns,
-and worlds of Webots keep matrices.
+Attitudes are not included, because trees use quaternions, whose sign is continuous over whole
+turns, and worlds of Webots use matrices.
 
 References
 ----------

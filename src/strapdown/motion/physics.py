@@ -1,7 +1,7 @@
 """Rigid-body physics: MuJoCo worlds with an inertial sensor on a site.
 
-Needs the extra ``physics``. Any MJCF or URDF file does; the sensor sits on a named site and has
-its axes. A URDF has no sites: there a link's frame is used.
+Needs the extra ``physics``. Any MJCF or URDF file can be used; the sensor is at a named site and
+has its axes. A URDF has no sites: there a link's frame is used.
 
 Recorded are the states between the steps; :class:`SteppedSource` defines the readings of a
 sensor within them. State k is at k time steps exactly, regardless of MuJoCo's running sum of

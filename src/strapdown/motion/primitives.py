@@ -187,7 +187,7 @@ def as_unit_vector(value: ArrayLike, name: str) -> FloatArray:
     Raises
     ------
     ShapeError
-        It has not three components.
+        It does not have three components.
     ValueRangeError
         It is zero or not finite.
     """

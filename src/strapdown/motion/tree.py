@@ -1,10 +1,10 @@
 """Kinematic trees: links and joints with prescribed motion, without physics.
 
 A joint between two links is a row of hinges and sliders, each of which carries those after it:
-two hinges make a universal joint (:func:`hinge2`), three a ball (:func:`ball`). The state of a
-link follows from that of its parent in closed form, with two derivatives
-(:mod:`strapdown.motion.links`). Each hinge or slider
-moves by a :data:`~strapdown.motion.joint_laws.JointLaw`.
+two hinges form a universal joint (:func:`hinge2`), three a ball joint (:func:`ball`). The state
+of a link follows from that of its parent in closed form, with two derivatives
+(:mod:`strapdown.motion.links`). Each hinge or slider moves by a
+:data:`~strapdown.motion.joint_laws.JointLaw`.
 """
 
 from __future__ import annotations

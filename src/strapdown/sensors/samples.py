@@ -43,7 +43,7 @@ class Stamps(StrEnum):
 class Sample(NamedTuple):
     """One sample; the columns of :class:`Samples` in its order.
 
-    Rates are None where the sensor gives increments, and the other way round.
+    Rates are None where the sensor outputs increments, and vice versa.
     """
 
     seq: int

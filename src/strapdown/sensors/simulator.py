@@ -44,7 +44,7 @@ _AHEAD = 1024  # samples whose moments a stream prepares at once
 class ImuSimulator:
     """A device with the errors of a specification.
 
-    Three modes of use, with the same bits: :meth:`run` gives many samples along a motion,
+    Three modes of use, with the same bits: :meth:`run` returns many samples along a motion,
     compiled; :meth:`step` the next one, in plain Python; and :meth:`feed` takes ideal inputs
     from a user's loop. Bits depend on specification, seed, sensor number and sample
     number only (and on the motion); not on chunks, threads, other sensors, or the start.
@@ -90,7 +90,7 @@ class ImuSimulator:
     UnknownNameError
         There is no such noise start.
     ShapeError
-        The field has not three components.
+        The field does not have three components.
     TypeError
         An argument is of another kind.
     """
@@ -294,7 +294,7 @@ class ImuSimulator:
     ) -> Sample | None:
         """Take the ideal inputs of one internal sample; return the sample that they complete.
 
-        Inputs come at the internal rate, ``rate_hz`` times oversampling. With oversampling M
+        Inputs are at the internal rate, ``rate_hz`` times oversampling. With oversampling M
         every M-th call returns a sample, and the others None. The M-th input is the one at the
         sample's stamp, so the first M - 1 inputs of all lie before the first sample. Means and
         increments are those of the M inputs, so with M = 1 they are the input itself. NaN passes
@@ -312,7 +312,7 @@ class ImuSimulator:
         DeviceError
             The sampling needs the motion between the inputs.
         ShapeError
-            An input has not three numbers.
+            An input does not have three numbers.
         """
         if self._needs_pose:
             raise DeviceError(

@@ -349,7 +349,7 @@ class TriadSpec:
         Returns
         -------
         (..., 3)
-            [u]; NaN for an axis that gives no values.
+            [u]; NaN for an axis that is off.
 
         Raises
         ------

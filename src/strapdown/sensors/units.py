@@ -209,7 +209,7 @@ def from_velocity_random_walk(value: float, unit: str = "m/s/sqrt(h)") -> float:
 def bias_instability_from_allan_minimum(
     minimum: float, noise_density: float, random_walk: float = 0.0
 ) -> float:
-    """Return B of the flicker noise that gives the Allan curve its printed minimum.
+    """Return B of the flicker noise for the printed minimum of the Allan curve.
 
     White noise and random walk add to the curve: where they cross they alone have
     sqrt(2 N K / sqrt(3)), and B = sqrt(minimum^2 - 2 N K / sqrt(3)) / 0.66428.

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["at_rest", "shared"]
 
 _ANSWERS: Final = 18
-"""Number of answers of each kind that are kept: enough for one block of :func:`record`."""
+"""Number of results of each kind that are cached: enough for one block of :func:`record`."""
 
 
 def shared(source: InertialSource) -> InertialSource:
-    """Return a source that keeps its last answers, for sensors that ask the same in turn."""
+    """Return a source that caches its last results, for sensors with equal requests in turn."""
     return _with(
         source,
         inputs=_kept(source.inputs),
@@ -34,7 +34,7 @@ def shared(source: InertialSource) -> InertialSource:
 
 
 def at_rest() -> InertialSource:
-    """Return the source of a sensor that lies still and level; it integrates without quadrature."""
+    """Return the source of a sensor at rest and level; it integrates without quadrature."""
     still = Mounted(MOTIONS["static"])
     rate, force = still.inputs([0.0])
 

@@ -20,7 +20,7 @@ Rates and increments
 Covariance
     Absent, unknown and known (:mod:`strapdown.messages.covariance`) survive every conversion;
     the writer uses the form of its dialect. In a series, an orientation that no row has is
-    ``None``, a row without one is NaN, and a covariance that no row knows is ``None``.
+    ``None``, a row without one is NaN, and a covariance that is unknown in all rows is ``None``.
     An absent orientation is written as the identity.
 Loss
     A field that a target cannot hold is left out. :func:`losses` names it, and ``strict=True``

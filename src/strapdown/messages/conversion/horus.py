@@ -80,7 +80,7 @@ def imu_from_series(series: ImuSeries, *, strict: bool = False) -> NDArray[np.vo
     Returns
     -------
     (N,) array of Imu.dtype
-        In FLU and ENU; ``Imu.from_record`` makes an object of one element.
+        In FLU and ENU; ``Imu.from_record`` converts one element to an object.
 
     Raises
     ------

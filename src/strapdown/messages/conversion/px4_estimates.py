@@ -38,7 +38,7 @@ __all__ = [
     "vehicle_odometry_from_trajectory",
 ]
 
-UNIT_TOLERANCE: Final = 1e-3  # of the length of an attitude that an estimator knows
+UNIT_TOLERANCE: Final = 1e-3  # of the norm of a valid attitude
 
 
 def join_attitude(
@@ -225,7 +225,7 @@ def vehicle_odometry_from_trajectory(
     -------
     (N,) array of VehicleOdometry.dtype
         Pose and velocity in NED; ``timestamp`` equals ``timestamp_sample``. Angular velocity
-        and variances, and what the trajectory does not have, are NaN: unknown.
+        and variances, and quantities that the trajectory lacks, are NaN: unknown.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def series_from_ros(messages: RosMessages, *, strict: bool = False) -> ImuSeries
     ConversionLossError
         ``strict``, and frame names differ, or sequence numbers neither count from 0 nor are 0.
     ShapeError
-        A batch has not 37 numbers a message.
+        A batch does not have 37 numbers a message.
     """
     batch = as_batch(messages)
     if strict:

@@ -224,7 +224,7 @@ def losses(source: object, target: type) -> tuple[str, ...]:
     Parameters
     ----------
     source : series, message, list of messages, structured array, or Batch
-        What would be converted.
+        Messages or rows to convert.
     target : type
         As for :func:`convert`.
 
@@ -267,7 +267,7 @@ def rule_between(source: type[Any], target: type[Any]) -> Rule:
 
 
 def _readings(kind: type[Any]) -> tuple[type[Any], ...]:
-    """Return the types that may name what is given or wanted."""
+    """Return the types under which the table may list a type."""
     return (Batch, RosImu) if kind is Batch else (kind,)
 
 

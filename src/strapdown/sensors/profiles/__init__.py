@@ -74,7 +74,7 @@ def load_profile(name_or_path: str | PathLike[str]) -> Datasheet:
     Warns
     -----
     SpecWarning
-        A noise density is a factor of 57.3 or 60 off what sensors have: a mistake of units.
+        A noise density is out of range by a factor of 57.3 or 60: a mistake of units.
 
     Raises
     ------
