@@ -46,7 +46,7 @@ VERBS = {
     "run": "Run a pipeline: from device, log or topic through filters to topics and files.",
     "cat": "Print messages, of a file or live.",
     "record": "Record live topics to a file that survives a crash.",
-    "play": "Play a recording onto live topics, in its own time or faster.",
+    "play": "Play a recording to live topics, at its recorded pace or faster.",
     "recover": "Save the intact messages of a damaged recording.",
     "bridge": "Forward messages from one live topic to another, and convert them.",
     "ros1": "Register simulated devices at a ROS 1 master.",

@@ -76,7 +76,7 @@ def integrate(
     ] = False,
     clock: Clock = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare a PX4 log with its own sensor_combined.")
+        bool, typer.Option("--verify", help="Recompute sensor_combined of a PX4 log and compare.")
     ] = False,
     test: Annotated[
         bool, typer.Option("--self-test", help="Print the drift under coning and sculling.")

@@ -184,15 +184,15 @@ def plot_clipping(recording: Recording, *, topic: str | None = None) -> Figure:
     Raises
     ------
     FormatError
-        The IMU does not say whether it clipped.
+        The IMU has no clipping bits.
     """
     topic, series = _named(recording, topic)
-    told = [each for each in _TRIADS if getattr(series, each[1]) is not None]
-    if not told:
+    known = [each for each in _TRIADS if getattr(series, each[1]) is not None]
+    if not known:
         raise FormatError("expected clipping bits, the IMU has none", path=recording.path)
-    figure, axes = panels(len(told), f"{recording.path.name}: saturated samples of {topic}")
+    figure, axes = panels(len(known), f"{recording.path.name}: saturated samples of {topic}")
     start_ns = int(series.t_ns.min()) if len(series) else 0
-    for axis, (_, bits, quantity, _) in zip(axes, told, strict=True):
+    for axis, (_, bits, quantity, _) in zip(axes, known, strict=True):
         _draw_bits(axis, series.t_ns - start_ns, getattr(series, bits))
         report = clipping_report(getattr(series, bits))
         label(axis, quantity, f"{report.clipped} of {report.windows} windows clipped")
