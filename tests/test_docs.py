@@ -31,7 +31,14 @@ PEERS = {
     "ros1.md": ("rosmaster", "apt-get install python3-rosmaster python3-rospy"),
 }
 """Programs that the commands of a page need, and how to install them."""
-OF_MANY_PROCESSES = {"pipelines.md", "recording.md", "transports.md"}
+OF_MANY_PROCESSES = {
+    "horus.md",
+    "pipelines.md",
+    "recording.md",
+    "ros1.md",
+    "ros2.md",
+    "transports.md",
+}
 """Pages whose commands take long, because they start one process after another."""
 RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
 """A block that names one of these needs a file that is not shipped with the package."""
@@ -122,6 +129,7 @@ def test_console_blocks_run_and_print_what_they_say(page, tmp_path, need_peer):
     check_console(blocks(page, "console"), tmp_path)
 
 
+@pytest.mark.slow
 def test_console_blocks_on_recordings_print_what_they_say(page_with_recordings, tmp_path):
     check_console(blocks(page_with_recordings, "console", on_recordings=True), tmp_path)
 

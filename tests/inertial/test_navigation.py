@@ -73,8 +73,9 @@ def off(track, truth):
     )
 
 
-def test_exact_increments_give_back_attitude_velocity_and_position_over_a_minute():
-    t_s = times(60, 1000)
+@pytest.mark.parametrize("duration_s", [15, pytest.param(60, marks=pytest.mark.slow)])
+def test_exact_increments_give_back_attitude_velocity_and_position(duration_s):
+    t_s = times(duration_s, 1000)
     source = Mounted(LIVELY)
     truth = source.truth(t_s)
     found = mechanise(exact_increments(source, t_s), start_of(truth), velocity_axes="start")

@@ -441,7 +441,12 @@ def test_a_path_to_a_pole_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("height", "down", "duration_s"), [(-6.37e6, 0.0, 1000), (0.0, 1000.0, 7e5)]
+    ("height", "down", "duration_s"),
+    [
+        (-6.37e6, 0.0, 1000),
+        (0.0, 1000.0, 2e4),  # through the Earth, and out again
+        pytest.param(0.0, 1000.0, 7e5, marks=pytest.mark.slow),
+    ],
 )
 def test_a_path_deep_into_the_earth_is_refused(height, down, duration_s):
     initial = [40.0, 0.0, height, 10.0, 0.0, down, 0.0, 0.0, 0.0]

@@ -99,9 +99,10 @@ def noisy(fastest_hz, duration_s=30):
     return (t_s, position, q), motion.at(np.arange(3000, 1000 * duration_s - 3000) / 1000)
 
 
+@pytest.mark.parametrize("duration_s", [12, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("fastest_hz", "knots_per_s", "limit"), [(1, 3, 0.05), (3, 10, 0.4)])
-def test_noise_chooses_as_few_knots_as_the_motion_needs(fastest_hz, knots_per_s, limit):
-    poses, truth = noisy(fastest_hz)
+def test_noise_chooses_as_few_knots_as_the_motion_needs(fastest_hz, knots_per_s, limit, duration_s):
+    poses, truth = noisy(fastest_hz, duration_s)
     spline = PoseSpline.from_poses(*poses, mode="smooth", sigma_position=1e-3, sigma_attitude=5e-3)
     assert spline.smoothing.knots_per_s == knots_per_s
     assert 0.94e-3 < spline.smoothing.position_residual < 1.02e-3

@@ -272,8 +272,11 @@ def mean_while_turning(force, angle):
     )
 
 
-def test_every_steady_source_is_steady_from_the_first_sample_and_after_a_reset(subtests):
-    for source, sampling, filtered, oversampling in [
+@pytest.mark.parametrize(
+    "step", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["thinned", "whole"]
+)
+def test_every_steady_source_is_steady_from_the_first_sample_and_after_a_reset(subtests, step):
+    cases = [
         case
         for case in itertools.product(
             SOURCES,
@@ -283,7 +286,8 @@ def test_every_steady_source_is_steady_from_the_first_sample_and_after_a_reset(s
         )
         if (case[0] != "replay" or case[1] not in {"preintegrated", "velocity_difference"})
         and (case[1] != "preintegrated" or case[2:] == (False, 1))
-    ]:
+    ]
+    for source, sampling, filtered, oversampling in cases[::step]:
         with subtests.test(
             source=source, sampling=sampling, filtered=filtered, oversampling=oversampling
         ):

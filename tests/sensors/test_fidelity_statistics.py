@@ -245,13 +245,14 @@ def assert_uncorrelated(series, lags=(0, 1, 2, 64)):
         assert np.abs(correlation).max() < limit / math.sqrt(n), lag
 
 
-def test_axes_triads_sensors_seeds_and_runs_are_independent():
+@pytest.mark.parametrize("count", [5000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_axes_triads_sensors_seeds_and_runs_are_independent(count):
     white = TriadSpec(noise_density=1e-4)
     spec = ImuSpec(gyro=white, accel=white, mag=TriadSpec(noise_density=1e-8))
     seeds = [1, 2, 1 << 32, monte_carlo_seed(1, 0), monte_carlo_seed(1, 1)]
     series = []
     for seed, sensor in itertools.product(seeds, (0, 1)):
-        samples = ImuSimulator(spec, REST, seed=seed, sensor=sensor).run(20_000)
+        samples = ImuSimulator(spec, REST, seed=seed, sensor=sensor).run(count)
         columns = (samples.angular_velocity, samples.specific_force, samples.magnetic_field)
         series.append(np.hstack(columns).T)
     assert_uncorrelated(series[0], lags=(0,))
