@@ -76,7 +76,7 @@ def turn(
 ) -> Profile:
     """Move a variable to a target with its first two derivatives zero at the end.
 
-    The rate goes to a cruising rate and from there to zero, each by the shortest change that
+    The rate changes to a cruising rate and from there to zero, each by the fastest change that
     the bounds allow. A cruise of some length happens only at ``max_rate``; below it the
     cruising rate is the one whose path ends at the target.
 

@@ -34,8 +34,8 @@ HALF_EVEN = 6755399441055744.0
 BLOCK = 2048
 
 # The state of an axis before that of its filter: the zero of the filter (NaN before
-# the first value), the first value of the open window, the sum of what the others differ from
-# it, how many values it has, and whether one was at the range of the element.
+# the first value), the first value of the open window, the sum of the differences of the others
+# from it, how many values it has, and whether one was at the range of the element.
 ORIGIN, FIRST, SUM, COUNT, HIT, MEMORY = 0, 1, 2, 3, 4, 5
 
 

@@ -37,7 +37,7 @@ def philox4x32(counter: ArrayLike, key: ArrayLike) -> Words:
     Raises
     ------
     ShapeError
-        A counter has not four words, or the key not two.
+        A counter does not have four words, or the key not two.
     """
     counter, key = np.asarray(counter, np.uint32), np.asarray(key, np.uint32)
     if counter.shape[-1:] != (4,) or key.shape != (2,):
