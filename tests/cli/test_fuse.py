@@ -228,4 +228,4 @@ def test_live_attitude_goes_back_and_into_a_file(tmp_path):
 def test_silence_is_one_line():
     done = run("--live", "127.0.0.1:0", "--duration", "0.3")
     assert done.exit_code == 1
-    assert "heard none" in done.stderr
+    assert "received none" in done.stderr

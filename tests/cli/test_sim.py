@@ -292,7 +292,7 @@ def test_a_warning_is_one_line_of_the_view_and_of_json():
     done = run(*arguments)
     warned = [line for line in done.stdout.splitlines() if line.startswith("warning: ")]
     assert len(warned) == 3
-    assert "accel: nothing is known" in warned[2]
+    assert "accel: no errors are known" in warned[2]
     assert "mine.toml: line 6: gyro.noise_density" in warned[0]
     assert "turns by 180.0 deg" in warned[1]
     assert done.stderr == ""

@@ -116,7 +116,7 @@ def integrate(
         )
     if source is None or (target is None and not verify):
         raise typer.BadParameter(
-            "expected a recording and a file to write, or --verify, or --self-test"
+            "expected a recording and a file to write, --verify or --self-test"
         )
     if target is not None and target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
