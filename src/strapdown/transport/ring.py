@@ -360,12 +360,7 @@ class Ring(Exchange):
         return taken
 
     def _take(self, handle: Handle) -> Any:  # noqa: ANN401 (as write)
-        if handle._segment is TRAILING:  # no lock: see slots.py
-            offset = handle._cursor - self.base
-            if -self.channel.capacity <= offset < 0 and self.segment[offset] is None:
-                handle._cursor += 1
-                return self.previous[offset]
-        elif handle._segment is not NOTHING:  # caught up: no lock, as in Topic.recv
+        if handle._segment is self.segment:  # caught up: no lock, as in Topic.recv
             try:
                 stored = handle._segment[handle._index]
             except IndexError:  # the segment is over
@@ -376,6 +371,11 @@ class Ring(Exchange):
                     return stored
                 if not self.owed:
                     return None
+        elif handle._segment is TRAILING:  # no lock: see slots.py
+            offset = handle._cursor - self.base
+            if -self.channel.capacity <= offset < 0 and self.segment[offset] is None:
+                handle._cursor += 1
+                return self.previous[offset]
         with self.lock:
             number = self.listen(handle)
             stored = None
