@@ -55,7 +55,7 @@ def pytest_xdist_auto_num_workers():
 def pytest_sessionstart(session):
     """Compile kernels and modules once, before workers start that would each compile them.
 
-    Assertions that pytest rewrites take it three times as long as all else of the collection.
+    Most of the time of a collection goes into assertions that pytest rewrites.
     """
     config = session.config
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
