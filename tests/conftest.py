@@ -53,7 +53,10 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_sessionstart(session):
-    """Fill the cache of machine code once, before workers start that would each compile it."""
+    """Compile kernels and modules once, before workers start that would each compile them.
+
+    Most of the time of a collection goes into assertions that pytest rewrites.
+    """
     config = session.config
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         return
@@ -62,9 +65,16 @@ def pytest_sessionstart(session):
     cache = getattr(config, "cache", None)  # none with -p no:cacheprovider
     if config.option.collectonly or (cache and cache.get("strapdown/warm", None) == state):
         return
+    bytecode = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--collect-only", "-n", "0", "-p", "no:cacheprovider"],
+        cwd=config.rootpath,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+        stdout=subprocess.DEVNULL,
+    )
     command = [sys.executable, "-c", WARM_UP]
     halves = [subprocess.Popen([*command, str(half)]) for half in range(2)]
     codes = [half.wait() for half in halves]
+    bytecode.wait()
     if cache and not any(codes):
         cache.set("strapdown/warm", state)
 

@@ -74,16 +74,16 @@ def test_short_simulations_recordings_and_streams_do_not_even_import_the_compile
 
 WARM = """
 import strapdown
-from strapdown.estimation import MahonyFilter
-took = strapdown.warm_up(["mahony"])
-print(*took, MahonyFilter.program().machine.loaded is not None)
+from strapdown.detection import FreeFallDetector
+took = strapdown.warm_up(["free_fall detector"])
+print(*took, FreeFallDetector.program().machine.loaded is not None)
 """
 FOUND = """
 from strapdown._kernels.compilation import announce_compiling
-from strapdown.estimation import MahonyFilter
+from strapdown.detection import FreeFallDetector
 with announce_compiling(print):
-    print(MahonyFilter.program().machine.load() is not None)
-    MahonyFilter(compiled=True)
+    print(FreeFallDetector.program().machine.load() is not None)
+    FreeFallDetector(compiled=True)
 """
 
 
@@ -91,11 +91,11 @@ USED = """
 import sys
 import numpy as np
 from strapdown import ImuSeries
-from strapdown.estimation import MahonyFilter
+from strapdown.detection import FreeFallDetector
 count = 1000
 force = np.tile([0.0, 0.0, 9.81], (count, 1))
-MahonyFilter().run(ImuSeries(np.arange(count) * 10_000_000, 0.0 * force, force))
-print("numba" in sys.modules, MahonyFilter.program().machine.loaded is not None)
+FreeFallDetector().run(ImuSeries(np.arange(count) * 10_000_000, 0.0 * force, force))
+print("numba" in sys.modules, FreeFallDetector.program().machine.loaded is not None)
 """
 
 
@@ -113,9 +113,9 @@ def cache(filled, tmp_path):
 
 
 def test_what_was_compiled_beforehand_is_found_by_another_process(filled, cache):
-    assert filled[1] == ["False", "mahony"]
+    assert filled[1] == ["False", "free_fall"]
     assert in_a_process_of_its_own(FOUND, cache) == ["True"]
-    assert in_a_process_of_its_own(WARM, cache) == ["mahony", "True"]
+    assert in_a_process_of_its_own(WARM, cache) == ["free_fall", "detector", "True"]
 
 
 def test_what_was_compiled_beforehand_runs_without_the_compiler(cache, tmp_path):
@@ -129,14 +129,14 @@ def test_machine_code_that_was_damaged_is_made_again(cache):
     for damaged in (b"", whole[:-1], whole[:200] + b"?" + whole[201:]):
         file.write_bytes(damaged)
         assert in_a_process_of_its_own(USED, cache) == ["False", "False"]
-    assert in_a_process_of_its_own(FOUND, cache) == ["False", "mahony"]
+    assert in_a_process_of_its_own(FOUND, cache) == ["False", "free_fall"]
     assert file.read_bytes() == whole
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     nowhere = tmp_path / "file"
     nowhere.write_text("no folder")
-    assert in_a_process_of_its_own(WARM, nowhere) == ["mahony", "True"]
+    assert in_a_process_of_its_own(WARM, nowhere) == ["free_fall", "detector", "True"]
 
 
 def test_an_unknown_part_is_refused():
