@@ -1,6 +1,6 @@
 """Conversion between messages and series: the functions, and the conventions they share.
 
-:func:`~strapdown.messages.convert` picks the function for a source and a target from one table.
+:func:`convert` picks the function for a source and a target from one table.
 
 Frames
     Messages of horus and ROS are body FLU, world ENU; those of PX4 are body FRD. A series in
