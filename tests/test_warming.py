@@ -17,7 +17,7 @@ from strapdown.detection import Voter
 from strapdown.detection.voting.voter import _VOTE
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import MahonyFilter, StrapdownNavigator
-from strapdown.estimation.navigation import core
+from strapdown.estimation.navigation import execution as navigation
 from strapdown.samples import ImuSample, execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
@@ -173,8 +173,8 @@ def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
 
 
 def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypatch):
-    core._SAMPLES.machine.compile()
-    monkeypatch.setattr(core._AIDINGS.machine, "_loaded", None)
+    navigation._SAMPLES.machine.compile()
+    monkeypatch.setattr(navigation._AIDINGS.machine, "_loaded", None)
     mixed, plain = StrapdownNavigator(), StrapdownNavigator(compiled=False)
     for i, sample in enumerate(samples(60)):
         for navigator in (mixed, plain):
