@@ -1,0 +1,66 @@
+"""Type of noise at a cluster time, from the lag-1 autocorrelation of averaged data.
+
+References
+----------
+W. J. Riley, C. A. Greenhall, "Power law noise identification using the lag 1 autocorrelation",
+18th European Frequency and Time Forum, 2004.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.calibration.allan_deviation.confidence import NoiseType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import FloatArray
+
+__all__ = ["identified"]
+
+_FEWEST: Final = 30  # averages; with fewer the autocorrelation is too uncertain
+_STATIONARY: Final = 0.25
+_MOST_DIFFERENCES: Final = 2
+_BY_EXPONENT: Final = {
+    2: NoiseType.QUANTISATION,
+    1: NoiseType.FLICKER_PHASE,
+    0: NoiseType.WHITE,
+    -1: NoiseType.FLICKER,
+    -2: NoiseType.RANDOM_WALK,
+}
+
+
+def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
+    """Return the type of noise at a cluster size; None where the log is too short to know.
+
+    Parameters
+    ----------
+    integrals : sequence of (K,)
+        Integral of each piece.
+    m : int
+        Cluster size.
+    """
+    means = [np.diff(x[::m]) for x in integrals if len(x) > 2 * m]
+    for differences in range(_MOST_DIFFERENCES + 1):
+        if sum(map(len, means)) < _FEWEST:
+            return None
+        delta = _fractional_order(means)
+        if delta < _STATIONARY or differences == _MOST_DIFFERENCES:
+            exponent = -round(2.0 * (delta + differences))
+            return _BY_EXPONENT[max(-2, min(2, exponent))]
+        means = [np.diff(part) for part in means if len(part) > 1]
+    return None
+
+
+def _fractional_order(parts: Sequence[FloatArray]) -> float:
+    """Return r / (1 + r) of the lag-1 autocorrelation r, half of the exponent of the density."""
+    mean = sum(float(part.sum()) for part in parts) / sum(map(len, parts))
+    centred = [part - mean for part in parts]
+    square = sum(float(part @ part) for part in centred)
+    if square == 0.0:
+        return 0.0
+    r = sum(float(part[:-1] @ part[1:]) for part in centred) / square
+    return r / (1.0 + r) if r > -0.5 else -1.0
