@@ -3,3 +3,13 @@ from .allan_deviation import AllanResult as AllanResult
 from .allan_deviation import DeviationKind as DeviationKind
 from .allan_deviation import NoiseType as NoiseType
 from .allan_deviation import allan as allan
+from .noise import ChannelNoise as ChannelNoise
+from .noise import Estimate as Estimate
+from .noise import Minimum as Minimum
+from .noise import NoiseFit as NoiseFit
+from .noise import NoiseModel as NoiseModel
+from .noise import Process as Process
+from .noise import Reading as Reading
+from .noise import fit_noise as fit_noise
+from .noise import read_noise as read_noise
+from .noise import sample_covariance as sample_covariance

@@ -12,8 +12,6 @@ from strapdown.calibration.noise.model import LETTERS, NAMES, unit_variance
 from strapdown.sensors.noise.flicker import ALLAN_FLOOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from strapdown._typing import FloatArray, IntArray
     from strapdown.calibration.noise.curve import AllanCurves, Curve
 
@@ -98,7 +96,7 @@ def read_noise(result: AllanCurves) -> dict[str, dict[str, Reading]]:
     return {channel: read_curve(curve) for channel, curve in curves}
 
 
-def read_curve(curve: Curve) -> Mapping[str, Reading]:
+def read_curve(curve: Curve) -> dict[str, Reading]:
     """Return the readings of one curve by letter."""
     if len(curve) < FEWEST:
         reason = f"{len(curve)} cluster times with a deviation above 0, fewer than {FEWEST}"
@@ -107,7 +105,9 @@ def read_curve(curve: Curve) -> Mapping[str, Reading]:
     slopes = _local_slopes(curve)
     upper = tangent_bound(curve, np.sqrt(curve.variance))
     found = {
-        letter: _tangent(curve, slopes, letter, upper[letter]) for letter in LETTERS if letter != "B"
+        letter: _tangent(curve, slopes, letter, upper[letter])
+        for letter in LETTERS
+        if letter != "B"
     }
     found["B"] = _floor(curve, upper["B"])
     return {letter: found[letter] for letter in LETTERS}

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.calibration.noise.curve import Curve
 
-__all__ = ["bootstrap", "correlations", "covariance"]
+__all__ = [
+    "bootstrap",
+    "correlations",
+    "covariance",
+    "covariance_of_points",
+    "discrepancy_of",
+    "half_widths",
+]
 
 _PER_DECADE: Final = 300  # frequencies of the integrals
 _HALF_NORMAL: Final = 1.959964  # 97.5 % of the standard normal distribution
@@ -48,12 +55,51 @@ def correlations(curve: Curve, solution: Solution, interval_s: float) -> FloatAr
     return np.asarray(rows @ rows.T)
 
 
-def covariance(curve: Curve, solution: Solution, interval_s: float) -> FloatArray:
-    """Return the covariance (P, P) of the logarithms of the solution, by linear propagation."""
+def covariance_of_points(
+    curve: Curve, solution: Solution, interval_s: float, discrepancy: float
+) -> FloatArray:
+    """Return the covariance (T, T) of the logarithms of the measured variances.
+
+    Parameters
+    ----------
+    curve : Curve
+    solution : Solution
+    interval_s : float
+        Sampling interval [s].
+    discrepancy : float
+        Standard deviation of the logarithm by which the true variance differs from any model;
+        it is correlated over about an octave.
+    """
     from scipy.special import polygamma  # noqa: PLC0415 (slow to import)
 
     sigma = np.sqrt(polygamma(1, curve.edf / 2.0))
-    of_points = correlations(curve, solution, interval_s) * np.outer(sigma, sigma)
+    octaves = np.log2(curve.tau_s)
+    apart = np.abs(octaves[:, None] - octaves)
+    scatter = correlations(curve, solution, interval_s) * np.outer(sigma, sigma)
+    return np.asarray(scatter + discrepancy**2 * np.exp(-apart))
+
+
+def discrepancy_of(curve: Curve, solution: Solution) -> float:
+    """Return the standard deviation of the misfit of the logarithms beyond their scatter.
+
+    It makes the reduced chi-square 1; 0 where that is below 1 without it (the estimator of J.
+    Mandel and R. C. Paule, Analytical Chemistry 42(11), 1970).
+    """
+    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
+
+    model = np.log(solution.shares(curve.tau_s).sum(axis=1))
+    squares, variances = (curve.log_variance - model) ** 2, 2.0 / curve.edf
+    freedom = max(1, len(curve) - len(solution.logs))
+
+    def excess(square: float) -> float:
+        return float(np.sum(squares / (variances + square))) - freedom
+
+    largest = float(np.sum(squares)) / freedom
+    return 0.0 if excess(0.0) <= 0.0 else float(np.sqrt(brentq(excess, 0.0, largest)))
+
+
+def covariance(curve: Curve, solution: Solution, of_points: FloatArray) -> FloatArray:
+    """Return the covariance (P, P) of the logarithms of the solution, by linear propagation."""
     jacobian = solution.jacobian(curve.tau_s)
     weighted = jacobian * curve.weights[:, None]
     gain = np.linalg.pinv(jacobian.T @ weighted, hermitian=True) @ weighted.T
@@ -66,20 +112,21 @@ def half_widths(of_logs: FloatArray) -> FloatArray:
 
 
 def bootstrap(
-    curve: Curve, solution: Solution, interval_s: float, *, count: int, seed: int
+    curve: Curve, solution: Solution, of_points: FloatArray, *, count: int, seed: int
 ) -> FloatArray:
     """Return the logarithms (count, P) of refits to curves drawn from the model.
 
-    The variances of a drawn curve have the chi-square distributions of their degrees of freedom,
-    and the correlations of the model.
+    The variances of a drawn curve have chi-square distributions, and the given covariance of
+    their logarithms.
     """
+    from scipy.special import polygamma  # noqa: PLC0415 (slow to import)
     from scipy.stats import chi2, norm  # noqa: PLC0415 (slow to import)
 
-    values, vectors = np.linalg.eigh(correlations(curve, solution, interval_s))
+    sigma = np.sqrt(np.diag(of_points))
+    values, vectors = np.linalg.eigh(of_points / np.outer(sigma, sigma))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = np.random.default_rng(seed).standard_normal((count, len(curve))) @ root.T
-    scatter = chi2.ppf(norm.cdf(normal), curve.edf) / curve.edf
+    stretch = sigma / np.sqrt(polygamma(1, curve.edf / 2.0))
+    scatter = (chi2.ppf(norm.cdf(normal), curve.edf) / curve.edf) ** stretch
     model = solution.shares(curve.tau_s).sum(axis=1)
-    return np.stack(
-        [refit(replace(curve, variance=model * row), solution).logs for row in scatter]
-    )
+    return np.stack([refit(replace(curve, variance=model * row), solution).logs for row in scatter])
