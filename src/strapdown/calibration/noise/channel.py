@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from strapdown.calibration.noise.fit import Solution
     from strapdown.calibration.noise.readings import Minimum, Reading
 
-__all__ = ["ChannelNoise", "Estimate", "Process", "channel_noise"]
+__all__ = ["ChannelNoise", "Estimate", "Process", "channel_noise", "roughly"]
 
 _CONFIDENCE: Final = 0.95
 _BEYOND: Final = 0.999  # probability of the bounds beyond which a point contradicts the model
@@ -156,6 +156,13 @@ class ChannelNoise:
                 "warning": self.warning,
             },
         }
+
+
+def roughly(curve: Curve, gauss_markov: int) -> NoiseModel | None:
+    """Return the model of a curve; None of one that is too short."""
+    if len(curve) < FEWEST:
+        return None
+    return choose(curve, gauss_markov=gauss_markov).model()
 
 
 def channel_noise(  # noqa: PLR0913, PLR0917 (all that a fit needs)

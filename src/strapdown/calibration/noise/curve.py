@@ -10,13 +10,18 @@ import numpy as np
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from strapdown._typing import FloatArray
+    from strapdown.calibration.noise.model import NoiseModel
 
 __all__ = ["FEWEST", "AllanCurves", "Curve", "curves_of"]
 
 FEWEST: Final = 5
 """Fewest cluster times of a fit."""
 _CAP: Final = 5.0  # largest weight, in medians
+_TYPES: Final = ("quantisation", "white", "flicker", "random_walk")
+_SLOPES: Final = (-0.75, -0.25, 0.25)  # between the types
 _ALLAN: Final = ("oadev", "adev", "totdev")
 """Kinds of deviation that estimate the Allan deviation; others have other curves."""
 
@@ -43,9 +48,22 @@ class AllanCurves(Protocol):
     @property
     def duration_s(self) -> float: ...  # noqa: D102
 
+    def with_noise_types(  # noqa: D102
+        self, noise_types: Sequence[Sequence[str]], /
+    ) -> AllanCurves: ...
 
-def curves_of(result: AllanCurves) -> list[Curve]:
-    """Return the curve of each channel.
+
+def curves_of(
+    result: AllanCurves, models: Sequence[NoiseModel | None] | None = None
+) -> list[Curve]:
+    """Return the curve of each channel, with the degrees of freedom of a type of noise.
+
+    Parameters
+    ----------
+    result : AllanResult
+    models : sequence of NoiseModel, optional
+        Model of each channel, whose slope gives the type at each cluster time; by default white
+        noise, whose degrees of freedom are at most twice those of other noise.
 
     Raises
     ------
@@ -54,8 +72,18 @@ def curves_of(result: AllanCurves) -> list[Curve]:
     """
     if str(result.kind) not in _ALLAN:
         raise UnknownNameError("Allan deviation for noise parameters", str(result.kind), _ALLAN)
-    columns = zip(result.deviation.T, result.edf.T, strict=True)
-    return [Curve.of(result.tau_s, deviation, edf) for deviation, edf in columns]
+    flat: list[NoiseModel | None] = [None] * len(result.channels)
+    columns = [_types(model, result.tau_s) for model in models or flat]
+    result = result.with_noise_types(list(zip(*columns, strict=True)))
+    points = zip(result.deviation.T, result.edf.T, strict=True)
+    return [Curve.of(result.tau_s, deviation, edf) for deviation, edf in points]
+
+
+def _types(model: NoiseModel | None, tau_s: FloatArray) -> list[str]:
+    """Return the type of noise at each cluster time, by the slope of a model."""
+    if model is None or not model.terms(1.0):
+        return ["white"] * len(tau_s)
+    return [_TYPES[k] for k in np.searchsorted(_SLOPES, model.slope(tau_s))]
 
 
 @dataclass(frozen=True)

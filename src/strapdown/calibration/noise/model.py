@@ -140,6 +140,13 @@ class NoiseModel:
         tau = np.asarray(tau_s, np.float64)
         return np.sqrt(sum((term**2 for term in self.terms(tau).values()), np.zeros_like(tau)))
 
+    def slope(self, tau_s: ArrayLike) -> FloatArray:
+        """Return the slope (...) of the Allan deviation over logarithmic axes at times [s]."""
+        tau = np.asarray(tau_s, np.float64)
+        step = 1e-4
+        up, down = self.deviation(tau * np.exp(step)), self.deviation(tau * np.exp(-step))
+        return np.asarray(np.log(up / down) / (2.0 * step))
+
     def density(self, frequency_hz: ArrayLike) -> FloatArray:
         """Return the two-sided power spectral density (...) at frequencies above 0 [u^2/Hz]."""
         omega = 2.0 * np.pi * np.asarray(frequency_hz, np.float64)

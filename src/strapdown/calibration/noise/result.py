@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
 from strapdown.calibration.noise import profile, targets
-from strapdown.calibration.noise.channel import channel_noise
+from strapdown.calibration.noise.channel import channel_noise, roughly
 from strapdown.calibration.noise.curve import curves_of
 from strapdown.errors import UnknownNameError, ValueRangeError
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.calibration.noise.channel import ChannelNoise
-    from strapdown.calibration.noise.curve import AllanCurves
+    from strapdown.calibration.noise.curve import AllanCurves, Curve
     from strapdown.calibration.noise.targets import Axes
     from strapdown.sensors import ImuSpec
 
@@ -170,9 +170,9 @@ def fit_noise(
         raise ValueRangeError(f"expected gauss_markov from 0 to 3, got {gauss_markov}")
     if bandwidth_hz is not None and not bandwidth_hz > 0.0:
         raise ValueRangeError(f"expected bandwidth_hz above 0, got {bandwidth_hz}")
-    curves = curves_of(result)
-    if bandwidth_hz is not None:
-        curves = [curve.from_time(1.0 / bandwidth_hz) for curve in curves]
+    first = [_from(curve, bandwidth_hz) for curve in curves_of(result)]
+    models = [roughly(curve, gauss_markov) for curve in first]
+    curves = [_from(curve, bandwidth_hz) for curve in curves_of(result, models)]
     drawn = (_COUNT, seed) if intervals == "bootstrap" else None
     named = zip(result.channels, result.units, curves, strict=True)
     return NoiseFit(
@@ -184,3 +184,8 @@ def fit_noise(
         result.samples,
         result.duration_s,
     )
+
+
+def _from(curve: Curve, bandwidth_hz: float | None) -> Curve:
+    """Return the part of a curve that the filter of a sensor does not bend."""
+    return curve if bandwidth_hz is None else curve.from_time(1.0 / bandwidth_hz)
