@@ -191,6 +191,7 @@ TABLE = {
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
+    "allan": ("allan imu.mcap", NONE),
     "warm": ("warm mahony", NONE),
     "run": ("run pipeline.toml --duration 0.5 --force", NONE),
     "cat": ("cat ipc:{topic}", NONE),
@@ -215,8 +216,8 @@ TABLE = {
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
-CODES = {"mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}}
-"""Nobody sends; nobody may have listened; a .tum holds no velocity."""
+CODES = {"mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}, "allan": {3}}
+"""Nobody sends; nobody may have listened; a .tum holds no velocity; the sensor is not at rest."""
 ENDLESS = {"webots serve", "ros1 serve"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),

@@ -13,3 +13,4 @@ from .noise import Reading as Reading
 from .noise import fit_noise as fit_noise
 from .noise import read_noise as read_noise
 from .noise import sample_covariance as sample_covariance
+from .noise import to_csv as to_csv

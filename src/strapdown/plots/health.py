@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from strapdown._typing import ByteArray, FloatArray, IntArray
+    from strapdown.calibration import NoiseFit
     from strapdown.formats import Recording
     from strapdown.formats.px4.health import Metric
     from strapdown.series import ImuSeries
@@ -80,8 +81,10 @@ def plot_vibration(
     return figure
 
 
-def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw the amplitude spectral density of angular velocity and specific force.
+def plot_spectrum(
+    recording: Recording, *, topic: str | None = None, noise: NoiseFit | None = None
+) -> Figure:
+    """Draw the one-sided amplitude spectral density of angular velocity and specific force.
 
     Averaged over all stretches without a gap (P. D. Welch's method, IEEE Transactions AU-15(2),
     1967; Hann window, half overlapping). Samples whose stamp repeats are left out, and steps of
@@ -93,6 +96,9 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
         With an IMU.
     topic : str, optional
         By default the source with the highest rate, for each quantity.
+    noise : NoiseFit, optional
+        Its white noise is drawn as horizontal lines at sqrt(2) N: N is the root of a two-sided
+        density. Peaks far above them are vibration or interference, not noise.
 
     Returns
     -------
@@ -114,9 +120,22 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
                 hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],
             )  # fmt: skip
-        label(axis, f"{quantity}\n[{unit}/√Hz]", f"{source}: {regular}")
+        _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
+        label(axis, f"{quantity}\n[{unit}/√Hz], one-sided", f"{source}: {regular}", columns=6)
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
+
+
+def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit | None) -> None:
+    """Draw the level of white noise of each axis."""
+    for each in noise.channels if noise is not None else ():
+        name, _, letter = each.channel.partition(".")
+        if name == quantity and each.model.N is not None:
+            colour, dashes = STYLES["xyz".index(letter)]
+            axis.axhline(
+                np.sqrt(2.0) * each.model.N, color=colour, linestyle=dashes, linewidth=2.0,
+                alpha=0.5, label=f"√2 N {letter}",
+            )  # fmt: skip
 
 
 def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:

@@ -5,6 +5,7 @@ from strapdown.calibration.noise.curve import AllanCurves
 from strapdown.calibration.noise.model import NoiseModel
 from strapdown.calibration.noise.readings import Minimum, Reading, read_noise
 from strapdown.calibration.noise.result import NoiseFit, fit_noise
+from strapdown.calibration.noise.table import to_csv
 from strapdown.calibration.noise.targets import sample_covariance
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "fit_noise",
     "read_noise",
     "sample_covariance",
+    "to_csv",
 ]
