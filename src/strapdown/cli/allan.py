@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 KINDS = ("oadev", "adev", "totdev", "mdev", "tdev", "hdev", "ohdev")
 FITTED = KINDS[:3]
+KEYS = (
+    "kind", "tau_s", "channels", "units", "deviation", "lower", "upper", "edf", "terms",
+    "confidence", "rate_hz", "samples", "duration_s", "pieces", "coverage", "notes",
+)  # fmt: skip
+"""Fields of the result in the JSON."""
 SINCE_1970_NS = 10**18
 """Stamps above this, in 2001, count from 1970 and give the date of the log."""
 
@@ -171,10 +176,8 @@ def _origin(source: Path, series: ImuSeries) -> str:
 
 def _summary(result: AllanResult) -> dict[str, Any]:
     """Return the curves and the properties of the log."""
-    keys = ("kind", "tau_s", "channels", "units", "deviation", "lower", "upper", "edf", "terms")
-    keys += ("confidence", "rate_hz", "samples", "duration_s", "pieces", "coverage", "notes")
     everything = result.to_dict()
-    return {key: everything[key] for key in keys}
+    return {key: everything[key] for key in KEYS}
 
 
 def _covariance(fit: NoiseFit) -> dict[str, Any]:
