@@ -14,10 +14,11 @@ from strapdown.calibration.allan_deviation.confidence import (
     bounds,
     degrees_of_freedom,
 )
+from strapdown.calibration.allan_deviation.differences import units_of
 from strapdown.calibration.allan_deviation.estimators import (
     DeviationKind,
-    sum_of_squares,
-    term_count,
+    sums_of_squares,
+    term_counts,
     variance_of,
 )
 from strapdown.calibration.allan_deviation.noise_types import identified
@@ -109,12 +110,14 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     log = read_log(data, rate_hz, gap)
     samples = int(log.lengths.sum())
     sizes = cluster_sizes(taus, samples, log.rate_hz)
-    terms = np.array([sum(_terms(kind, log.lengths, m)) for m in sizes.tolist()], np.int64)
+    counts = np.array([term_counts(kind, n + 1, sizes) for n in log.lengths.tolist()])
+    terms = counts.sum(axis=0)
+    work = len(log.columns) * int(units_of(counts).sum())
     sizes, terms = sizes[terms > 0], terms[terms > 0]
     squares, types = [], []
     for column in log.columns:
         integrals = [_integral(column[piece]) for piece in log.pieces]
-        squares.append([_pooled_squares(kind, integrals, m) for m in sizes.tolist()])
+        squares.append(sum(sums_of_squares(kind, x, sizes, work=work) for x in integrals))
         types.append(_types_along(integrals, sizes))
     variance = variance_of(kind, np.array(squares).T, terms[:, None], sizes[:, None], log.rate_hz)
     deviation = np.sqrt(variance)
@@ -147,10 +150,6 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     )
 
 
-def _terms(kind: DeviationKind, lengths: IntArray, m: int) -> list[int]:
-    return [term_count(kind, length + 1, m) for length in lengths.tolist()]
-
-
 def _integral(rates: FloatArray) -> FloatArray:
     """Return the sum (N + 1,) of the rates without their mean, up to each sample."""
     integral = np.empty(len(rates) + 1)
@@ -158,10 +157,6 @@ def _integral(rates: FloatArray) -> FloatArray:
     np.subtract(rates, rates.mean(), out=integral[1:])
     np.cumsum(integral[1:], out=integral[1:])
     return integral
-
-
-def _pooled_squares(kind: DeviationKind, integrals: Sequence[FloatArray], m: int) -> float:
-    return sum(sum_of_squares(kind, x, m) for x in integrals if term_count(kind, len(x), m))
 
 
 def _types_along(integrals: Sequence[FloatArray], sizes: IntArray) -> list[NoiseType]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["identified"]
 
 _FEWEST: Final = 30  # averages; with fewer the autocorrelation is too uncertain
+_MOST: Final = 2**15  # averages; with more the type does not change
 _STATIONARY: Final = 0.25
 _MOST_DIFFERENCES: Final = 2
 _BY_EXPONENT: Final = {
@@ -43,7 +44,11 @@ def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
     m : int
         Cluster size.
     """
-    means = [np.diff(x[::m]) for x in integrals if len(x) > 2 * m]
+    means, room = [], _MOST
+    for x in integrals:
+        if len(x) > 2 * m and room > 1:
+            means.append(np.diff(x[: room * m : m]))
+            room -= len(means[-1])
     for differences in range(_MOST_DIFFERENCES + 1):
         if sum(map(len, means)) < _FEWEST:
             return None
@@ -59,8 +64,8 @@ def _fractional_order(parts: Sequence[FloatArray]) -> float:
     """Return r / (1 + r) of the lag-1 autocorrelation r, half of the exponent of the density."""
     mean = sum(float(part.sum()) for part in parts) / sum(map(len, parts))
     centred = [part - mean for part in parts]
-    square = sum(float(part @ part) for part in centred)
+    square = sum(float(np.sum(part * part)) for part in centred)
     if square == 0.0:
         return 0.0
-    r = sum(float(part[:-1] @ part[1:]) for part in centred) / square
+    r = sum(float(np.sum(part[:-1] * part[1:])) for part in centred) / square
     return r / (1.0 + r) if r > -0.5 else -1.0
