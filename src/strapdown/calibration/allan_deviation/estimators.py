@@ -13,7 +13,7 @@ IEEE Transactions UFFC 47(5), 2000 (``totdev``).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from strapdown.calibration.allan_deviation.differences import Spans, square_sums
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
-__all__ = ["DeviationKind", "sums_of_squares", "term_counts", "variance_of"]
+__all__ = ["DeviationKind", "sums_of_squares", "term_counts", "unit_of", "variance_of"]
 
 
 class DeviationKind(StrEnum):
@@ -47,7 +47,8 @@ class DeviationKind(StrEnum):
         return self not in {DeviationKind.ADEV, DeviationKind.HDEV}
 
 
-_MODIFIED = {DeviationKind.MDEV, DeviationKind.TDEV}
+_INTEGRATED: Final = {"rad/s": "rad", "m/s^2": "m/s", "": ""}
+_MODIFIED: Final = {DeviationKind.MDEV, DeviationKind.TDEV}
 
 
 def term_counts(kind: DeviationKind, points: int, m: IntArray) -> IntArray:
@@ -103,3 +104,8 @@ def variance_of(
     scale = 6.0 if kind.order == 3 else 2.0
     variance: FloatArray = squares / (scale * size**2 * windows * terms)
     return variance * (size / rate_hz) ** 2 / 3.0 if kind is DeviationKind.TDEV else variance
+
+
+def unit_of(kind: DeviationKind, unit: str) -> str:
+    """Return the unit of a deviation of a rate."""
+    return _INTEGRATED[unit] if kind is DeviationKind.TDEV else unit

@@ -10,15 +10,16 @@ import numpy as np
 from strapdown._checks import as_floats
 from strapdown._words import counted
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.series import ImuSeries, Increments, timebase
+from strapdown.series import ImuSeries, timebase
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
+    from strapdown.series import Increments
 
-__all__ = ["Gap", "RateLog", "read_log"]
+__all__ = ["Gap", "RateLog", "read_log", "samples_of"]
 
 Gap: TypeAlias = Literal["cut", "bridge"]
 """Treatment of missing samples: cut there, or interpolate where a single one is missing."""
@@ -89,7 +90,7 @@ def read_log(data: ImuSeries | Increments | ArrayLike, rate_hz: float | None, ga
         raise UnknownNameError("treatment of gaps", str(gap), get_args(Gap))
     if rate_hz is not None and not 0.0 < rate_hz < np.inf:
         raise ValueRangeError(f"expected rate_hz above 0, got {rate_hz}")
-    if isinstance(data, ImuSeries | Increments):
+    if isinstance(data, ImuSeries):
         return _of_series(data, rate_hz, gap)
     values = as_floats(data, "data", ())
     if values.ndim not in {1, 2} or not values.size:
@@ -110,10 +111,10 @@ def _of_array(values: FloatArray, rate_hz: float, gap: Gap) -> RateLog:
     return RateLog(cut.columns, channels, units, rate_hz, cut.pieces, duration_s, tuple(cut.notes))
 
 
-def _of_series(series: ImuSeries | Increments, nominal_hz: float | None, gap: Gap) -> RateLog:
+def _of_series(series: ImuSeries, nominal_hz: float | None, gap: Gap) -> RateLog:
     """Return the channels of a series, with the rate of its stamps."""
     timebase.ordered(series)
-    named = _rates(series)
+    named = _channels_of(series)
     cut = _cut(list(named.values()), series.t_ns, gap)
     rate_hz = NS_PER_S / float(cut.steps_ns.mean())
     notes, warnings = cut.notes, []
@@ -140,18 +141,25 @@ def _of_series(series: ImuSeries | Increments, nominal_hz: float | None, gap: Ga
     )
 
 
-def _rates(series: ImuSeries | Increments) -> dict[str, FloatArray]:
+def samples_of(increments: Increments) -> ImuSeries:
+    """Return increments as samples of the mean rates; NaN where the interval is empty."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate, force = (
+            delta / (dt_ns[:, None] / NS_PER_S)
+            for delta, dt_ns in (
+                (increments.delta_angle, increments.delta_angle_dt_ns),
+                (increments.delta_velocity, increments.delta_velocity_dt_ns),
+            )
+        )
+    return ImuSeries(increments.t_ns, rate, force, body=increments.body)
+
+
+def _channels_of(series: ImuSeries) -> dict[str, FloatArray]:
     """Return the channels that have a finite value."""
-    if isinstance(series, Increments):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            dt_s = series.delta_angle_dt_ns / NS_PER_S, series.delta_velocity_dt_ns / NS_PER_S
-            triads = series.delta_angle / dt_s[0][:, None], series.delta_velocity / dt_s[1][:, None]
-    else:
-        triads = series.angular_velocity, series.specific_force
     named = {
         f"{name}.{axis}": column
-        for name, values in zip(_TRIADS, triads, strict=True)
-        for axis, column in zip("xyz", values.T, strict=True)
+        for name in _TRIADS
+        for axis, column in zip("xyz", getattr(series, name).T, strict=True)
         if np.isfinite(column).any()
     }
     if not named:
