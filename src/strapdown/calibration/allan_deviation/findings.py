@@ -20,19 +20,18 @@ _STEEP: Final = 0.8
 _OCTAVES: Final = 4.0  # the slope is that of the last two octaves up to a ninth of the log
 _COARSE: Final = 0.5
 _SUFFICIENT_SAMPLES: Final = 100_000
-_SECONDS_FOR_B, _SECONDS_FOR_K = 3600.0, 10_800.0
+_HOURS: Final = {1: "B (bias instability)", 3: "K (random walk)"}
 _DISTURBED: Final = 1e-3  # share of the log
 _SUFFICIENT_HZ: Final = 50.0  # for the detection of motion
 
 
 def shortness(duration_s: float) -> list[str]:
     """Return warnings about parameters that a log of this length does not determine."""
-    found = []
-    if duration_s < _SECONDS_FOR_B:
-        found.append(f"{duration_s / 60.0:.3g} min are too short for B (bias instability): 1 h")
-    if duration_s < _SECONDS_FOR_K:
-        found.append(f"{duration_s / 60.0:.3g} min are too short for K (random walk): 3 h")
-    return found
+    return [
+        f"{duration_s / 3600.0:.2g} h are less than the {hours} h that {parameter} needs"
+        for hours, parameter in _HOURS.items()
+        if duration_s < 3600.0 * hours
+    ]
 
 
 def coarse_codes(log: RateLog) -> list[str]:

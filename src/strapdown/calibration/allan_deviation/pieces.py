@@ -70,7 +70,7 @@ class RateLog:
         return min(1.0, int(self.lengths.sum()) / self.rate_hz / self.duration_s)
 
 
-def read_log(data: ImuSeries | Increments | ArrayLike, rate_hz: float | None, gap: Gap) -> RateLog:
+def read_log(data: ImuSeries | ArrayLike, rate_hz: float | None, gap: Gap) -> RateLog:
     """Return the channels of a series or an array, cut at gaps and invalid samples.
 
     Raises
