@@ -62,7 +62,7 @@ def square_sums(x: FloatArray, spans: Spans, order: int, *, work: int) -> FloatA
         run(x, *spans, order, first, last, np.empty(LANES), sums)
 
     _in_threads(task, sums.shape[1], max(1, _UNITS_PER_TASK // len(spans.lags)))
-    return np.asarray(sums.sum(axis=1))
+    return _totals(sums, spans.counts)
 
 
 def window_square_sums(x: FloatArray, lags: IntArray, counts: IntArray, *, work: int) -> FloatArray:
@@ -77,18 +77,28 @@ def window_square_sums(x: FloatArray, lags: IntArray, counts: IntArray, *, work:
         run(x, lags, counts, first, last, np.empty(LANES), sums)
 
     _in_threads(task, len(lags), max(1, _UNITS_PER_TASK // sums.shape[1]))
-    return np.asarray(sums.sum(axis=1))
+    return _totals(sums, counts)
+
+
+def _totals(sums: FloatArray, counts: IntArray) -> FloatArray:
+    """Return the total of each row, over the units that it has."""
+    return np.array([row[:used].sum() for row, used in zip(sums, units_of(counts), strict=True)])
 
 
 def _in_threads(task: Callable[[int, int], None], count: int, step: int) -> None:
     """Call a task for consecutive ranges, in as many threads as this process has processors."""
     firsts = range(0, count, step)
-    threads = min(len(os.sched_getaffinity(0)), len(firsts))
+    threads = min(_processors(), len(firsts))
     if threads < 2:
         task(0, count)
         return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda first: task(first, min(first + step, count)), firsts))
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _square_sums(  # noqa: PLR0913, PLR0917 (the arguments of the kernel)
