@@ -114,7 +114,7 @@ def test_a_real_log_has_the_deviations_of_another_program(data_dir):
 
 def test_white_noise_falls_and_a_random_walk_rises_with_the_root_of_the_cluster_time():
     rng = np.random.default_rng(11)
-    n, k, shape = 0.02, 0.003, (20_000, 25)
+    n, k, shape = 0.02, 0.003, (10_000, 200)
     white = n * np.sqrt(100.0) * rng.standard_normal(shape)
     walk = (k / np.sqrt(100.0)) * rng.standard_normal(shape).cumsum(axis=0)
     for values, level, slope in ((white, n, -0.5), (walk, k / np.sqrt(3.0), 0.5)):
@@ -152,7 +152,7 @@ def test_threads_blocks_other_cluster_times_and_machine_code_do_not_change_a_bit
 def test_the_kernels_in_plain_python_have_the_bits_of_whole_arrays():
     x = np.random.default_rng(9).standard_normal(5000).cumsum()
     lags = np.array([1, 37, 1200])
-    lanes = np.empty(kernels.LANES)
+    lanes = np.empty(2 * kernels.LANES)
     for order in (2, 3):
         spans = differences.Spans(np.array([0, 5, 2]), lags, len(x) - 5 - order * lags)
         sums = np.zeros((3, 2))

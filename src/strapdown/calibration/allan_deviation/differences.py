@@ -74,7 +74,7 @@ def window_square_sums(x: FloatArray, lags: IntArray, counts: IntArray, *, work:
     run = quickest(kernels.window_square_sums, work // _UNITS_PER_ROW, _window_square_sums)
 
     def task(first: int, last: int) -> None:
-        run(x, lags, counts, first, last, np.empty(LANES), sums)
+        run(x, lags, counts, first, last, np.empty(2 * LANES), sums)
 
     _in_threads(task, len(lags), max(1, _UNITS_PER_TASK // sums.shape[1]))
     return _totals(sums, counts)

@@ -51,15 +51,37 @@ def window_square_sums(  # noqa: PLR0913, PLR0917 (as above)
         for i in range(m):
             window += (x[i + 2 * m] - x[i + m]) - (x[i + m] - x[i])
         for unit in range(-(-counts[t] // UNIT)):
-            start = unit * UNIT
-            size = min(UNIT, counts[t] - start)
+            end = min((unit + 1) * UNIT, counts[t])
             clear(lanes)
-            for i in range(size):
-                if start + i > 0:
-                    k = start + i - 1
-                    window += (x[k + 3 * m] - x[k]) - 3.0 * (x[k + 2 * m] - x[k + m])
-                lanes[i % LANES] += window * window
+            for start in range(unit * UNIT, end, LANES):
+                n = min(LANES, end - start)
+                window = add_windows(x, start, m, n, start + n < counts[t], window, lanes)
             sums[t, unit] = total(lanes)
+
+
+@kernel
+def add_windows(  # noqa: PLR0913, PLR0917 (as above)
+    x: FloatArray, i: int, m: int, n: int, goes_on: bool, window: float, lanes: FloatArray  # noqa: FBT001 (as above)
+) -> float:  # fmt: skip
+    """Add the squares of a row of windows to the interleaved sums, and return the next window.
+
+    The second half of ``lanes`` is memory.
+    """
+    steps = n if goes_on else n - 1  # the last window has none after it
+    row = lanes[LANES : LANES + n]
+    a, b = x[i : i + steps], x[i + m : i + m + steps]
+    c, d = x[i + 2 * m : i + 2 * m + steps], x[i + 3 * m : i + 3 * m + steps]
+    for j in range(steps):
+        row[j] = (d[j] - a[j]) - 3.0 * (c[j] - b[j])
+    for j in range(steps):
+        step = row[j]
+        row[j] = window
+        window += step
+    if not goes_on:
+        row[steps] = window
+    for j in range(n):
+        lanes[j] += row[j] * row[j]
+    return window
 
 
 @kernel
