@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_member
-from strapdown.calibration.allan_deviation.estimators import term_count
+from strapdown.calibration.allan_deviation.estimators import term_counts
 from strapdown.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -110,20 +110,19 @@ def degrees_of_freedom(
         Samples in each piece.
     types : (T, C) sequence of NoiseType
     """
-    return np.array(
-        [
-            [_pooled(kind, noise, lengths.tolist(), int(m)) for noise in row]
-            for m, row in zip(sizes, types, strict=True)
-        ]
-    )
-
-
-def _pooled(kind: DeviationKind, noise: NoiseType, lengths: list[int], m: int) -> float:
-    """Return the degrees of freedom of a mean over independent pieces, weighted by their terms."""
-    points = [length + 1 for length in lengths]
-    terms = [term_count(kind, k, m) for k in points]
-    used = [(k, n) for k, n in zip(points, terms, strict=True) if n]
-    return sum(terms) ** 2 / sum(n**2 / overlapping_edf(noise, k, m) for k, n in used)
+    unique, repeats = np.unique(lengths, return_counts=True)
+    terms = np.array([term_counts(kind, length + 1, sizes) for length in unique.tolist()])
+    edf = np.empty((len(sizes), len(types[0]) if types else 0))
+    for t, m in enumerate(sizes.tolist()):
+        used = np.flatnonzero(terms[:, t])
+        for noise in set(types[t]):
+            shares = [
+                repeats[p] * terms[p, t] ** 2 / overlapping_edf(noise, int(unique[p]) + 1, m)
+                for p in used
+            ]
+            value = float(repeats @ terms[:, t]) ** 2 / float(sum(shares))
+            edf[t, [each is noise for each in types[t]]] = value
+    return edf
 
 
 def as_noise_types(

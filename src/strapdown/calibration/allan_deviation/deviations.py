@@ -14,24 +14,27 @@ from strapdown.calibration.allan_deviation.confidence import (
     bounds,
     degrees_of_freedom,
 )
+from strapdown.calibration.allan_deviation.differences import units_of
 from strapdown.calibration.allan_deviation.estimators import (
     DeviationKind,
-    sum_of_squares,
-    term_count,
+    sums_of_squares,
+    term_counts,
+    unit_of,
     variance_of,
 )
+from strapdown.calibration.allan_deviation.findings import coarse_codes, drift, motion, shortness
 from strapdown.calibration.allan_deviation.noise_types import identified
-from strapdown.calibration.allan_deviation.pieces import read_log
+from strapdown.calibration.allan_deviation.pieces import read_log, samples_of
 from strapdown.calibration.allan_deviation.result import AllanResult
 from strapdown.errors import ValueRangeError
+from strapdown.series import ImuSeries, Increments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from strapdown._typing import ArrayLike, FloatArray, IntArray
     from strapdown.calibration.allan_deviation.clusters import Grid
-    from strapdown.calibration.allan_deviation.pieces import Gap
-    from strapdown.series import ImuSeries, Increments
+    from strapdown.calibration.allan_deviation.pieces import Gap, RateLog
 
 __all__ = ["allan"]
 
@@ -45,6 +48,7 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     confidence: float = 0.683,
     gap: Gap = "cut",
     noise_types: Sequence[Sequence[NoiseType | str]] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> AllanResult:
     """Return the Allan-type deviation of every channel of a log at rest.
 
@@ -79,6 +83,8 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
         No difference spans a missing or invalid sample. ``bridge`` interpolates single ones.
     noise_types : (T, C) sequence of NoiseType, optional
         For the bounds; by default identified at each cluster time.
+    progress : callable, optional
+        Called with the finished share of the work after each channel.
 
     Raises
     ------
@@ -106,23 +112,18 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     kind = as_member(DeviationKind, kind, "deviation")
     if not 0.0 < confidence < 1.0:
         raise ValueRangeError(f"expected confidence between 0 and 1, got {confidence}")
-    log = read_log(data, rate_hz, gap)
-    samples = int(log.lengths.sum())
-    sizes = cluster_sizes(taus, samples, log.rate_hz)
-    terms = np.array([sum(_terms(kind, log.lengths, m)) for m in sizes.tolist()], np.int64)
-    sizes, terms = sizes[terms > 0], terms[terms > 0]
-    squares, types = [], []
-    for column in log.columns:
-        integrals = [_integral(column[piece]) for piece in log.pieces]
-        squares.append([_pooled_squares(kind, integrals, m) for m in sizes.tolist()])
-        types.append(_types_along(integrals, sizes))
-    variance = variance_of(kind, np.array(squares).T, terms[:, None], sizes[:, None], log.rate_hz)
+    rates = samples_of(data) if isinstance(data, Increments) else data
+    log = read_log(rates, rate_hz, gap)
+    sizes, terms, squares, found = _estimate(kind, taus, log, progress or (lambda _done: None))
+    variance = variance_of(kind, squares, terms[:, None], sizes[:, None], log.rate_hz)
     deviation = np.sqrt(variance)
-    found = tuple(zip(*types, strict=True))
     if noise_types is not None:
         found = as_noise_types(noise_types, deviation.shape)
     edf = degrees_of_freedom(kind, sizes, log.lengths, found)
     lower, upper = bounds(deviation, edf, confidence)
+    notes, warnings = motion(rates) if isinstance(rates, ImuSeries) else ([], [])
+    warnings += drift(log, kind, sizes / log.rate_hz, deviation)
+    warnings += coarse_codes(log) + shortness(log.duration_s)
     return AllanResult(
         kind=kind,
         tau_s=sizes / log.rate_hz,
@@ -134,21 +135,35 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
         upper=upper,
         confidence=confidence,
         channels=log.channels,
-        units=log.units,
+        units=tuple(unit_of(kind, unit) for unit in log.units),
         rate_hz=log.rate_hz,
-        samples=samples,
+        samples=int(log.lengths.sum()),
         duration_s=log.duration_s,
         pieces=len(log.pieces),
         coverage=log.coverage,
-        notes=log.notes,
-        warnings=log.warnings,
+        notes=(*log.notes, *notes),
+        warnings=(*log.warnings, *warnings),
         noise_types=found,
         piece_samples=log.lengths,
     )
 
 
-def _terms(kind: DeviationKind, lengths: IntArray, m: int) -> list[int]:
-    return [term_count(kind, length + 1, m) for length in lengths.tolist()]
+def _estimate(
+    kind: DeviationKind, taus: Grid | ArrayLike, log: RateLog, progress: Callable[[float], object]
+) -> tuple[IntArray, IntArray, FloatArray, tuple[tuple[NoiseType, ...], ...]]:
+    """Return sizes and terms (T,), sums of squares (T, C) and types of noise."""
+    sizes = cluster_sizes(taus, int(log.lengths.sum()), log.rate_hz)
+    counts = np.array([term_counts(kind, n + 1, sizes) for n in log.lengths.tolist()])
+    terms = counts.sum(axis=0)
+    work = len(log.columns) * int(units_of(counts).sum())
+    sizes, terms = sizes[terms > 0], terms[terms > 0]
+    squares, types = np.empty((len(sizes), len(log.columns))), []
+    for c, column in enumerate(log.columns):
+        integrals = [_integral(column[piece]) for piece in log.pieces]
+        squares[:, c] = sum(sums_of_squares(kind, x, sizes, work=work) for x in integrals)
+        types.append(_types_along(integrals, sizes))
+        progress((c + 1) / len(log.columns))
+    return sizes, terms, squares, tuple(zip(*types, strict=True))
 
 
 def _integral(rates: FloatArray) -> FloatArray:
@@ -158,10 +173,6 @@ def _integral(rates: FloatArray) -> FloatArray:
     np.subtract(rates, rates.mean(), out=integral[1:])
     np.cumsum(integral[1:], out=integral[1:])
     return integral
-
-
-def _pooled_squares(kind: DeviationKind, integrals: Sequence[FloatArray], m: int) -> float:
-    return sum(sum_of_squares(kind, x, m) for x in integrals if term_count(kind, len(x), m))
 
 
 def _types_along(integrals: Sequence[FloatArray], sizes: IntArray) -> list[NoiseType]:

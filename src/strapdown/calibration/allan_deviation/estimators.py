@@ -13,16 +13,16 @@ IEEE Transactions UFFC 47(5), 2000 (``totdev``).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.calibration.allan_deviation.differences import square_sum
+from strapdown.calibration.allan_deviation.differences import Spans, square_sums, window_square_sums
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
 
-__all__ = ["DeviationKind", "sum_of_squares", "term_count", "variance_of"]
+__all__ = ["DeviationKind", "sums_of_squares", "term_counts", "unit_of", "variance_of"]
 
 
 class DeviationKind(StrEnum):
@@ -47,31 +47,52 @@ class DeviationKind(StrEnum):
         return self not in {DeviationKind.ADEV, DeviationKind.HDEV}
 
 
-_MODIFIED = {DeviationKind.MDEV, DeviationKind.TDEV}
+_INTEGRATED: Final = {"rad/s": "rad", "m/s^2": "m/s", "": ""}
+_MODIFIED: Final = {DeviationKind.MDEV, DeviationKind.TDEV}
 
 
-def term_count(kind: DeviationKind, points: int, m: int) -> int:
+def term_counts(kind: DeviationKind, points: int, m: IntArray) -> IntArray:
     """Return the number of terms for an integral of K points; 0 where there is none."""
     if kind in _MODIFIED:
-        return max(0, points - 3 * m + 1)
-    if kind is DeviationKind.TOTDEV:
-        return points - 2 if points > 2 * m else 0
-    if not kind.overlaps:
-        return max(0, (points - 1) // m - kind.order + 1)
-    return max(0, points - kind.order * m)
+        counts = points - 3 * m + 1
+    elif kind is DeviationKind.TOTDEV:
+        counts = np.where(points > 2 * m, points - 2, 0)
+    elif kind.overlaps:
+        counts = points - kind.order * m
+    else:
+        counts = (points - 1) // m - kind.order + 1
+    return np.maximum(counts, 0)
 
 
-def sum_of_squares(kind: DeviationKind, x: FloatArray, m: int) -> float:
-    """Return the sum of the squared terms of an integral."""
+def sums_of_squares(kind: DeviationKind, x: FloatArray, m: IntArray, *, work: int) -> FloatArray:
+    """Return the sum (T,) of the squared terms of an integral (K,) at each cluster size.
+
+    ``work`` is the number of units of the whole calculation.
+    """
+    counts, sums = term_counts(kind, len(x), m), np.zeros(len(m))
+    used = counts > 0
+    m, counts = m[used], counts[used]
     if kind in _MODIFIED:
-        windows = np.cumsum(np.concatenate([[0.0], x]))
-        return square_sum(windows, m, 3)
-    if kind is DeviationKind.TOTDEV:
-        before, after = 2.0 * x[0] - x[m - 1 : 0 : -1], 2.0 * x[-1] - x[-2 : -m - 1 : -1]
-        return square_sum(np.concatenate([before, x, after]), m, 2)
-    if not kind.overlaps:
-        return square_sum(np.ascontiguousarray(x[::m]), 1, kind.order)
-    return square_sum(x, m, kind.order)
+        sums[used] = window_square_sums(x, m, counts, work=work)
+    elif not kind.overlaps:
+        for t, stride, count in zip(np.flatnonzero(used), m.tolist(), counts, strict=True):
+            span = Spans(*np.array([[0], [1], [count]]))
+            strided = np.ascontiguousarray(x[::stride])
+            sums[t] = square_sums(strided, span, kind.order, work=work)[0]
+    elif kind is DeviationKind.TOTDEV and m.size:
+        longest = int(m.max())
+        spans = Spans(longest - m + 1, m, counts)
+        sums[used] = square_sums(_reflected(x, longest), spans, 2, work=work)
+    else:
+        sums[used] = square_sums(x, Spans(np.zeros_like(m), m, counts), kind.order, work=work)
+    return sums
+
+
+def _reflected(x: FloatArray, count: int) -> FloatArray:
+    """Return an integral, continued at both ends by as many points that are reflected there."""
+    return np.concatenate(
+        [2.0 * x[0] - x[count:0:-1], x, 2.0 * x[-1] - x[-2 : -count - 2 : -1]],
+    )
 
 
 def variance_of(
@@ -83,3 +104,8 @@ def variance_of(
     scale = 6.0 if kind.order == 3 else 2.0
     variance: FloatArray = squares / (scale * size**2 * windows * terms)
     return variance * (size / rate_hz) ** 2 / 3.0 if kind is DeviationKind.TDEV else variance
+
+
+def unit_of(kind: DeviationKind, unit: str) -> str:
+    """Return the unit of a deviation of a rate."""
+    return _INTEGRATED[unit] if kind is DeviationKind.TDEV else unit

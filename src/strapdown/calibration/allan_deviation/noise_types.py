@@ -8,6 +8,7 @@ W. J. Riley, C. A. Greenhall, "Power law noise identification using the lag 1 au
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["identified"]
 
 _FEWEST: Final = 30  # averages; with fewer the autocorrelation is too uncertain
+_MOST: Final = 2**15  # averages; with more the type does not change
+_SIGNIFICANT: Final = 3.0  # standard deviations from white noise
 _STATIONARY: Final = 0.25
 _MOST_DIFFERENCES: Final = 2
 _BY_EXPONENT: Final = {
@@ -43,11 +46,19 @@ def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
     m : int
         Cluster size.
     """
-    means = [np.diff(x[::m]) for x in integrals if len(x) > 2 * m]
+    means, room = [], _MOST
+    for x in integrals:
+        if len(x) > 2 * m and room > 1:
+            means.append(np.diff(x[: room * m : m]))
+            room -= len(means[-1])
     for differences in range(_MOST_DIFFERENCES + 1):
-        if sum(map(len, means)) < _FEWEST:
+        count = sum(map(len, means))
+        if count < _FEWEST:
             return None
-        delta = _fractional_order(means)
+        r = _autocorrelation(means)
+        if r > -_SIGNIFICANT / math.sqrt(count):
+            r = max(r, 0.0) if differences == 0 else r
+        delta = r / (1.0 + r)
         if delta < _STATIONARY or differences == _MOST_DIFFERENCES:
             exponent = -round(2.0 * (delta + differences))
             return _BY_EXPONENT[max(-2, min(2, exponent))]
@@ -55,12 +66,11 @@ def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
     return None
 
 
-def _fractional_order(parts: Sequence[FloatArray]) -> float:
-    """Return r / (1 + r) of the lag-1 autocorrelation r, half of the exponent of the density."""
+def _autocorrelation(parts: Sequence[FloatArray]) -> float:
+    """Return the lag-1 autocorrelation, at least -0.5: that of differenced white noise."""
     mean = sum(float(part.sum()) for part in parts) / sum(map(len, parts))
     centred = [part - mean for part in parts]
-    square = sum(float(part @ part) for part in centred)
+    square = sum(float(np.sum(part * part)) for part in centred)
     if square == 0.0:
         return 0.0
-    r = sum(float(part[:-1] @ part[1:]) for part in centred) / square
-    return r / (1.0 + r) if r > -0.5 else -1.0
+    return max(-0.5, sum(float(np.sum(part[:-1] * part[1:])) for part in centred) / square)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from strapdown._checks import as_floats
 from strapdown._words import counted
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.series import ImuSeries, Increments, timebase
+from strapdown.series import ImuSeries, timebase
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import ArrayLike, BoolArray, FloatArray, IntArray
+    from strapdown.series import Increments
 
-__all__ = ["Gap", "RateLog", "read_log"]
+__all__ = ["Gap", "RateLog", "read_log", "samples_of"]
 
 Gap: TypeAlias = Literal["cut", "bridge"]
 """Treatment of missing samples: cut there, or interpolate where a single one is missing."""
@@ -30,16 +31,7 @@ _FEWEST: Final = 3  # samples of a piece; two have a difference, but no degrees 
 
 
 @dataclass(frozen=True, eq=False)
-class _Channels:
-    """Rates of some channels, one column (N,) for each, with their names and units."""
-
-    columns: Sequence[FloatArray]
-    channels: tuple[str, ...]
-    units: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class RateLog(_Channels):
+class RateLog:
     """Rates at equal intervals, in pieces without missing samples.
 
     Parameters
@@ -51,17 +43,20 @@ class RateLog(_Channels):
     rate_hz : float
         Mean rate within the pieces [Hz].
     pieces : list of slice
-        Rows of each piece; at least 2.
+        Rows of each piece.
     duration_s : float
         Time covered, with the missing samples [s].
     notes, warnings : tuple of str
         Properties of the stamps.
     """
 
+    columns: Sequence[FloatArray]
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
     rate_hz: float
     pieces: list[slice]
     duration_s: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -75,7 +70,7 @@ class RateLog(_Channels):
         return min(1.0, int(self.lengths.sum()) / self.rate_hz / self.duration_s)
 
 
-def read_log(data: ImuSeries | Increments | ArrayLike, rate_hz: float | None, gap: Gap) -> RateLog:
+def read_log(data: ImuSeries | ArrayLike, rate_hz: float | None, gap: Gap) -> RateLog:
     """Return the channels of a series or an array, cut at gaps and invalid samples.
 
     Raises
@@ -95,11 +90,8 @@ def read_log(data: ImuSeries | Increments | ArrayLike, rate_hz: float | None, ga
         raise UnknownNameError("treatment of gaps", str(gap), get_args(Gap))
     if rate_hz is not None and not 0.0 < rate_hz < np.inf:
         raise ValueRangeError(f"expected rate_hz above 0, got {rate_hz}")
-    if isinstance(data, ImuSeries | Increments):
-        timebase.ordered(data)
-        named = _rates(data)
-        units = tuple(_TRIADS[name.partition(".")[0]] for name in named)
-        return _cut(_Channels(list(named.values()), tuple(named), units), data.t_ns, rate_hz, gap)
+    if isinstance(data, ImuSeries):
+        return _of_series(data, rate_hz, gap)
     values = as_floats(data, "data", ())
     if values.ndim not in {1, 2} or not values.size:
         raise ShapeError(
@@ -107,23 +99,67 @@ def read_log(data: ImuSeries | Increments | ArrayLike, rate_hz: float | None, ga
         )
     if rate_hz is None:
         raise TypeError("expected rate_hz with an array, got none; pass the sampling rate in Hz")
-    columns = list(values.reshape(len(values), -1).T)
-    names = tuple(map(str, range(len(columns))))
-    return _cut(_Channels(columns, names, ("",) * len(columns)), None, rate_hz, gap)
+    return _of_array(values.reshape(len(values), -1), rate_hz, gap)
 
 
-def _rates(series: ImuSeries | Increments) -> dict[str, FloatArray]:
+def _of_array(values: FloatArray, rate_hz: float, gap: Gap) -> RateLog:
+    """Return the columns of an array as channels."""
+    cut = _cut(list(values.T), None, gap)
+    channels = tuple(map(str, range(values.shape[1])))
+    units = ("",) * len(channels)
+    duration_s = len(values) / rate_hz
+    return RateLog(cut.columns, channels, units, rate_hz, cut.pieces, duration_s, tuple(cut.notes))
+
+
+def _of_series(series: ImuSeries, nominal_hz: float | None, gap: Gap) -> RateLog:
+    """Return the channels of a series, with the rate of its stamps."""
+    timebase.ordered(series)
+    named = _channels_of(series)
+    cut = _cut(list(named.values()), series.t_ns, gap)
+    rate_hz = NS_PER_S / float(cut.steps_ns.mean())
+    notes, warnings = cut.notes, []
+    if nominal_hz is not None:
+        notes.append(
+            f"rate of the stamps {rate_hz:.9g} Hz, {(rate_hz / nominal_hz - 1.0) * 1e6:+.0f} ppm "
+            "from the nominal one; cluster times follow the stamps"
+        )
+    jitter = float(cut.steps_ns.std() / cut.steps_ns.mean())
+    words = f"jitter of the stamps {jitter:.2%} of the sampling interval"
+    if jitter >= _LARGE_JITTER:
+        warnings.append(f"{words}: cluster times are uncertain")
+    elif jitter > 0.0:
+        notes.append(f"{words}, ignored")
+    return RateLog(
+        columns=cut.columns,
+        channels=tuple(named),
+        units=tuple(_TRIADS[name.partition(".")[0]] for name in named),
+        rate_hz=rate_hz,
+        pieces=cut.pieces,
+        duration_s=int(series.t_ns[-1] - series.t_ns[0]) / NS_PER_S + 1.0 / rate_hz,
+        notes=tuple(notes),
+        warnings=tuple(warnings),
+    )
+
+
+def samples_of(increments: Increments) -> ImuSeries:
+    """Return increments as samples of the mean rates; NaN where the interval is empty."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate, force = (
+            delta / (dt_ns[:, None] / NS_PER_S)
+            for delta, dt_ns in (
+                (increments.delta_angle, increments.delta_angle_dt_ns),
+                (increments.delta_velocity, increments.delta_velocity_dt_ns),
+            )
+        )
+    return ImuSeries(increments.t_ns, rate, force, body=increments.body)
+
+
+def _channels_of(series: ImuSeries) -> dict[str, FloatArray]:
     """Return the channels that have a finite value."""
-    if isinstance(series, Increments):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            dt_s = series.delta_angle_dt_ns / NS_PER_S, series.delta_velocity_dt_ns / NS_PER_S
-            triads = series.delta_angle / dt_s[0][:, None], series.delta_velocity / dt_s[1][:, None]
-    else:
-        triads = series.angular_velocity, series.specific_force
     named = {
         f"{name}.{axis}": column
-        for name, values in zip(_TRIADS, triads, strict=True)
-        for axis, column in zip("xyz", values.T, strict=True)
+        for name in _TRIADS
+        for axis, column in zip("xyz", getattr(series, name).T, strict=True)
         if np.isfinite(column).any()
     }
     if not named:
@@ -131,46 +167,43 @@ def _rates(series: ImuSeries | Increments) -> dict[str, FloatArray]:
     return named
 
 
-def _cut(channels: _Channels, t_ns: IntArray | None, rate_hz: float | None, gap: Gap) -> RateLog:
-    """Cut at missing and invalid samples."""
-    columns, names = channels.columns, (channels.channels, channels.units)
+class _Cut(NamedTuple):
+    """Columns with their pieces, and the intervals within the pieces."""
+
+    columns: list[FloatArray]
+    pieces: list[slice]
+    steps_ns: FloatArray
+    notes: list[str]
+
+
+def _cut(columns: list[FloatArray], t_ns: IntArray | None, gap: Gap) -> _Cut:
+    """Cut at missing and invalid samples; without stamps rows are equally spaced."""
     valid = _all_finite(columns)
+    if t_ns is None and valid.all() and len(valid) >= _FEWEST:
+        return _Cut(columns, [slice(0, len(valid))], np.ones(1), [])
     rows = np.flatnonzero(valid)
-    interval_ns = float(np.median(np.diff(t_ns))) if t_ns is not None and len(t_ns) > 1 else 1.0
-    steps = np.diff(rows if t_ns is None else t_ns[rows]) / interval_ns
+    stamps = np.arange(len(valid)) if t_ns is None else t_ns
+    steps = np.diff(stamps[rows]).astype(np.float64)
+    interval = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 1.0
+    longest = _LONGEST_STEP * interval
+    single = np.flatnonzero((steps > longest) & (steps < longest + interval))
     notes, invalid = [], len(valid) - len(rows)
     if invalid:
         notes.append(f"{counted(invalid, 'sample')} not finite")
-    single = np.flatnonzero((steps > _LONGEST_STEP) & (steps < _LONGEST_STEP + 1.0))
     if gap == "bridge" and single.size:
         columns = [_bridged(column[rows], single) for column in columns]
         rows = np.arange(len(columns[0]))
         steps = np.insert(steps, single, 0.5 * steps[single])
         steps[single + np.arange(1, len(single) + 1)] *= 0.5
         notes.append(f"{counted(len(single), 'single missing sample')} interpolated")
-    pieces = _pieces(rows, steps)
+    is_gap = steps > longest
+    pieces = _pieces(rows, is_gap)
     if not pieces:
         raise ValueRangeError(
-            f"expected at least 3 samples in a row, got none among {len(valid)}, of which "
+            f"expected at least {_FEWEST} samples in a row, got none among {len(valid)}, of which "
             f"{invalid} are not finite"
         )
-    if t_ns is None:
-        rate = float(rate_hz or 1.0)
-        return RateLog(columns, *names, rate, pieces, len(valid) / rate, tuple(notes))
-    regular = steps[steps <= _LONGEST_STEP]
-    rate = NS_PER_S / interval_ns / float(regular.mean())
-    duration_s = int(t_ns[-1] - t_ns[0]) / NS_PER_S + 1.0 / rate
-    if rate_hz is not None:
-        notes.append(
-            f"rate of the stamps {rate:.9g} Hz, {(rate / rate_hz - 1.0) * 1e6:+.0f} ppm from the "
-            "nominal one; cluster times follow the stamps"
-        )
-    jitter = float(regular.std())
-    words = f"jitter of the stamps {jitter:.2%} of the sampling interval"
-    warnings = (f"{words}: cluster times are uncertain",) if jitter >= _LARGE_JITTER else ()
-    if 0.0 < jitter < _LARGE_JITTER:
-        notes.append(f"{words}, ignored")
-    return RateLog(columns, *names, rate, pieces, duration_s, tuple(notes), warnings)
+    return _Cut(columns, pieces, steps[~is_gap], notes)
 
 
 def _all_finite(columns: Sequence[FloatArray]) -> BoolArray:
@@ -186,9 +219,9 @@ def _bridged(column: FloatArray, single: IntArray) -> FloatArray:
     return np.insert(column, single + 1, 0.5 * (column[single] + column[single + 1]))
 
 
-def _pieces(rows: IntArray, steps: FloatArray) -> list[slice]:
+def _pieces(rows: IntArray, is_gap: BoolArray) -> list[slice]:
     """Return the runs of at least three rows without a gap."""
-    last = np.append(np.flatnonzero(steps > _LONGEST_STEP), len(rows) - 1)
+    last = np.append(np.flatnonzero(is_gap), len(rows) - 1)
     first = np.append(0, last[:-1] + 1)
     return [
         slice(int(rows[a]), int(rows[b]) + 1)
