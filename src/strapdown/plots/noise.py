@@ -86,9 +86,9 @@ def _draw_channel(axis: Axes, result: AllanResult, column: int) -> None:
         label=f"measured, {result.confidence:.1%} bounds",
     )  # fmt: skip
     axis.set_xscale("log")
-    axis.set_yscale("log")
     known = deviation[deviation > 0.0]
-    if len(known):
+    if len(known):  # a constant channel has none, and no logarithm
+        axis.set_yscale("log")
         axis.set_ylim(_ROOM * known.min(), 2.0 * known.max())
     axis.set_title(result.channels[column].replace("_", " ").replace(".", " "), fontsize="medium")
     word = _WORDS.get(str(result.kind), str(result.kind))

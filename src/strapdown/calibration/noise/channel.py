@@ -158,11 +158,9 @@ class ChannelNoise:
         }
 
 
-def roughly(curve: Curve, gauss_markov: int) -> NoiseModel | None:
-    """Return the model of a curve; None of one that is too short."""
-    if len(curve) < FEWEST:
-        return None
-    return choose(curve, gauss_markov=gauss_markov).model()
+def roughly(curve: Curve) -> NoiseModel | None:
+    """Return a model without Gauss-Markov processes; None of a curve that is too short."""
+    return choose(curve, gauss_markov=0).model() if len(curve) >= FEWEST else None
 
 
 def channel_noise(  # noqa: PLR0913, PLR0917 (all that a fit needs)

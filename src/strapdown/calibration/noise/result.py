@@ -171,7 +171,7 @@ def fit_noise(
     if bandwidth_hz is not None and not bandwidth_hz > 0.0:
         raise ValueRangeError(f"expected bandwidth_hz above 0, got {bandwidth_hz}")
     first = [_from(curve, bandwidth_hz) for curve in curves_of(result)]
-    models = [roughly(curve, gauss_markov) for curve in first]
+    models = [roughly(curve) for curve in first]
     curves = [_from(curve, bandwidth_hz) for curve in curves_of(result, models)]
     drawn = (_COUNT, seed) if intervals == "bootstrap" else None
     named = zip(result.channels, result.units, curves, strict=True)
