@@ -91,7 +91,8 @@ def choose(curve: Curve, *, gauss_markov: int) -> Solution:
 
     Starts with the terms of a non-negative least squares fit, then adds or removes one term at a
     time while the criterion falls. Neighbouring points share data, so the misfit counts by
-    octaves. Quantisation needs a curve that it dominates at the shortest cluster time.
+    octaves, and a Gauss-Markov process counts as three parameters, because its correlation time is
+    the best of many. Quantisation needs a curve that it dominates at the shortest cluster time.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def _criterion(curve: Curve, solution: Solution) -> float:
     times = solution.times_s
     if not math.isfinite(solution.misfit) or np.any((times < shortest) | (times > longest)):
         return math.inf
-    penalty = len(solution.logs) * math.log(len(curve))
+    penalty = (len(solution.logs) + solution.processes) * math.log(len(curve))
     if "Q" in solution.letters:
         share = solution.shares(curve.tau_s[:1])[0]
         if share[0] < _QUANTISATION_SHARE * share.sum():
