@@ -27,13 +27,7 @@ _MOST: Final = 2**15  # averages; with more the type does not change
 _SIGNIFICANT: Final = 3.0  # standard deviations from white noise
 _STATIONARY: Final = 0.25
 _MOST_DIFFERENCES: Final = 2
-_BY_EXPONENT: Final = {
-    2: NoiseType.QUANTISATION,
-    1: NoiseType.FLICKER_PHASE,
-    0: NoiseType.WHITE,
-    -1: NoiseType.FLICKER,
-    -2: NoiseType.RANDOM_WALK,
-}
+_BY_EXPONENT: Final = {noise.exponent: noise for noise in NoiseType}
 
 
 def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
