@@ -68,7 +68,8 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     ----------
     data : ImuSeries, Increments or array_like (N,) or (N, C)
         Six channels of a series, which are cut at gaps by their stamps, or rates of C channels
-        at equal intervals. Increments count as mean rates.
+        at equal intervals. Increments count as mean rates; of an integrated angle or velocity x
+        pass ``np.diff(x) * rate_hz``.
     rate_hz : float, optional
         Sampling rate of an array; of a series the nominal one, with which that of the stamps is
         compared [Hz].
