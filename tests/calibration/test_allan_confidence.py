@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import allantools
 import numpy as np
 import pytest
 from scipy import stats
 
-from strapdown.calibration import NoiseType, allan
-from strapdown.calibration.allan_deviation.confidence import overlapping_edf
+from strapdown.calibration import DeviationKind, NoiseType, allan
+from strapdown.calibration.allan_deviation.confidence import edf_of, overlapping_edf
 from strapdown.errors import ShapeError, UnknownNameError
 
 CHECKED = {  # K = 1001, m = 1, 10, 100, 300
@@ -24,6 +25,55 @@ def test_degrees_of_freedom_have_the_values_of_the_tables(noise):
         digits = 2 if noise is not NoiseType.QUANTISATION else 1
         digits = 1 if expected == 1000.0 else digits
         assert round(overlapping_edf(noise, 1001, m), digits) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["adev", "mdev", "tdev", "hdev", "ohdev"])
+@pytest.mark.parametrize("noise", NoiseType)
+def test_degrees_of_freedom_of_the_other_kinds_are_those_of_allantools(kind, noise):
+    for points, m in ((1001, 1), (1001, 10), (1001, 100), (100_001, 1000)):
+        if m < 100 and noise.exponent <= 0:
+            continue  # there the other program is not exact: see the next test
+        expected = allantools.edf_greenhall(
+            noise.exponent,
+            3 if "h" in kind else 2,
+            m,
+            points,
+            overlapping=kind in ("mdev", "tdev", "ohdev"),
+            modified=kind in ("mdev", "tdev"),
+        )
+        found = edf_of(DeviationKind(kind), noise, points, m)
+        assert found == pytest.approx(expected, rel=0.01)
+
+
+def test_degrees_of_freedom_of_white_noise_at_one_sample_are_exact():
+    n, white = 999, NoiseType.WHITE  # differences with neighbours that correlate by -1/2
+    expected = n / (1.0 + 2.0 * (1.0 - 1.0 / n) / 4.0)
+    for kind in ("adev", "mdev", "tdev"):
+        assert edf_of(DeviationKind(kind), white, 1001, 1) == pytest.approx(expected, rel=1e-12)
+    n = 998  # second differences: -2/3 and 1/6
+    expected = n / (1.0 + 2.0 * ((1.0 - 1.0 / n) * 4.0 / 9.0 + (1.0 - 2.0 / n) / 36.0))
+    for kind in ("hdev", "ohdev"):
+        assert edf_of(DeviationKind(kind), white, 1001, 1) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_total_deviation_has_more_degrees_of_freedom_at_long_cluster_times():
+    for noise, expected in (("white", 5.0), ("flicker", 3.68), ("random_walk", 2.74)):
+        found = edf_of(DeviationKind.TOTDEV, NoiseType(noise), 1001, 300)
+        assert found == pytest.approx(expected, abs=0.01)  # 1.5, 1.17, 0.93 T/tau less 0.22, 0.36
+        assert edf_of(DeviationKind.TOTDEV, NoiseType(noise), 1001, 10) == overlapping_edf(
+            NoiseType(noise), 1001, 10
+        )
+
+
+@pytest.mark.parametrize("kind", ["adev", "mdev", "ohdev", "totdev"])
+def test_two_thirds_of_the_bounds_of_the_other_kinds_cover_white_noise(kind):
+    samples = np.random.default_rng(2).standard_normal((1000, 1000))
+    m = np.array([1, 4, 16, 64, 100])
+    result = allan(samples, rate_hz=1.0, taus=m, kind=kind)
+    # of white noise the Hadamard variance is that of Allan; the modified one is half for large m
+    variance = 1.0 / m * ((m**2 + 1) / (2 * m**2) if kind == "mdev" else 1.0)
+    inside = (result.lower**2 <= variance[:, None]) & (variance[:, None] <= result.upper**2)
+    np.testing.assert_allclose(inside.mean(axis=1), 0.683, atol=0.05)
 
 
 def test_bounds_are_quantiles_of_chi_square():

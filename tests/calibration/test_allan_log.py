@@ -83,6 +83,12 @@ def test_no_difference_spans_a_gap():
     assert "3 samples not finite" in result.notes
 
 
+def test_cluster_times_longer_than_every_piece_are_left_out():
+    values = np.random.default_rng(1).standard_normal(2000)
+    values[::100] = np.nan
+    assert allan(values, rate_hz=1.0, taus="octave").cluster_size.tolist() == [1, 2, 4, 8, 16, 32]
+
+
 def test_gaps_of_the_stamps_cut_too():
     series = rest(3000)
     result = allan(without(series, (1000, 1001), (2000, 2400)), taus=[0.01, 0.5])
@@ -192,10 +198,12 @@ def test_motion_in_a_log_at_rest_is_warned_of():
     shaken = series.specific_force.copy()
     shaken[9000:9500] += np.random.default_rng(1).normal(0.0, 0.1, (500, 3))
     assert "s of motion" in words(allan(series.replace(specific_force=shaken)))
-    touched = series.specific_force.copy()
+    long = rest(200_000)
+    touched = long.specific_force.copy()
     touched[9000:9010] += np.random.default_rng(1).normal(0.0, 0.1, (10, 3))
-    result = allan(rest(200_000).replace(specific_force=np.tile(touched, (10, 1))[:200_000]))
-    assert result.pieces == 1
+    result = allan(long.replace(specific_force=touched), taus=[1.0])
+    assert "s of motion, by the accelerometer" in "\n".join(result.notes)
+    assert "motion" not in words(result)
 
 
 def test_a_result_is_json_and_a_table():
@@ -236,6 +244,7 @@ def test_bad_input_is_named():
         allan(values, rate_hz=1.0, taus=np.ones((2, 2)))
     with pytest.raises(ValueRangeError, match="at least 3 samples in a row"):
         allan([1.0, 2.0, np.nan, 3.0], rate_hz=1.0)
-    backward = rest(100)
+    with pytest.raises(ValueRangeError, match="50 samples in a row for oadev of 30"):
+        allan([*values[:50], np.nan, *values[:50]], rate_hz=1.0, taus=[30])
     with pytest.raises(TimeOrderError):
-        allan(backward[::-1])
+        allan(rest(100)[::-1])

@@ -6,7 +6,8 @@ degrees of freedom.
 References
 ----------
 D. A. Howe, D. W. Allan, J. A. Barnes, "Properties of signal sources and measurement methods",
-35th Annual Symposium on Frequency Control, 1981.
+35th Annual Symposium on Frequency Control, 1981 (``oadev``); W. J. Riley, NIST Special
+Publication 1065, 2008 (``totdev``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from strapdown._checks import as_member
 from strapdown.calibration.allan_deviation.estimators import term_counts
+from strapdown.calibration.allan_deviation.greenhall import combined_edf
 from strapdown.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = [
     "as_noise_types",
     "bounds",
     "degrees_of_freedom",
+    "edf_of",
     "expected_error",
     "overlapping_edf",
 ]
@@ -46,6 +49,11 @@ class NoiseType(StrEnum):
     FLICKER = "flicker"  # 0
     RANDOM_WALK = "random_walk"  # +1/2
 
+    @property
+    def exponent(self) -> int:
+        """Exponent of the density of the rate, which goes with the frequency to this power."""
+        return 2 - list(NoiseType).index(self)
+
 
 def overlapping_edf(noise: NoiseType, points: int, m: int) -> float:
     """Return the equivalent degrees of freedom of the overlapping Allan variance.
@@ -59,6 +67,27 @@ def overlapping_edf(noise: NoiseType, points: int, m: int) -> float:
         Cluster size.
     """
     return _OVERLAPPING[noise](points, m)
+
+
+def total_edf(noise: NoiseType, points: int, m: int) -> float:
+    """Return the equivalent degrees of freedom of the total variance.
+
+    Parameters as in :func:`overlapping_edf`, which it equals for short clusters.
+    """
+    edf = overlapping_edf(noise, points, m)
+    if noise not in _TOTAL or 10 * m < points - 1:
+        return edf
+    factor, less = _TOTAL[noise]
+    return max(edf, factor * (points - 1) / m - less)
+
+
+def edf_of(kind: DeviationKind, noise: NoiseType, points: int, m: int) -> float:
+    """Return the equivalent degrees of freedom of a variance without gaps."""
+    if kind == "oadev":
+        return overlapping_edf(noise, points, m)
+    if kind == "totdev":
+        return total_edf(noise, points, m)
+    return combined_edf(kind, noise.exponent, points, m)
 
 
 def _quantisation(k: int, m: int) -> float:
@@ -84,6 +113,11 @@ def _random_walk(k: int, m: int) -> float:
     return (k - 2) / m * ((k - 1) ** 2 - 3 * m * (k - 1) + 4 * m**2) / (k - 3) ** 2
 
 
+_TOTAL: Final = {
+    NoiseType.WHITE: (1.50, 0.0),
+    NoiseType.FLICKER: (1.17, 0.22),
+    NoiseType.RANDOM_WALK: (0.93, 0.36),
+}
 _OVERLAPPING: Final[Mapping[NoiseType, Callable[[int, int], float]]] = {
     NoiseType.QUANTISATION: _quantisation,
     NoiseType.FLICKER_PHASE: _flicker_phase,
@@ -117,7 +151,7 @@ def degrees_of_freedom(
         used = np.flatnonzero(terms[:, t])
         for noise in set(types[t]):
             shares = [
-                repeats[p] * terms[p, t] ** 2 / overlapping_edf(noise, int(unique[p]) + 1, m)
+                repeats[p] * terms[p, t] ** 2 / edf_of(kind, noise, int(unique[p]) + 1, m)
                 for p in used
             ]
             value = float(repeats @ terms[:, t]) ** 2 / float(sum(shares))

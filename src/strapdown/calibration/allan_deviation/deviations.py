@@ -68,7 +68,8 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     ----------
     data : ImuSeries, Increments or array_like (N,) or (N, C)
         Six channels of a series, which are cut at gaps by their stamps, or rates of C channels
-        at equal intervals. Increments count as mean rates.
+        at equal intervals. Increments count as mean rates; of an integrated angle or velocity x
+        pass ``np.diff(x) * rate_hz``.
     rate_hz : float, optional
         Sampling rate of an array; of a series the nominal one, with which that of the stamps is
         compared [Hz].
@@ -76,7 +77,7 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     taus : {"log", "octave", "decade", "all"} or array_like
         20 cluster times a decade, powers of 2, powers of 10, or all, from one sample to a ninth
         of the log; or cluster times up to half of the log [s], which are rounded to whole
-        samples.
+        samples. Those for which every piece is too short are left out.
     confidence : float
         Probability between the bounds.
     gap : {"cut", "bridge"}
@@ -91,8 +92,8 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     TypeError, ShapeError
         An array without a rate, or of a wrong shape.
     ValueRangeError
-        The rate is not positive, a cluster time is outside its range, the confidence is not
-        between 0 and 1, or there are not three valid samples in a row.
+        The rate is not positive, a cluster time is outside its range or longer than every piece,
+        the confidence is not between 0 and 1, or there are not three valid samples in a row.
     TimeOrderError
         The stamps of the series repeat or go back.
     UnknownNameError
@@ -114,7 +115,8 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
         raise ValueRangeError(f"expected confidence between 0 and 1, got {confidence}")
     rates = samples_of(data) if isinstance(data, Increments) else data
     log = read_log(rates, rate_hz, gap)
-    sizes, terms, squares, found = _estimate(kind, taus, log, progress or (lambda _done: None))
+    sizes, terms = _clusters(kind, taus, log)
+    squares, found = _estimate(kind, sizes, log, progress or (lambda _done: None))
     variance = variance_of(kind, squares, terms[:, None], sizes[:, None], log.rate_hz)
     deviation = np.sqrt(variance)
     if noise_types is not None:
@@ -148,22 +150,36 @@ def allan(  # noqa: PLR0913 (options of one estimate, by name)
     )
 
 
-def _estimate(
-    kind: DeviationKind, taus: Grid | ArrayLike, log: RateLog, progress: Callable[[float], object]
-) -> tuple[IntArray, IntArray, FloatArray, tuple[tuple[NoiseType, ...], ...]]:
-    """Return sizes and terms (T,), sums of squares (T, C) and types of noise."""
+def _clusters(
+    kind: DeviationKind, taus: Grid | ArrayLike, log: RateLog
+) -> tuple[IntArray, IntArray]:
+    """Return the cluster sizes that have terms, and their number of terms."""
     sizes = cluster_sizes(taus, int(log.lengths.sum()), log.rate_hz)
-    counts = np.array([term_counts(kind, n + 1, sizes) for n in log.lengths.tolist()])
-    terms = counts.sum(axis=0)
-    work = len(log.columns) * int(units_of(counts).sum())
-    sizes, terms = sizes[terms > 0], terms[terms > 0]
+    terms = np.zeros_like(sizes)
+    for length in log.lengths.tolist():
+        terms += term_counts(kind, length + 1, sizes)
+    used = terms > 0
+    if not used.any():
+        raise ValueRangeError(
+            f"expected pieces longer than the cluster times, got {int(log.lengths.max())} samples "
+            f"in a row for {kind} of {int(sizes.min())}; ask for shorter cluster times"
+        )
+    return sizes[used], terms[used]
+
+
+def _estimate(
+    kind: DeviationKind, sizes: IntArray, log: RateLog, progress: Callable[[float], object]
+) -> tuple[FloatArray, tuple[tuple[NoiseType, ...], ...]]:
+    """Return sums of squares and types of noise (T, C)."""
+    units = sum(units_of(term_counts(kind, n + 1, sizes)).sum() for n in log.lengths.tolist())
+    work = len(log.columns) * int(units)
     squares, types = np.empty((len(sizes), len(log.columns))), []
     for c, column in enumerate(log.columns):
         integrals = [_integral(column[piece]) for piece in log.pieces]
         squares[:, c] = sum(sums_of_squares(kind, x, sizes, work=work) for x in integrals)
         types.append(_types_along(integrals, sizes))
         progress((c + 1) / len(log.columns))
-    return sizes, terms, squares, tuple(zip(*types, strict=True))
+    return squares, tuple(zip(*types, strict=True))
 
 
 def _integral(rates: FloatArray) -> FloatArray:

@@ -82,6 +82,8 @@ def window_square_sums(x: FloatArray, lags: IntArray, counts: IntArray, *, work:
 
 def _totals(sums: FloatArray, counts: IntArray) -> FloatArray:
     """Return the total of each row, over the units that it has."""
+    if sums.shape[1] == 1:
+        return sums[:, 0]
     return np.array([row[:used].sum() for row, used in zip(sums, units_of(counts), strict=True)])
 
 

@@ -46,14 +46,18 @@ class DeviationKind(StrEnum):
         """Whether clusters begin at every sample."""
         return self not in {DeviationKind.ADEV, DeviationKind.HDEV}
 
+    @property
+    def is_modified(self) -> bool:
+        """Whether the integral is averaged over each cluster."""
+        return self in {DeviationKind.MDEV, DeviationKind.TDEV}
+
 
 _INTEGRATED: Final = {"rad/s": "rad", "m/s^2": "m/s", "": ""}
-_MODIFIED: Final = {DeviationKind.MDEV, DeviationKind.TDEV}
 
 
 def term_counts(kind: DeviationKind, points: int, m: IntArray) -> IntArray:
     """Return the number of terms for an integral of K points; 0 where there is none."""
-    if kind in _MODIFIED:
+    if kind.is_modified:
         counts = points - 3 * m + 1
     elif kind is DeviationKind.TOTDEV:
         counts = np.where(points > 2 * m, points - 2, 0)
@@ -72,7 +76,7 @@ def sums_of_squares(kind: DeviationKind, x: FloatArray, m: IntArray, *, work: in
     counts, sums = term_counts(kind, len(x), m), np.zeros(len(m))
     used = counts > 0
     m, counts = m[used], counts[used]
-    if kind in _MODIFIED:
+    if kind.is_modified:
         sums[used] = window_square_sums(x, m, counts, work=work)
     elif not kind.overlaps:
         for t, stride, count in zip(np.flatnonzero(used), m.tolist(), counts, strict=True):
@@ -100,7 +104,7 @@ def variance_of(
 ) -> FloatArray:
     """Return the variance [unit of the rate squared, of ``tdev`` times s^2] of sums of squares."""
     size = m.astype(np.float64)
-    windows = size**2 if kind in _MODIFIED else 1.0
+    windows = size**2 if kind.is_modified else 1.0
     scale = 6.0 if kind.order == 3 else 2.0
     variance: FloatArray = squares / (scale * size**2 * windows * terms)
     return variance * (size / rate_hz) ** 2 / 3.0 if kind is DeviationKind.TDEV else variance

@@ -24,16 +24,11 @@ __all__ = ["identified"]
 
 _FEWEST: Final = 30  # averages; with fewer the autocorrelation is too uncertain
 _MOST: Final = 2**15  # averages; with more the type does not change
+_MOST_PIECES: Final = 50
 _SIGNIFICANT: Final = 3.0  # standard deviations from white noise
 _STATIONARY: Final = 0.25
 _MOST_DIFFERENCES: Final = 2
-_BY_EXPONENT: Final = {
-    2: NoiseType.QUANTISATION,
-    1: NoiseType.FLICKER_PHASE,
-    0: NoiseType.WHITE,
-    -1: NoiseType.FLICKER,
-    -2: NoiseType.RANDOM_WALK,
-}
+_BY_EXPONENT: Final = {noise.exponent: noise for noise in NoiseType}
 
 
 def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
@@ -47,7 +42,7 @@ def identified(integrals: Sequence[FloatArray], m: int) -> NoiseType | None:
         Cluster size.
     """
     means, room = [], _MOST
-    for x in integrals:
+    for x in sorted(integrals, key=len, reverse=True)[:_MOST_PIECES]:
         if len(x) > 2 * m and room > 1:
             means.append(np.diff(x[: room * m : m]))
             room -= len(means[-1])

@@ -27,6 +27,7 @@ Gap: TypeAlias = Literal["cut", "bridge"]
 _TRIADS: Final = {"angular_velocity": "rad/s", "specific_force": "m/s^2"}
 _LONGEST_STEP: Final = 1.5
 _LARGE_JITTER: Final = 0.1
+_ROUNDING: Final = 1e-4  # smaller jitter is that of rounded stamps
 _FEWEST: Final = 3  # samples of a piece; two have a difference, but no degrees of freedom
 
 
@@ -127,7 +128,7 @@ def _of_series(series: ImuSeries, nominal_hz: float | None, gap: Gap) -> RateLog
     words = f"jitter of the stamps {jitter:.2%} of the sampling interval"
     if jitter >= _LARGE_JITTER:
         warnings.append(f"{words}: cluster times are uncertain")
-    elif jitter > 0.0:
+    elif jitter > _ROUNDING:
         notes.append(f"{words}, ignored")
     return RateLog(
         columns=cut.columns,
