@@ -77,10 +77,13 @@ def test_a_simulated_sensor_gives_its_random_walk_back():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_simulated_sensors_close_at_a_usual_rate(seed):
-    triad = TriadSpec(noise_density=1e-4, bias_instability=1e-4, bias_random_walk=1e-5)
-    for noise in fit_of(ImuSpec(rate_hz=50, gyro=triad), 12, seed=seed, gauss_markov=0).channels:
+    floor = TriadSpec(noise_density=1e-4, bias_instability=1e-4)
+    for noise in fit_of(ImuSpec(rate_hz=50, gyro=floor), 4, seed=seed, gauss_markov=0).channels:
         assert noise.coefficients["N"].value == pytest.approx(1e-4, rel=0.02)
         assert noise.coefficients["B"].value == pytest.approx(1e-4, rel=0.05)
+    walk = TriadSpec(noise_density=1e-4, bias_instability=4e-5, bias_random_walk=1e-5)
+    for noise in fit_of(ImuSpec(rate_hz=50, gyro=walk), 12, seed=seed, gauss_markov=0).channels:
+        assert noise.coefficients["N"].value == pytest.approx(1e-4, rel=0.02)
         assert noise.coefficients["K"].value == pytest.approx(1e-5, rel=0.10)
 
 
