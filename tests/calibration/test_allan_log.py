@@ -206,6 +206,15 @@ def test_motion_in_a_log_at_rest_is_warned_of():
     assert "motion" not in words(result)
 
 
+def test_a_log_without_noise_and_a_very_short_one_have_deviations():
+    still = ImuSeries(np.arange(500) * STEP_NS, np.zeros((500, 3)), np.ones((500, 3)))
+    result = allan(still)
+    assert not result.deviation.any()
+    assert not result.upper.any()
+    assert allan(rest(20)).cluster_size.tolist() == [1, 2]
+    assert allan(rest(3)).terms.tolist() == [2]
+
+
 def test_a_result_is_json_and_a_table():
     result = allan(rest(900), taus=[0.01, 0.1])
     read = json.loads(json.dumps(result.to_dict()))
