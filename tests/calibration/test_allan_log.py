@@ -176,7 +176,7 @@ def test_short_logs_are_warned_of():
 def test_drift_is_warned_of_and_a_random_walk_is_not_taken_for_it():
     rng = np.random.default_rng(8)
     walks = rng.standard_normal((4000, 20)).cumsum(axis=0)
-    assert words(allan(walks, rate_hz=1.0)).count("drift") <= 1
+    assert "drift" not in words(allan(walks, rate_hz=1.0))
     warm = walks[:, 0] + 2.0 * np.arange(4000)
     assert "drift" in words(allan(warm, rate_hz=1.0))
     assert "drift" in words(allan(warm, rate_hz=1.0, kind="tdev"))
