@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from strapdown import ImuSeries
-from strapdown.calibration import allan, sample_covariance, to_csv
+from strapdown.calibration import allan, sample_covariance
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.estimation import (
     ErrorStateParams,
@@ -195,7 +195,7 @@ def test_an_axis_without_white_noise_has_no_covariance():
 
 
 def test_the_table_has_curves_bounds_and_model(result, fit):
-    rows = list(csv.DictReader(StringIO(to_csv(result, fit))))
+    rows = list(csv.DictReader(StringIO(result.to_csv(fit))))
     assert len(rows) == len(result.tau_s)
     np.testing.assert_array_equal([float(row["tau_s"]) for row in rows], result.tau_s)
     model = fit["specific_force.z"].model.deviation(result.tau_s)
@@ -203,7 +203,7 @@ def test_the_table_has_curves_bounds_and_model(result, fit):
     for row in rows:
         low, middle, high = (float(row[f"angular_velocity.x{k}"]) for k in (".lower", "", ".upper"))
         assert low < middle < high
-    assert "model" not in to_csv(result)
+    assert "model" not in result.to_csv()
 
 
 def test_everything_is_plain_numbers(fit):

@@ -3,6 +3,10 @@ from .allan_deviation import AllanResult as AllanResult
 from .allan_deviation import DeviationKind as DeviationKind
 from .allan_deviation import NoiseType as NoiseType
 from .allan_deviation import allan as allan
+from .files import load_calibration as load_calibration
+from .files import save_calibration as save_calibration
+from .imu import ImuCalibration as ImuCalibration
+from .imu import Provenance as Provenance
 from .noise import ChannelNoise as ChannelNoise
 from .noise import Estimate as Estimate
 from .noise import Minimum as Minimum
@@ -13,4 +17,5 @@ from .noise import Reading as Reading
 from .noise import fit_noise as fit_noise
 from .noise import read_noise as read_noise
 from .noise import sample_covariance as sample_covariance
-from .noise import to_csv as to_csv
+from .triad import TemperatureCurve as TemperatureCurve
+from .triad import TriadCalibration as TriadCalibration

@@ -113,7 +113,7 @@ def allan(
     view += [f"warning: {printable(warning)}" for warning in warnings]
     texts: dict[Path, str] = {}
     if data is not None:
-        texts[data] = calibration.to_csv(result, fit)
+        texts[data] = result.to_csv(fit)
     if fit is not None:
         texts |= _exports(fit, origin, sheet, kalibr, inflate)
     for path, text in texts.items():

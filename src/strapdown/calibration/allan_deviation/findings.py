@@ -8,6 +8,7 @@ import numpy as np
 
 from strapdown.calibration.allan_deviation.estimators import DeviationKind
 from strapdown.detection import StillnessDetector
+from strapdown.errors import ValueRangeError
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
@@ -78,7 +79,10 @@ def motion(series: ImuSeries) -> tuple[list[str], list[str]]:
     if not np.isfinite(series.specific_force).any():
         return [], []
     moving = _share(StillnessDetector("lowpass"), series)
-    disturbed = _share(StillnessDetector("variance", thresholds="auto"), series)
+    try:
+        disturbed = _share(StillnessDetector("variance", thresholds="auto"), series)
+    except ValueRangeError:  # no half second with noise to compare with
+        disturbed = 0.0
     words = f"{max(moving, disturbed) * series.duration_s:.2g} s of motion"
     remedy = "cut the log there, or take a new one at rest"
     if moving > 0.0 or disturbed > _DISTURBED:

@@ -165,6 +165,16 @@ class AllanResult:
             seed=seed,
         )
 
+    def to_csv(self, fit: NoiseFit | None = None) -> str:
+        """Return the curves with bounds as CSV text, and the model of a fit.
+
+        One row a cluster time: ``tau_s``, ``terms``, and of each channel ``NAME``, ``NAME.lower``,
+        ``NAME.upper``, ``NAME.edf`` and ``NAME.model``, in SI units.
+        """
+        from strapdown.calibration.noise.table import to_csv  # noqa: PLC0415 (few need it)
+
+        return to_csv(self, fit)
+
     def to_dict(self) -> dict[str, object]:
         """Return every field in types of JSON (NaN may occur)."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -5,7 +5,6 @@ from strapdown.calibration.noise.curve import AllanCurves
 from strapdown.calibration.noise.model import NoiseModel
 from strapdown.calibration.noise.readings import Minimum, Reading, read_noise
 from strapdown.calibration.noise.result import NoiseFit, fit_noise
-from strapdown.calibration.noise.table import to_csv
 from strapdown.calibration.noise.targets import sample_covariance
 
 __all__ = [
@@ -20,5 +19,4 @@ __all__ = [
     "fit_noise",
     "read_noise",
     "sample_covariance",
-    "to_csv",
 ]
