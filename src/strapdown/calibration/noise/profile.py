@@ -29,26 +29,7 @@ _SHEET: Final = {
 
 
 def to_spec(channels: Sequence[ChannelNoise], name: str, *, rate_hz: float) -> ImuSpec:
-    """Return N, B and K of each axis as a specification for the simulator.
-
-    A term that is absent on all axes of a triad stays None, which is unknown; on single axes it
-    is 0. Gauss-Markov processes differ from axis to axis, and a ramp belongs to one log: the
-    numbers are those of the fit without processes, and a ramp is left out.
-
-    Parameters
-    ----------
-    channels : sequence of ChannelNoise
-        Three axes of the gyro, of the accelerometer, or both.
-    name : str
-        Of the sensor.
-    rate_hz : float
-        Sampling rate [Hz].
-
-    Raises
-    ------
-    ShapeError
-        The channels are not those of an IMU.
-    """
+    """Return the specification of ``NoiseFit.to_spec``, which describes it."""
     found = {triad: _triad_spec(three) for triad, three in triads_of(channels).items()}
     return ImuSpec(
         name=name,
@@ -64,25 +45,7 @@ def _triad_spec(three: Sequence[ChannelNoise]) -> TriadSpec:
 
 
 def to_sheet(channels: Sequence[ChannelNoise], name: str, *, source: str) -> str:
-    """Return a sensor profile in TOML, from which ``load_profile`` gives the same specification.
-
-    SI units and a two-sided density keep the numbers exact; comments have them in the units of
-    data sheets. What is not identified is listed as unknown, with the reason.
-
-    Parameters
-    ----------
-    channels : sequence of ChannelNoise
-        As for :func:`to_spec`.
-    name : str
-        Of the sensor.
-    source : str
-        The log with length, rate and date.
-
-    Raises
-    ------
-    ShapeError
-        The channels are not those of an IMU.
-    """
+    """Return the profile of ``NoiseFit.to_sheet``, which describes it."""
     triads = triads_of(channels)
     notes = [f"Noise identified from {source}."]
     notes += [each.warning for three in triads.values() for each in three if each.warning]

@@ -64,11 +64,43 @@ class NoiseFit:
         return tuple(each.warning for each in self.channels if each.warning)
 
     def to_spec(self, name: str = "imu") -> ImuSpec:
-        """Return the sensor for the simulator; see :func:`.profile.to_spec`."""
+        """Return N, B and K of each axis as a specification for the simulator.
+
+        A term that is absent on all axes of a triad stays None, which is unknown; on single axes it
+        is 0. Gauss-Markov processes differ from axis to axis, and a ramp belongs to one log: the
+        numbers are those of the fit without processes, and a ramp is left out.
+
+        Parameters
+        ----------
+        name : str
+            Of the sensor.
+
+        Raises
+        ------
+        ShapeError
+            The channels are not those of an IMU.
+        """
         return profile.to_spec(self.channels, name, rate_hz=self.rate_hz)
 
     def to_sheet(self, name: str = "imu", *, source: str = "a log at rest") -> str:
-        """Return a sensor profile as TOML text; see :func:`.profile.to_sheet`."""
+        """Return a sensor profile in TOML.
+
+        ``load_profile`` reads the same specification from it. SI units and a two-sided density
+        keep the numbers exact; comments have them in the units of data sheets. What is not
+        identified is listed as unknown, with the reason.
+
+        Parameters
+        ----------
+        name : str
+            Of the sensor.
+        source : str
+            The log with length, rate and date.
+
+        Raises
+        ------
+        ShapeError
+            The channels are not those of an IMU.
+        """
         return profile.to_sheet(self.channels, name, source=self.provenance(source))
 
     def to_kalibr(
@@ -79,7 +111,32 @@ class NoiseFit:
         axes: Axes = "worst",
         source: str = "a log at rest",
     ) -> str:
-        """Return the text of ``imu.yaml`` for kalibr; see :func:`.targets.to_kalibr`."""
+        """Return the text of an ``imu.yaml`` of kalibr.
+
+        Its densities are N and K. A random walk that is not identified is written as the largest
+        one that the curve allows, with a comment: a 0 would make every estimator overconfident.
+
+        Parameters
+        ----------
+        topic : str
+            ``rostopic`` of the file.
+        inflate : float
+            Factor on all four densities. Users of inexpensive sensors take 5 to 10, because motion,
+            temperature and vibration add errors that a log at rest does not show.
+        axes : {"worst", "mean"}
+            One number of three axes.
+        source : str
+            The log with length, rate and date.
+
+        Raises
+        ------
+        ShapeError
+            The channels are not the six of an IMU.
+        ValueRangeError
+            White noise is not identified on an axis, or a factor is not positive.
+        UnknownNameError
+            There is no such choice of axes.
+        """
         return targets.to_kalibr(
             self.channels,
             self.rate_hz,
@@ -90,7 +147,37 @@ class NoiseFit:
         )
 
     def to_params(self, kind: type[Params], *, inflate: float = 1.0) -> Params:
-        """Return parameters of an estimator; see :func:`.targets.to_params`."""
+        """Return the parameters of an estimator, with those that a log at rest determines.
+
+        ====================  ============================================================
+        class                 fields
+        ====================  ============================================================
+        ``NavigatorParams``   ``gyro_noise``, ``accel_noise``, ``gyro_walk``, ``accel_walk``
+        ``ErrorStateParams``  ``gyro_noise``, ``accel_noise``, ``gyro_bias_walk``
+        ``SmootherParams``    ``gyro_noise``, ``bias_walk``
+        ``VqfParams``         ``rate_noise``
+        ``ImuNoise``          ``gyro``, ``accel``, ``gyro_walk``, ``accel_walk`` of each axis
+        ====================  ============================================================
+
+        All others keep their defaults. One number of three axes is that of the worst. A random walk
+        that is not identified is the largest one that the curve allows.
+
+        Parameters
+        ----------
+        kind : type
+            The class.
+        inflate : float
+            Factor on all of them: errors in motion are larger than those at rest.
+
+        Raises
+        ------
+        UnknownNameError
+            The class has no such parameters.
+        ShapeError
+            The channels are not those of an IMU.
+        ValueRangeError
+            White noise is not identified on an axis, or the factor is not positive.
+        """
         return targets.to_params(self.channels, kind, inflate=inflate)
 
     def covariance(
@@ -100,7 +187,33 @@ class NoiseFit:
         noise_bandwidth_hz: float | None = None,
         include_bias: bool = False,
     ) -> dict[str, FloatArray]:
-        """Return the covariance of one sample; see :func:`.targets.covariance`."""
+        """Return the covariance (3, 3) of one sample, by quantity, for messages of ROS and horus.
+
+        ``N^2 rate`` for white noise over the full band, or ``2 N^2 bandwidth`` for a filtered
+        sensor; off the diagonal 0.
+
+        Parameters
+        ----------
+        rate_hz : float, optional
+            Of the samples; by default that of the log [Hz].
+        noise_bandwidth_hz : float, optional
+            Equivalent noise bandwidth of a filter in the sensor [Hz].
+        include_bias : bool
+            Add B^2, for consumers without a bias of their own.
+
+        Returns
+        -------
+        dict of (3, 3)
+            ``angular_velocity`` [(rad/s)^2] and ``specific_force`` [(m/s^2)^2]; never zeros, which
+            mean unknown.
+
+        Raises
+        ------
+        ShapeError
+            The channels are not those of an IMU.
+        ValueRangeError
+            White noise is not identified on an axis, or a number is not positive.
+        """
         return targets.covariance(
             self.channels,
             rate_hz=self.rate_hz if rate_hz is None else rate_hz,
@@ -136,7 +249,7 @@ def fit_noise(
     logarithms of measured over modelled variance, weighted by their degrees of freedom with a cap
     of five medians, are minimised. Terms are added and removed while the Bayesian information
     criterion falls. The 95 % intervals include the correlation of neighbouring cluster times.
-    Where the model does not fit, :attr:`ChannelNoise.warning` reports it, and the intervals
+    Where the model does not fit, ``ChannelNoise.warning`` reports it, and the intervals
     include the size of its misfit.
 
     Parameters

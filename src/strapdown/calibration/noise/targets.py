@@ -56,36 +56,7 @@ def to_kalibr(  # noqa: PLR0913 (one option a choice of the file)
     axes: Axes,
     source: str,
 ) -> str:
-    """Return the text of an ``imu.yaml`` of kalibr.
-
-    Its densities are N and K. A random walk that is not identified is written as the largest one
-    that the curve allows, with a comment: a 0 would make every estimator overconfident.
-
-    Parameters
-    ----------
-    channels : sequence of ChannelNoise
-        All six axes.
-    rate_hz : float
-        [Hz].
-    topic : str
-        ``rostopic`` of the file.
-    inflate : float
-        Factor on all four densities. Users of inexpensive sensors take 5 to 10, because motion,
-        temperature and vibration add errors that a log at rest does not show.
-    axes : {"worst", "mean"}
-        One number of three axes.
-    source : str
-        The log with length, rate and date.
-
-    Raises
-    ------
-    ShapeError
-        The channels are not the six of an IMU.
-    ValueRangeError
-        White noise is not identified on an axis, or a factor is not positive.
-    UnknownNameError
-        There is no such choice of axes.
-    """
+    """Return the text of ``NoiseFit.to_kalibr``, which describes it."""
     if axes not in get_args(Axes):
         raise UnknownNameError("choice of axes", axes, get_args(Axes))
     triads, factor = triads_of(channels, both=True), _factor(inflate)
@@ -110,39 +81,7 @@ def to_kalibr(  # noqa: PLR0913 (one option a choice of the file)
 
 
 def to_params(channels: Sequence[ChannelNoise], kind: type[Params], *, inflate: float) -> Params:
-    """Return the parameters of an estimator, with those that a log at rest determines.
-
-    ====================  ============================================================
-    class                 fields
-    ====================  ============================================================
-    ``NavigatorParams``   ``gyro_noise``, ``accel_noise``, ``gyro_walk``, ``accel_walk``
-    ``ErrorStateParams``  ``gyro_noise``, ``accel_noise``, ``gyro_bias_walk``
-    ``SmootherParams``    ``gyro_noise``, ``bias_walk``
-    ``VqfParams``         ``rate_noise``
-    ``ImuNoise``          ``gyro``, ``accel``, ``gyro_walk``, ``accel_walk`` of each axis
-    ====================  ============================================================
-
-    All others keep their defaults. One number of three axes is that of the worst. A random walk
-    that is not identified is the largest one that the curve allows.
-
-    Parameters
-    ----------
-    channels : sequence of ChannelNoise
-        As for :func:`to_spec`; all six axes where the class needs both triads.
-    kind : type
-        The class.
-    inflate : float
-        Factor on all of them: errors in motion are larger than those at rest.
-
-    Raises
-    ------
-    UnknownNameError
-        The class has no such parameters.
-    ShapeError
-        The channels are not those of an IMU.
-    ValueRangeError
-        White noise is not identified on an axis, or the factor is not positive.
-    """
+    """Return the parameters of ``NoiseFit.to_params``, which describes it."""
     if kind.__name__ not in _FIELDS:
         raise UnknownNameError("estimator with noise of a sensor", kind.__name__, _FIELDS)
     wanted, factor = _FIELDS[kind.__name__], _factor(inflate)
@@ -163,35 +102,7 @@ def covariance(
     noise_bandwidth_hz: float | None,
     include_bias: bool,
 ) -> dict[str, FloatArray]:
-    """Return the covariance (3, 3) of one sample, by quantity, for messages of ROS and horus.
-
-    ``N^2 rate`` for white noise over the full band, or ``2 N^2 bandwidth`` for a filtered sensor;
-    off the diagonal 0.
-
-    Parameters
-    ----------
-    channels : sequence of ChannelNoise
-        As for :func:`to_spec`.
-    rate_hz : float
-        Of the samples [Hz].
-    noise_bandwidth_hz : float, optional
-        Equivalent noise bandwidth of a filter in the sensor [Hz].
-    include_bias : bool
-        Add B^2, for consumers without a bias of their own.
-
-    Returns
-    -------
-    dict of (3, 3)
-        ``angular_velocity`` [(rad/s)^2] and ``specific_force`` [(m/s^2)^2]; never zeros, which
-        mean unknown.
-
-    Raises
-    ------
-    ShapeError
-        The channels are not those of an IMU.
-    ValueRangeError
-        White noise is not identified on an axis, or a number is not positive.
-    """
+    """Return the covariances of ``NoiseFit.covariance``, which describes it."""
     band = rate_hz if noise_bandwidth_hz is None else 2.0 * noise_bandwidth_hz
     if not 0.0 < band < np.inf:
         raise ValueRangeError(f"expected a rate or noise bandwidth above 0, got {band}")
