@@ -64,3 +64,12 @@ def test_the_spectrum_has_white_noise_at_its_one_sided_level(series, tmp_path):
         assert level == pytest.approx(np.sqrt(2.0) * fit[f"{quantity}.x"].model.N)
         assert level == pytest.approx(np.sqrt(np.mean(x[:-1] ** 2)), rel=0.03)
         assert "one-sided" in axis.get_ylabel()
+
+
+def test_a_line_in_the_spectrum_is_listed_as_no_noise(series, tmp_path):
+    hum = 5e-3 * np.sin(2.0 * np.pi * 3.0 * np.arange(len(series)) / 10.0)
+    humming = series.replace(angular_velocity=series.angular_velocity + hum[:, None])
+    recording = Recording(tmp_path / "hum.csv", imu={"imu": humming})
+    gyro, accel = plots.plot_spectrum(recording, noise=allan(humming).fit()).axes
+    assert [text.get_text() for text in gyro.texts] == ["not noise: lines at 3 Hz"]
+    assert not accel.texts

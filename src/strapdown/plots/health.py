@@ -30,6 +30,9 @@ _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
 _GAP: Final = 5.0  # median steps
 _BINS: Final = 80
+_FLOOR_BINS: Final = 31  # of the median that is the floor around a line
+_LINE: Final = 4.0  # smallest amplitude of a line, in floors
+_MOST_LINES: Final = 5
 _LINES: Final = (*STYLES, (PURPLE, "dashdot"))
 _LIMITS: Final = ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical"))
 _TRIADS: Final = (
@@ -98,7 +101,7 @@ def plot_spectrum(
         By default the source with the highest rate, for each quantity.
     noise : NoiseFit, optional
         Its white noise is drawn as horizontal lines at sqrt(2) N: N is the root of a two-sided
-        density. Peaks far above them are vibration or interference, not noise.
+        density. Narrow lines of four times the level around them are listed as not noise.
 
     Returns
     -------
@@ -120,15 +123,17 @@ def plot_spectrum(
                 hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],
             )  # fmt: skip
-        _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
+        if noise is not None:
+            _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
+            _mark_lines(axis, hz, np.sqrt(power))
         label(axis, f"{quantity}\n[{unit}/√Hz], one-sided", f"{source}: {regular}", columns=6)
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
 
 
-def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit | None) -> None:
+def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit) -> None:
     """Draw the level of white noise of each axis."""
-    for each in noise.channels if noise is not None else ():
+    for each in noise.channels:
         name, _, letter = each.channel.partition(".")
         if name == quantity and each.model.N is not None:
             colour, dashes = STYLES["xyz".index(letter)]
@@ -136,6 +141,25 @@ def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit | None) -> None
                 np.sqrt(2.0) * each.model.N, color=colour, linestyle=dashes, linewidth=2.0,
                 alpha=0.5, label=f"√2 N {letter}",
             )  # fmt: skip
+
+
+def _mark_lines(axis: Axes, hz: FloatArray, amplitude: FloatArray) -> None:
+    """List the strongest narrow lines, which are vibration or interference."""
+    from scipy.ndimage import median_filter  # noqa: PLC0415 (a slow import that only spectra need)
+
+    floor = median_filter(amplitude, size=(_FLOOR_BINS, 1), mode="nearest")
+    ratio = np.nan_to_num(np.max(amplitude / floor, axis=1))
+    peak = (ratio[1:-1] > ratio[:-2]) & (ratio[1:-1] >= ratio[2:]) & (ratio[1:-1] > _LINE)
+    rows = np.flatnonzero(peak) + 1
+    strongest = np.sort(rows[np.argsort(ratio[rows])[::-1][:_MOST_LINES]])
+    for row in strongest:
+        axis.axvline(hz[row], color=GREY, linewidth=0.8, zorder=0.5)
+    if len(strongest):
+        words = ", ".join(f"{hz[row]:.3g}" for row in strongest)
+        axis.text(
+            0.01, 0.03, f"not noise: lines at {words} Hz", transform=axis.transAxes,
+            fontsize="small", color="#555555",
+        )  # fmt: skip
 
 
 def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:

@@ -229,14 +229,12 @@ class _Misfit:
 
     @classmethod
     def of(cls, curve: Curve, solution: Solution) -> _Misfit:
-        from scipy.stats import chi2  # noqa: PLC0415 (slow to import)
-
         logs = np.log(solution.shares(curve.tau_s).sum(axis=1))
         freedom = max(1, len(curve) - len(solution.logs))
         reduced = float(np.sum(curve.weights * (curve.log_variance - logs) ** 2) / freedom)
         ratios = curve.variance / np.exp(logs)
         tail = 0.5 * (1.0 - _BEYOND) / len(curve)
-        low, high = (chi2.ppf(p, curve.edf) / curve.edf for p in (tail, 1.0 - tail))
+        low, high = curve.scatter(tail), curve.scatter(1.0 - tail)
         beyond = np.maximum(
             ratios / np.maximum(high, _NOTABLE), np.minimum(low, 1 / _NOTABLE) / ratios
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -117,16 +118,19 @@ class Curve:
 
     def upper(self, confidence: float) -> FloatArray:
         """Return the upper bound (T,) of each deviation, of a two-sided interval [u]."""
-        from scipy.stats import chi2  # noqa: PLC0415 (slow to import)
+        return np.asarray(np.sqrt(self.variance / self.scatter(0.5 * (1.0 - confidence))))
 
-        low = chi2.ppf(0.5 * (1.0 - confidence), self.edf)
-        return np.asarray(np.sqrt(self.variance * self.edf / low))
+    def scatter(self, probability: FloatArray | float) -> FloatArray:
+        """Return the quantiles (..., T) of measured over true variance, which is chi-square."""
+        from scipy.special import gammaincinv  # noqa: PLC0415 (slow to import)
+
+        return np.asarray(2.0 * gammaincinv(0.5 * self.edf, probability) / self.edf)
 
     def __len__(self) -> int:
         """Return the number of points."""
         return len(self.tau_s)
 
-    @property
+    @cached_property
     def log_variance(self) -> FloatArray:
         """Estimate (T,) of the logarithm of the true variance.
 
@@ -137,7 +141,7 @@ class Curve:
         half = self.edf / 2.0
         return np.asarray(np.log(self.variance) - (digamma(half) - np.log(half)))
 
-    @property
+    @cached_property
     def weights(self) -> FloatArray:
         """Weight (T,) of each point: the reciprocal variance of its logarithm, capped.
 

@@ -119,14 +119,13 @@ def bootstrap(
     The variances of a drawn curve have chi-square distributions, and the given covariance of
     their logarithms.
     """
-    from scipy.special import polygamma  # noqa: PLC0415 (slow to import)
-    from scipy.stats import chi2, norm  # noqa: PLC0415 (slow to import)
+    from scipy.special import ndtr, polygamma  # noqa: PLC0415 (slow to import)
 
     sigma = np.sqrt(np.diag(of_points))
     values, vectors = np.linalg.eigh(of_points / np.outer(sigma, sigma))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = np.random.default_rng(seed).standard_normal((count, len(curve))) @ root.T
     stretch = sigma / np.sqrt(polygamma(1, curve.edf / 2.0))
-    scatter = (chi2.ppf(norm.cdf(normal), curve.edf) / curve.edf) ** stretch
+    scatter = curve.scatter(ndtr(normal)) ** stretch
     model = solution.shares(curve.tau_s).sum(axis=1)
     return np.stack([refit(replace(curve, variance=model * row), solution).logs for row in scatter])
