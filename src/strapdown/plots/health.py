@@ -30,8 +30,9 @@ _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
 _GAP: Final = 5.0  # median steps
 _BINS: Final = 80
-_FLOOR_BINS: Final = 31  # of the median that is the floor around a line
-_LINE: Final = 4.0  # smallest amplitude of a line, in floors
+_LINE: Final = 1.5  # smallest amplitude of a line over that around it
+_LEAST: Final = 1e-9  # so that a spectrum of 0 has a logarithm
+_AVERAGED: Final = 100  # fewest periodograms in which lines are searched
 _MOST_LINES: Final = 5
 _LINES: Final = (*STYLES, (PURPLE, "dashdot"))
 _LIMITS: Final = ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical"))
@@ -101,7 +102,7 @@ def plot_spectrum(
         By default the source with the highest rate, for each quantity.
     noise : NoiseFit, optional
         Its white noise is drawn as horizontal lines at sqrt(2) N: N is the root of a two-sided
-        density. Narrow lines of four times the level around them are listed as not noise.
+        density. Lines that rise from the level around them are listed as not noise.
 
     Returns
     -------
@@ -125,7 +126,8 @@ def plot_spectrum(
             )  # fmt: skip
         if noise is not None:
             _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
-            _mark_lines(axis, hz, np.sqrt(power))
+            if regular.used > _AVERAGED * len(hz):  # else single bins scatter as much as lines rise
+                _mark_lines(axis, hz, np.sqrt(power))
         label(axis, f"{quantity}\n[{unit}/√Hz], one-sided", f"{source}: {regular}", columns=6)
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
@@ -144,14 +146,12 @@ def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit) -> None:
 
 
 def _mark_lines(axis: Axes, hz: FloatArray, amplitude: FloatArray) -> None:
-    """List the strongest narrow lines, which are vibration or interference."""
-    from scipy.ndimage import median_filter  # noqa: PLC0415 (a slow import that only spectra need)
+    """List the most prominent lines, which are vibration or interference."""
+    from scipy.signal import find_peaks  # noqa: PLC0415 (a slow import that only spectra need)
 
-    floor = median_filter(amplitude, size=(_FLOOR_BINS, 1), mode="nearest")
-    ratio = np.nan_to_num(np.max(amplitude / floor, axis=1))
-    peak = (ratio[1:-1] > ratio[:-2]) & (ratio[1:-1] >= ratio[2:]) & (ratio[1:-1] > _LINE)
-    rows = np.flatnonzero(peak) + 1
-    strongest = np.sort(rows[np.argsort(ratio[rows])[::-1][:_MOST_LINES]])
+    relative = np.max(np.nan_to_num(amplitude / np.nanmedian(amplitude, axis=0)), axis=1)
+    rows, found = find_peaks(np.log(relative[1:] + _LEAST), prominence=np.log(_LINE))
+    strongest = 1 + np.sort(rows[np.argsort(found["prominences"])[::-1][:_MOST_LINES]])
     for row in strongest:
         axis.axvline(hz[row], color=GREY, linewidth=0.8, zorder=0.5)
     if len(strongest):
