@@ -76,7 +76,9 @@ def test_what_is_open_is_one_line_and_answers_are_kept(table, tmp_path):
 def test_names_are_given_to_a_table_without(tmp_path):
     path = tmp_path / "raw.txt"
     path.write_text("".join(f"{i}\t1\t2\t3\t20.5\n" for i in range(100)))
-    found = data("import", path, "--names", "sample,gx,gy,gz,-", "--gyro-unit", "deg/s", "--rate", 50)
+    found = data(
+        "import", path, "--names", "sample,gx,gy,gz,-", "--gyro-unit", "deg/s", "--rate", 50
+    )
     assert found["columns"]["time"] == {
         "column": "column 1", "unit": "samples", "rate_hz": 50.0, "why": "the rate is stated",
     }  # fmt: skip

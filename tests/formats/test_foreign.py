@@ -237,6 +237,26 @@ def test_ordinary_tables_open(tmp_path, name):
     assert recording.report.lost_messages == 0
 
 
+def test_a_real_export_of_a_logger(data_dir):
+    path = data_dir / "gait_tracking" / "short_walk.csv"
+    series = strapdown.open(path).imu_series()
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    np.testing.assert_allclose(series.angular_velocity, table[:, 1:4] / DEG, rtol=1e-12)
+    np.testing.assert_allclose(series.specific_force, table[:, 4:7] * G, rtol=1e-12)
+
+
+def test_a_real_session_of_an_inertial_sensor(data_dir):
+    path = data_dir / "imucal" / "example_ferraris_session.csv"
+    with pytest.raises(FormatError, match="rate of the counter 'n_samples'"):
+        strapdown.open(path)
+    plan = recognised(read_sheet(path), Hints(rate_hz=102.4)).plan
+    series = strapdown.open(path, columns=plan).imu_series()
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    np.testing.assert_allclose(series.angular_velocity, table[:, 1:4] / DEG, rtol=1e-12)
+    np.testing.assert_allclose(series.specific_force, table[:, 4:7], rtol=1e-12)
+    assert series.rate_hz == pytest.approx(102.4)
+
+
 QUESTIONS = {
     "rate of turn at rest": (
         text(["t", *names("g{}", "a{}")], T, 0.0 * W + 0.01, 0 * F + [0, 0, G]),

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from strapdown._version import __version__
 from strapdown.cli._outcome import run
-from strapdown.cli._reading import READING, reading
+from strapdown.cli._reading_options import READING, reading
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ GROUPS = {
 READERS = {
     "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "cat", "send",
 }  # fmt: skip
-"""Verbs that read recordings, with the options of ``cli/_reading.py``."""
+"""Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed (one line states the reason); 2 usage; "

@@ -1,69 +1,27 @@
-"""Options of every verb that reads recordings: time span, and columns of foreign tables."""
+"""Reading by the options that verbs share: time span, and columns of foreign tables."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import typer
 
 import strapdown.formats as files
+from strapdown.cli._reading_options import options
 from strapdown.errors import FormatError
 from strapdown.units import ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from pathlib import Path
 
     from strapdown.formats import BlockReader, ReadReport, Recording
 
-__all__ = ["READING", "input_blocks", "open_input", "reading", "refuse_reading"]
-
-READING: Final[Mapping[str, tuple[type, tuple[str, ...], str]]] = {
-    "columns": (
-        Path,
-        ("--columns",),
-        "Meaning of the columns of a table: a file of strapdown import.",
-    ),
-    "start": (
-        str,
-        ("--from",),
-        "Begin: seconds since the first sample, or date and time (RFC 3339).",
-    ),
-    "stop": (str, ("--until", "--to"), "End, exclusive; as --from."),
-}
-"""Type, names and help of each option, by name of its argument."""
+__all__ = ["input_blocks", "open_input", "refuse_reading"]
 
 _FOREVER: Final = np.iinfo(np.int64).max
-
-
-@dataclass
-class _Options:
-    """Options of the running verb; shared with its threads."""
-
-    columns: Path | None = None
-    start: str | None = None
-    stop: str | None = None
-
-    @property
-    def cuts(self) -> bool:
-        """Whether a part of the recording is wanted."""
-        return self.start is not None or self.stop is not None
-
-
-_options = _Options()
-
-
-@contextmanager
-def reading(columns: Path | None, start: str | None, stop: str | None) -> Iterator[None]:
-    """Let a verb read by these options."""
-    _options.columns, _options.start, _options.stop = columns, start, stop
-    try:
-        yield
-    finally:
-        _options.columns = _options.start = _options.stop = None
 
 
 def open_input(path: Path) -> Recording:
@@ -74,8 +32,8 @@ def open_input(path: Path) -> Recording:
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    recording = files.open(path, on_error="salvage", columns=_options.columns)
-    if not _options.cuts:
+    recording = files.open(path, on_error="salvage", columns=options.columns)
+    if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
     part = recording.between_ns(start_ns, stop_ns)
@@ -89,13 +47,13 @@ def open_input(path: Path) -> Recording:
 @contextmanager
 def input_blocks(path: Path) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb."""
-    with files.open_blocks(path, on_error="salvage", columns=_options.columns) as blocks:
-        yield _Part(path, blocks) if _options.cuts else blocks
+    with files.open_blocks(path, on_error="salvage", columns=options.columns) as blocks:
+        yield _Part(path, blocks) if options.cuts else blocks
 
 
 def refuse_reading() -> None:
     """Raise where an option of reading has no effect, because the source is live."""
-    if _options.cuts or _options.columns is not None:
+    if options.cuts or options.columns is not None:
         raise typer.BadParameter("--from, --until and --columns work for recordings")
 
 
@@ -131,16 +89,14 @@ def _span(recording: Recording) -> tuple[int, int]:
     """Return begin and end of the wanted part, as stamps of a recording that begins as this one."""
     first_ns = 0 if recording.span_ns is None else recording.span_ns[0]
     start = (
-        first_ns
-        if _options.start is None
-        else _stamp(_options.start, "--from", first_ns, recording)
+        first_ns if options.start is None else _stamp(options.start, "--from", first_ns, recording)
     )
     stop = (
-        _FOREVER if _options.stop is None else _stamp(_options.stop, "--until", first_ns, recording)
+        _FOREVER if options.stop is None else _stamp(options.stop, "--until", first_ns, recording)
     )
     if start >= stop:
         raise typer.BadParameter(
-            f"expected an end after the begin, got {_options.start or 0} and {_options.stop}",
+            f"expected an end after the begin, got {options.start or 0} and {options.stop}",
             param_hint="'--until'",
         )
     return start, stop
