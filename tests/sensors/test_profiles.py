@@ -8,6 +8,7 @@ import math
 import pickle
 import warnings
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,6 +229,19 @@ def test_a_part_without_white_noise_has_a_warning_and_a_reason(name):
         assert str(warning.message).startswith(f"{sheet.name}: {kind}: no white noise is known")
         assert warning.filename == __file__
         assert "has not been read" in sheet.unknown()[f"{kind}.noise_density"]
+
+
+@quietly
+@pytest.mark.parametrize(("kind", "title"), [("gyro", "gyroscope"), ("accel", "accelerometer")])
+def test_the_guide_lists_the_parts_that_lack_white_noise_or_a_floor(kind, title):
+    lacking = {"noise_density": [], "bias_instability": []}
+    for sheet in map(load_profile, PARTS):
+        for parameter, names in lacking.items():
+            if getattr(getattr(sheet.spec(), kind), parameter) is None:
+                names.append(sheet.name)
+    cells = [", ".join(names) or "-" for names in lacking.values()]
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "noise.md"
+    assert f"| {title} | {cells[0]} | {cells[1]} |" in guide.read_text().splitlines()
 
 
 def test_a_triad_of_which_nothing_is_known_is_ideal_and_said_so(write):
