@@ -302,7 +302,9 @@ def test_misuse_is_refused():
     with pytest.raises(UnknownNameError, match="thresholds"):
         StillnessDetector("shoe", thresholds="best")
     for arguments in ({"thresholds": "auto"}, {"params": StillnessParams(threshold=None)}):
-        with pytest.raises(ValueRangeError, match="threshold of lowpass.* got None: leave it at 1"):
+        with pytest.raises(
+            ValueRangeError, match=r"threshold of lowpass.* got None: leave it at 1"
+        ):
             StillnessDetector("lowpass", **arguments)
     with pytest.raises(ValueRangeError, match="noise"):
         StillnessDetector("shoe", thresholds="auto").update(ImuSample(0, None, None))
