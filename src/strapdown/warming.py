@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from strapdown._kernels.compilation import compiling_first
+from strapdown.calibration import allan
 from strapdown.detection import DETECTORS, StillnessDetector, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
@@ -81,6 +82,7 @@ def parts() -> dict[str, Callable[[], object]]:
         "mechanisation": partial(mechanise, series),
         "vehicle_imu": partial(vehicle_imu_from_series, series),
         "preintegration": partial(preintegrate, series),
+        "Allan deviations": lambda: [allan(series, kind=kind) for kind in ("oadev", "mdev")],
         "simulation": partial(simulate, "wander", duration_s=1.0),
     }
 

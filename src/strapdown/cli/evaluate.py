@@ -11,6 +11,7 @@ import typer
 import strapdown.formats as files
 from strapdown.cli._common import read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import ValueRangeError
 from strapdown.evaluation import (
     Alignment,
@@ -62,7 +63,7 @@ def evaluate(
     strapdown evaluate walk.tum truth.tum --align-position rigid2d --rpe-m 10
     """
     with working("reading"):
-        recordings = [files.open(path, on_error="salvage") for path in (estimate, reference)]
+        recordings = [open_input(estimate), files.open(reference, on_error="salvage")]
     track = recordings[0].trajectory(estimate_topic)
     truth = recordings[1].trajectory(reference_topic or recordings[1].reference_topic())
     data: dict[str, Any] = {"estimate": str(estimate), "reference": str(reference)}

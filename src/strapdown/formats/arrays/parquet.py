@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, IntArray
     from strapdown.formats._series_headers import Series
+    from strapdown.formats.foreign.array_table import ArrayTable
+    from strapdown.formats.foreign.plan import ImportPlan
 
-__all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
+__all__ = ["ParquetWriter", "foreign_table", "parquet_writer", "read", "sniff", "write"]
 
 _MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
@@ -42,8 +44,13 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_MAGIC)
 
 
-def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups have checksums)
-    """Read a recording that :func:`write` or :func:`parquet_writer` wrote.
+def read(
+    path: Path,
+    *,
+    salvage: bool,  # noqa: ARG001 (row groups have checksums)
+    plan: ImportPlan | None = None,
+) -> Recording:
+    """Read a recording that :func:`write` wrote, or a table of another program.
 
     Parameters
     ----------
@@ -51,23 +58,21 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
         The file.
     salvage : bool
         Has no effect: a table is read completely or not at all.
+    plan : ImportPlan, optional
+        Meaning of the columns of another program; by default they are recognised.
 
     Raises
     ------
     BackendMissingError
         The extra ``parquet`` is not installed.
     FormatError
-        The file is damaged, or the table is not ours.
+        The file is damaged, or columns of another program are missing or ambiguous.
     """
     _, tables = _library()
     with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
-            raise FormatError(
-                f"expected the metadata entry {_KEY.decode()!r}, got a table of another kind; "
-                "convert it to CSV, and read that with a column map",
-                path=path,
-            )
+            return foreign_table(path).read(path, plan)
         try:
             described = json.loads(metadata[_KEY])["topics"]
             columns = _Columns(file.read())
@@ -76,6 +81,23 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
             reason = f"expected a table that fits its metadata: {error}"
             raise FormatError(reason, path=path) from error
     return recording_of(path, "parquet", found)
+
+
+def foreign_table(path: Path) -> ArrayTable:
+    """Return the columns of another program as a table.
+
+    Raises
+    ------
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    FormatError
+        The file is damaged.
+    """
+    from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
+
+    _, tables = _library()
+    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+        return ArrayTable(columns_of_frame(file.read()))
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:

@@ -104,10 +104,11 @@ _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
-    """Return whether a file begins with a header line of separated names."""
+    """Return whether a file begins with our first line, or a header with ``t_ns``."""
     opening = opening_of(head)
-    cells = [] if opening is None else _header(opening.line)[1]
-    return len(cells) > 1 and not any(map(_is_number, cells))
+    return opening is not None and (
+        opening.tags is not None or (len(cells := _header(opening.line)[1]) > 1 and "t_ns" in cells)
+    )
 
 
 def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Recording:
@@ -153,7 +154,7 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
         stamp=stamp,
         read_stamp=_time_reader("t_ns", stamp.factor),
         columns=[found[name] for group in groups for name in _NAMES[group]],
-        header=True,
+        header=1,
         ended=opening.tags is not None,
         spans=[
             (found[name], _time_reader(name, found[name].factor))
