@@ -10,13 +10,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-import strapdown.formats as files
 from strapdown import calibration, plots
 from strapdown._words import printable
 from strapdown.calibration.noise.units import DEVIATION, SHOWN, stored_unit
 from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import ValueRangeError
 from strapdown.formats._output import check_ending, replacing
 from strapdown.units import NS_PER_S
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from strapdown.calibration import AllanResult, ChannelNoise, NoiseFit
+    from strapdown.formats import Recording
     from strapdown.series import ImuSeries
 
 KINDS = ("oadev", "adev", "totdev", "mdev", "tdev", "hdev", "ohdev")
@@ -34,8 +35,8 @@ KEYS = (
     "confidence", "rate_hz", "samples", "duration_s", "pieces", "coverage", "notes",
 )  # fmt: skip
 """Fields of the result in the JSON."""
-SINCE_1970_NS = 10**18
-"""Stamps above this, in 2001, count from 1970 and give the date of the log."""
+YEAR_2001_NS = 10**18
+"""About this long after 1970 [ns]; stamps above it give the date of the log."""
 
 
 def allan(
@@ -95,7 +96,7 @@ def allan(
         )
     _check(output, sheet, kalibr, data, spectrum, force=force)
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     series = recording.imu_series(topic)
     with working(f"{kind} of {len(series)} samples"):
         result = calibration.allan(series, kind=kind)
@@ -103,7 +104,7 @@ def allan(
     if is_fitted:
         with working("fitting noise"):
             fit = result.fit(bandwidth_hz=bandwidth)
-    origin = _origin(source, series)
+    origin = _origin(source, recording, series)
     view: list[RenderableType] = [*recording.report.notes, origin, *result.notes]
     found = {"input": str(source), "allan": _summary(result)}
     if fit is not None:
@@ -165,10 +166,10 @@ def _exports(
     return texts
 
 
-def _origin(source: Path, series: ImuSeries) -> str:
+def _origin(source: Path, recording: Recording, series: ImuSeries) -> str:
     """Return the name of the log, with its date where the stamps have one."""
-    start_ns = int(series.t_ns[0]) if len(series) else 0
-    if start_ns < SINCE_1970_NS:
+    start_ns = int(series.t_ns[0]) + (recording.clock_offset_ns or 0) if len(series) else 0
+    if start_ns < YEAR_2001_NS:  # the clock counts from somewhere else
         return printable(source.name)
     date = datetime.fromtimestamp(start_ns // NS_PER_S, UTC).date()
     return f"{printable(source.name)} of {date}"
