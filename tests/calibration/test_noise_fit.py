@@ -207,6 +207,21 @@ def test_options_out_of_range_are_refused(options, kind, words):
         result.fit(**options)
 
 
+def test_all_cluster_times_give_the_terms_of_spaced_ones():
+    values = np.random.default_rng(9).standard_normal(20_000)
+    spaced = allan(values, rate_hz=10.0).fit()["0"].coefficients["N"]
+    every = allan(values, rate_hz=10.0, taus="all").fit()["0"].coefficients["N"]
+    assert every.value == pytest.approx(spaced.value, rel=1e-2)
+    assert every.upper / every.lower == pytest.approx(spaced.upper / spaced.lower, rel=0.05)
+
+
+def test_a_short_log_and_few_cluster_times_are_said_to_be_short():
+    values = np.random.default_rng(9).standard_normal(30)
+    (noise,) = allan(values, rate_hz=10.0).fit().channels
+    assert "fewer than 5" in noise.warning
+    assert noise.coefficients["N"].value is None
+
+
 def test_an_unknown_channel_is_named():
     fit = allan(np.random.default_rng(0).normal(size=1000), rate_hz=1.0).fit()
     with pytest.raises(UnknownNameError, match="angular_velocity"):

@@ -13,7 +13,7 @@ from strapdown.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._typing import FloatArray
+    from strapdown._typing import FloatArray, IntArray
     from strapdown.calibration.noise.model import NoiseModel
 
 __all__ = ["FEWEST", "AllanCurves", "Curve", "curves_of"]
@@ -22,6 +22,7 @@ FEWEST: Final = 5
 """Fewest cluster times of a fit."""
 _CAP: Final = 5.0  # largest weight, in medians
 _TYPES: Final = ("quantisation", "white", "flicker", "random_walk")
+_PER_DECADE: Final = 40  # most cluster times of a fit
 _SLOPES: Final = (-0.75, -0.25, 0.25)  # between the types
 _ALLAN: Final = ("oadev", "adev", "totdev")
 """Kinds of deviation that estimate the Allan deviation; others have other curves."""
@@ -76,8 +77,15 @@ def curves_of(
     flat: list[NoiseModel | None] = [None] * len(result.channels)
     columns = [_types(model, result.tau_s) for model in models or flat]
     result = result.with_noise_types(list(zip(*columns, strict=True)))
-    points = zip(result.deviation.T, result.edf.T, strict=True)
-    return [Curve.of(result.tau_s, deviation, edf) for deviation, edf in points]
+    rows = _spaced(result.tau_s)
+    points = zip(result.deviation[rows].T, result.edf[rows].T, strict=True)
+    return [Curve.of(result.tau_s[rows], deviation, edf) for deviation, edf in points]
+
+
+def _spaced(tau_s: FloatArray) -> IntArray:
+    """Return the rows of a fit: denser cluster times add work, but hardly any information."""
+    bins = np.floor(_PER_DECADE * np.log10(tau_s / tau_s[0]) + 1e-9)
+    return np.unique(bins, return_index=True)[1] if len(tau_s) else np.arange(0)
 
 
 def _types(model: NoiseModel | None, tau_s: FloatArray) -> list[str]:
