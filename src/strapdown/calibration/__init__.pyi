@@ -3,5 +3,8 @@ from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
+from .readings import TemperatureReadings as TemperatureReadings
+from .temperature_files import read_temperature as read_temperature
+from .temperature_files import recorded_temperature as recorded_temperature
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration

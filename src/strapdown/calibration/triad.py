@@ -31,7 +31,8 @@ class TemperatureCurve:  # noqa: PLW1641 (arrays have no hash)
     lowest_c, highest_c : float
         Range of the measurement [deg C].
     lag_s : float
-        Time constant by which the temperature reading follows the sensing element [s].
+        Time constant by which the temperature reading follows the sensing element [s];
+        :meth:`TemperatureReadings.at` removes it.
     sigma : (3,)
         Standard deviation of the curve, with half of its hysteresis [unit of the bias].
 
@@ -160,7 +161,7 @@ class TriadCalibration:  # noqa: PLW1641 (arrays have no hash)
         if temperature_c is None:
             raise ValueRangeError(
                 "expected a temperature, because the bias depends on it, got none; pass "
-                "temperature_c, or drop the curve with without_temperature()"
+                "temperature, or drop the curve with without_temperature()"
             )
         return self.bias + self.temperature.change(temperature_c)
 
