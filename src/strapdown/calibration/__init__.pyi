@@ -4,6 +4,9 @@ from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
 from .readings import TemperatureReadings as TemperatureReadings
+from .temperature import TemperatureCalibration as TemperatureCalibration
+from .temperature import TriadTemperature as TriadTemperature
+from .temperature import temperature_curve as temperature_curve
 from .temperature_files import read_temperature as read_temperature
 from .temperature_files import recorded_temperature as recorded_temperature
 from .triad import TemperatureCurve as TemperatureCurve

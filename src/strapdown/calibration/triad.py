@@ -13,7 +13,7 @@ from strapdown.errors import ValueRangeError
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["TemperatureCurve", "TriadCalibration", "combined"]
+__all__ = ["TemperatureCurve", "TriadCalibration", "bias_covariance", "combined"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,6 +211,19 @@ def combined(matrix: FloatArray, *terms: tuple[FloatArray, TriadCalibration]) ->
         bias=np.sum([each @ triad.bias for each, triad in terms], axis=0),
         temperature=_curve_sum([(each, triad.temperature) for each, triad in terms]),
     )
+
+
+def bias_covariance(sigma: FloatArray) -> FloatArray:
+    """Return the covariance (12, 12) of a calibration that estimates the bias alone.
+
+    Parameters
+    ----------
+    sigma : (3,)
+        Standard deviation of the bias.
+    """
+    covariance = np.zeros((12, 12))
+    covariance[:3, :3] = np.diag(np.square(sigma))
+    return covariance
 
 
 def _curve_sum(terms: list[tuple[FloatArray, TemperatureCurve | None]]) -> TemperatureCurve | None:
