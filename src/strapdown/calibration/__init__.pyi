@@ -1,9 +1,17 @@
 from .allan import AllanAccumulator as AllanAccumulator
+from .bias_track import BiasTrack as BiasTrack
+from .bias_track import BiasTrackParams as BiasTrackParams
 from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
 from .readings import TemperatureReadings as TemperatureReadings
+from .rest import RestCalibration as RestCalibration
+from .rest import RestCalibrator as RestCalibrator
+from .rest import rest_calibration as rest_calibration
+from .rest_interval import Refusal as Refusal
+from .rest_interval import RestInterval as RestInterval
+from .rest_interval import RestParams as RestParams
 from .temperature import TemperatureCalibration as TemperatureCalibration
 from .temperature import TriadTemperature as TriadTemperature
 from .temperature import temperature_curve as temperature_curve
