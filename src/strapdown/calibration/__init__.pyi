@@ -3,6 +3,7 @@ from .bias_track import BiasTrack as BiasTrack
 from .bias_track import BiasTrackParams as BiasTrackParams
 from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
+from .from_estimate import calibration_from_estimate as calibration_from_estimate
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
 from .readings import TemperatureReadings as TemperatureReadings
