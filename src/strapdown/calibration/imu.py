@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from strapdown._checks import as_finite, as_floats
-from strapdown.calibration.readings import TemperatureReadings
+from strapdown.calibration.temperature.readings import TemperatureReadings
 from strapdown.calibration.triad import TriadCalibration, combined
 from strapdown.errors import FrameError, ShapeError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame, convert_vector

@@ -10,9 +10,9 @@ import numpy as np
 
 from strapdown._checks import as_params
 from strapdown._words import counted
-from strapdown.calibration.bias_track import BiasTrack
 from strapdown.calibration.imu import ImuCalibration, Provenance
-from strapdown.calibration.rest_interval import (
+from strapdown.calibration.in_use.bias_track import BiasTrack
+from strapdown.calibration.in_use.rest_interval import (
     Place,
     Refusal,
     RestBlock,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.calibration.readings import TemperatureReadings
+from strapdown.calibration.temperature.readings import TemperatureReadings
 from strapdown.errors import FormatError
 from strapdown.formats.text.table import Column, Layout, read_opening, read_table
 from strapdown.units import NS_PER_US, ns_from_decimal_seconds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.calibration.bias_track import BiasTrackParams
+from strapdown.calibration.in_use.bias_track import BiasTrackParams
 from strapdown.detection import DetectorParams
 from strapdown.geometry.wgs84 import EARTH_RATE
 from strapdown.units import NS_PER_S, RAD_PER_DEG

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.calibration.blocks import Blocks, block_means
 from strapdown.calibration.imu import ImuCalibration, Provenance
-from strapdown.calibration.polynomials import (
+from strapdown.calibration.temperature.blocks import Blocks, block_means
+from strapdown.calibration.temperature.polynomials import (
     TriadPolynomials,
     bins_of,
     fit_polynomials,
@@ -27,7 +27,7 @@ from strapdown.units import NS_PER_S, RAD_PER_DEG
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
-    from strapdown.calibration.readings import TemperatureReadings
+    from strapdown.calibration.temperature.readings import TemperatureReadings
     from strapdown.series import ImuSeries
 
 __all__ = ["TemperatureCalibration", "TriadTemperature", "temperature_curve"]
