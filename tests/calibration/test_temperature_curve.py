@@ -237,7 +237,7 @@ def test_the_report_has_the_figures():
     assert "gyro: change" in text
     assert "accelerometer: change" in text
     residuals = found.calibration.provenance.residuals
-    assert residuals["gyro error at left-out bins rad/s"] < 1e-4
+    assert residuals["gyro_left_out_rad_s"] < 1e-4
     assert found.to_dict()["accel"]["degree"] == [1, 1, 1]
 
 

@@ -89,7 +89,7 @@ def calibration_from_estimate(
         body=estimate.body,
         provenance=Provenance(
             method="estimate in motion",
-            residuals={"gyro bias change rad/s": float(change.max())},
+            residuals={"gyro_bias_change_rad_s": float(change.max())},
             notes=_notes(b_known, a_known, m_known),
         ),
     )

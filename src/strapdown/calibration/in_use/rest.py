@@ -1,15 +1,14 @@
-"""Gyro bias at rest, for streams and recordings."""
+"""Running estimate of the gyro bias at rest."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown._checks import as_params
-from strapdown._words import counted
 from strapdown.calibration.imu import ImuCalibration, Provenance
 from strapdown.calibration.in_use.bias_track import BiasTrack
 from strapdown.calibration.in_use.rest_interval import (
@@ -21,24 +20,23 @@ from strapdown.calibration.in_use.rest_interval import (
     measured,
 )
 from strapdown.calibration.triad import TriadCalibration, bias_covariance
-from strapdown.detection import Events, StillnessDetector, StillnessParams, quiet_noise
+from strapdown.detection import StillnessDetector
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.wgs84 import as_latitude
 from strapdown.series.series import require_series
-from strapdown.units import NS_PER_S, RAD_PER_DEG
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.detection import StillnessParams
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
-__all__ = ["RestCalibration", "RestCalibrator", "rest_calibration"]
+__all__ = ["RestCalibrator"]
 
 _BLOCK_NS: Final = NS_PER_S // 2
 _LONGEST: Final = 20  # blocks of an interval: a longer rest gives several
 _SHORTEST: Final = 4  # blocks
-_NOISIEST_M_S2: Final = 0.1  # accelerometer noise beyond which a recording was never at rest
-_UNSEEN: Final = "without a magnetometer a slow turn about the vertical would count as bias"
 
 
 class RestCalibrator:
@@ -221,7 +219,7 @@ class RestCalibrator:
             blocks, self._blocks = self._blocks, []
             return self._end_interval(blocks[: -self._margin])
         w, f, m = np.split(numbers.mean(axis=0), 3)
-        variance = numbers[:, :3].var(axis=0, ddof=1)
+        variance = numbers[:, :6].var(axis=0, ddof=1)
         self._blocks.append(RestBlock(int(t_ns[0]), int(t_ns[-1]), len(t_ns), w, f, m, variance))
         if len(self._blocks) < _LONGEST + self._margin:
             return None
@@ -241,134 +239,3 @@ class RestCalibrator:
         )
         self._shock = False
         return replace(found, event=event)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RestCalibration:
-    """Result of :func:`rest_calibration`.
-
-    Parameters
-    ----------
-    calibration : ImuCalibration
-        With the gyro bias at the end of the recording.
-    warnings : tuple of str
-        Findings, each with the next step.
-    intervals : tuple of RestInterval
-        Intervals at rest, in FLU.
-    refused : mapping of Refusal to int
-        Number of intervals that were not used.
-    """
-
-    calibration: ImuCalibration
-    warnings: tuple[str, ...]
-    intervals: tuple[RestInterval, ...]
-    refused: Counter[Refusal]
-
-    @property
-    def events(self) -> Events:
-        """Jumps and drifts of the bias."""
-        return Events.of(interval.event for interval in self.intervals if interval.event)
-
-    def lines(self) -> list[str]:
-        """Return the result for people."""
-        gyro = self.calibration.gyro
-        rest_s = sum(i.t_end_ns - i.t_start_ns for i in self.intervals) / NS_PER_S
-        used = f"{counted(len(self.intervals), 'interval')} at rest, {rest_s:.0f} s"
-        refused = ", ".join(f"{count} by {reason}" for reason, count in self.refused.items())
-        bias, sigma = gyro.bias / RAD_PER_DEG, gyro.sigma_bias / RAD_PER_DEG
-        pairs = zip("xyz", bias, sigma, strict=True)
-        return [
-            used + (f"; refused: {refused}" if refused else ""),
-            "gyro bias: " + ", ".join(f"{a} {b:+.4f} +- {s:.4f}" for a, b, s in pairs) + " deg/s",
-        ]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the figures in types of JSON."""
-        gyro = self.calibration.gyro
-        return {
-            "gyro_bias_rad_s": gyro.bias.tolist(),
-            "gyro_bias_sigma_rad_s": gyro.sigma_bias.tolist(),
-            "intervals": len(self.intervals),
-            "refused": {str(reason): count for reason, count in self.refused.items()},
-            "events": self.events.to_dict(),
-            "warnings": list(self.warnings),
-        }
-
-
-def rest_calibration(
-    series: ImuSeries,
-    params: RestParams | None = None,
-    *,
-    latitude: float | None = None,
-    heading: float | None = None,
-) -> RestCalibration:
-    """Calibrate the gyro bias from the parts of a recording at rest.
-
-    Parameters
-    ----------
-    series : ImuSeries
-        With 6 s at rest or more.
-    params : RestParams, optional
-    latitude, heading : float, optional
-        As in :class:`RestCalibrator`.
-
-    Returns
-    -------
-    RestCalibration
-
-    Raises
-    ------
-    ValueRangeError
-        There is no interval at rest; the message counts those that were refused.
-    """
-    require_series(series)
-    calibrator = RestCalibrator(
-        params, stillness=_stillness(series), latitude=latitude, heading=heading
-    )
-    found = calibrator.run(series)
-    last = calibrator.finish()
-    intervals = (*found, last) if last else tuple(found)
-    refused = calibrator.refused
-    if not intervals:
-        reasons = ", ".join(f"{count} by {reason}" for reason, count in refused.items())
-        raise ValueRangeError(
-            f"expected an interval at rest of 6 s, got none in {len(series)} samples"
-            f"{' (refused: ' * bool(reasons)}{reasons}{')' * bool(reasons)}; leave the sensor "
-            "still on a firm support"
-        )
-    calibration = calibrator.calibration()
-    warnings = _warnings(intervals, refused)
-    notes = () if series.magnetic_field is not None else (_UNSEEN,)
-    sigma = float(calibration.gyro.sigma_bias.max())
-    provenance = Provenance(
-        method="rest", residuals={"gyro bias sigma rad/s": sigma}, notes=(*warnings, *notes)
-    )
-    return RestCalibration(
-        calibration=replace(calibration, provenance=provenance).in_frame(series.body),
-        warnings=warnings,
-        intervals=intervals,
-        refused=refused,
-    )
-
-
-def _stillness(series: ImuSeries) -> StillnessParams:
-    """Return parameters of stillness for the noise of a recording, if that is more than usual."""
-    usual = StillnessParams.of("variance")
-    try:
-        noise = quiet_noise(series, "variance").accel_sigma_m_s2
-    except ValueRangeError:  # too short, or without noise
-        return usual
-    sigma = min(max(noise, usual.accel_sigma_m_s2), _NOISIEST_M_S2)
-    return replace(usual, accel_sigma_m_s2=sigma)
-
-
-def _warnings(intervals: tuple[RestInterval, ...], refused: Counter[Refusal]) -> tuple[str, ...]:
-    """Return the findings, each with the next step."""
-    findings = {
-        "more intervals were refused than used: leave the sensor still on a firm support": (
-            refused.total() > len(intervals)
-        ),
-        "the bias jumped or drifted within the recording, and the last value is given: see the "
-        "events": any(interval.event for interval in intervals),
-    }
-    return tuple(text for text, found in findings.items() if found)

@@ -83,8 +83,8 @@ class RestBlock(NamedTuple):
         Number of samples.
     angular_velocity, specific_force, magnetic_field : (3,)
         Means; NaN without a magnetic field.
-    variance : (3,)
-        Of the angular velocity within the block.
+    variance : (6,)
+        Of angular velocity and specific force within the block.
     """
 
     first_ns: int
@@ -107,8 +107,8 @@ class RestInterval:
     gyro_bias, gyro_bias_sigma : (3,)
         Mean without the Earth's rate where that is known, and its standard deviation
         [rad/s, FLU].
-    specific_force : (3,)
-        Mean [m/s^2, FLU].
+    specific_force, specific_force_sigma : (3,)
+        Mean, and its standard deviation by noise [m/s^2, FLU].
     event : Event, optional
         Jump or drift of the bias that this interval shows.
     """
@@ -118,6 +118,7 @@ class RestInterval:
     gyro_bias: FloatArray
     gyro_bias_sigma: FloatArray
     specific_force: FloatArray
+    specific_force_sigma: FloatArray
     event: Event | None = None
 
 
@@ -168,6 +169,7 @@ def measured(blocks: Sequence[RestBlock], p: RestParams, place: Place) -> RestIn
     n = np.array([block.samples for block in blocks], np.float64)
     rates = np.array([block.angular_velocity for block in blocks])
     forces = np.array([block.specific_force for block in blocks])
+    within = np.array([block.variance for block in blocks])
     span_s = (blocks[-1].last_ns - blocks[0].first_ns) / NS_PER_S
     total = n.sum()
     mean, force = n @ rates / total, n @ forces / total
@@ -180,12 +182,14 @@ def measured(blocks: Sequence[RestBlock], p: RestParams, place: Place) -> RestIn
         return Refusal.TILT
     if turn is not None and abs(turn) * span_s > p.direction_rad:
         return Refusal.HEADING
-    within = n @ np.array([block.variance for block in blocks]) / total**2
-    among = rates.var(axis=0, ddof=1) / len(blocks)
+    rate_variance, force_variance = (
+        np.maximum(n @ variance / total**2, means.var(axis=0, ddof=1) / len(blocks))
+        for variance, means in ((within[:, :3], rates), (within[:, 3:], forces))
+    )
     earth, unknown = place.earth_rate(up)
     unseen = p.unseen_rate_rad_s if turn is None else turn
     variance = (
-        np.maximum(within, among)
+        rate_variance
         + (_FLICKER * p.bias_instability_rad_s) ** 2
         + p.resolution_rad_s**2 / 12.0 / total
         + (unseen * up) ** 2
@@ -197,6 +201,7 @@ def measured(blocks: Sequence[RestBlock], p: RestParams, place: Place) -> RestIn
         gyro_bias=mean - earth,
         gyro_bias_sigma=np.sqrt(variance),
         specific_force=force,
+        specific_force_sigma=np.sqrt(force_variance),
     )
 
 

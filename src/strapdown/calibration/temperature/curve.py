@@ -328,11 +328,11 @@ def _calibration(
 def _residuals(gyro: TriadTemperature, accel: TriadTemperature | None) -> dict[str, float]:
     """Return the figures of quality: the largest of the axes."""
     values = {}
-    for name, triad, unit in (("gyro", gyro, "rad/s"), ("accel", accel, "m/s^2")):
+    for name, triad, unit in (("gyro", gyro, "rad_s"), ("accel", accel, "m_s2")):
         if triad is not None:
-            values[f"{name} error at left-out bins {unit}"] = float(triad.fit.left_out_rms.max())
+            values[f"{name}_left_out_{unit}"] = float(triad.fit.left_out_rms.max())
             if np.isfinite(triad.hysteresis).all():
-                values[f"{name} hysteresis {unit}"] = float(triad.hysteresis.max())
+                values[f"{name}_hysteresis_{unit}"] = float(triad.hysteresis.max())
     return values
 
 
