@@ -20,7 +20,8 @@ def at_rest(directions, seed=0, sigma=1e-3):
         s = np.linalg.solve(A, G * u) + B + sigma * rng.normal(size=3)
         zero = np.zeros(3)
         yield RestInterval(
-            t_start_ns=0, t_end_ns=1, gyro_bias=zero, gyro_bias_sigma=zero + 1e-4,
+            t_start_ns=0, t_end_ns=1,
+            gyro_bias=zero, gyro_bias_sigma=zero + 1e-4, common_sigma=zero,
             specific_force=s, specific_force_sigma=zero + sigma,
         )  # fmt: skip
 

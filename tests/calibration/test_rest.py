@@ -135,6 +135,27 @@ def test_a_stream_equals_a_recording(field):
     assert pieces(ends[:1]) == pieces(ends[1:2]) == pieces(ends[2:])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_broken_data_give_the_same_in_a_stream_and_in_a_recording(seed):
+    rng = np.random.default_rng(seed)
+    s = sensor(rest_and_motion(30), field=FIELD, seed=seed)
+    t, w, f = s.t_ns.copy(), s.angular_velocity.copy(), s.specific_force.copy()
+    for column in (w, f):
+        rows = rng.integers(0, len(s), 3)
+        column[rows, rng.integers(0, 3, 3)] = [np.nan, np.inf, 1e300]
+    for row, step_s in zip(rng.integers(0, len(s), 4), [-0.005, -5.0, 20.0, -100.0], strict=True):
+        t[row:] += int(step_s * 1e9)
+    t[rng.integers(1, len(s), 3)] -= 10_000_000  # repeated stamps
+    s = s.replace(t_ns=t, angular_velocity=w, specific_force=f)
+    batch, stream = RestCalibrator(), RestCalibrator()
+    with np.errstate(over="ignore"):
+        whole = batch.run(s)
+        samples = zip(t, w, f, s.magnetic_field, strict=True)
+        one_by_one = [stream.update(ImuSample(int(a), b, c, d)) for a, b, c, d in samples]
+    assert pieces(one_by_one) == pieces(whole)
+    assert pieces([stream.finish()]) == pieces([batch.finish()])
+
+
 def test_a_slow_turntable_is_no_bias_where_a_magnetometer_shows_it():
     turning = np.tile([0.0, 0.0, 0.5], (3000, 1))
     rates = np.concatenate([rest_and_motion(20), turning, rest_and_motion(20)])
@@ -153,6 +174,10 @@ def test_without_a_magnetometer_the_vertical_is_trusted_less():
     first = found.intervals[0]
     assert first.gyro_bias_sigma[0] == pytest.approx(0.05 * DEG, rel=0.02)
     assert first.gyro_bias_sigma[1:].max() < 0.01 * DEG
+    # no number of intervals makes the vertical better
+    sigma = found.calibration.gyro.sigma_bias
+    assert sigma[0] == pytest.approx(0.05 * DEG, rel=0.02)
+    assert sigma[1:].max() < 0.005 * DEG
     assert "without a magnetometer" in found.calibration.provenance.notes[0]
 
 
@@ -192,6 +217,22 @@ def test_a_shock_that_moves_the_bias_is_an_event():
     assert event.values["change_y"] == pytest.approx(0.01, abs=5e-4)
     assert np.abs(found.calibration.gyro.bias - BIAS - [0.0, 0.01, 0.0]).max() < 3e-4
     assert "jumped or drifted" in found.warnings[0]
+
+
+def test_two_attitudes_determine_all_axes_without_a_magnetometer():
+    t = np.arange(200) / 200
+    over = np.stack([0 * t, 90 * np.pi * np.sin(np.pi * t) / 4, 0 * t], axis=1)  # 90 deg in 2 s
+    rates = np.concatenate([np.zeros((2000, 3)), over, np.zeros((2000, 3))])
+    found = rest_calibration(sensor(rates))
+    assert found.calibration.gyro.sigma_bias.max() < 0.01 * DEG
+    assert np.abs(found.calibration.gyro.bias - BIAS).max() < 0.01 * DEG
+
+
+def test_a_sensor_without_gravity_is_refused():
+    s = sensor(np.zeros((1400, 3)))
+    calibrator = RestCalibrator()
+    assert calibrator.run(s.replace(specific_force=0.0 * s.specific_force)) == []
+    assert calibrator.refused == {Refusal.TILT: 1}
 
 
 def test_another_body_frame_gives_the_bias_in_its_axes():

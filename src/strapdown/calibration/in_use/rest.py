@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,13 +24,16 @@ from strapdown.calibration.triad import TriadCalibration, bias_covariance
 from strapdown.detection import StillnessDetector
 from strapdown.errors import ValueRangeError
 from strapdown.geometry.wgs84 import as_latitude
+from strapdown.samples import ImuSample
+from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from collections.abc import Iterator, Sequence
+
+    from strapdown._typing import BoolArray, FloatArray
     from strapdown.detection import StillnessParams
-    from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
 __all__ = ["RestCalibrator"]
@@ -98,7 +102,8 @@ class RestCalibrator:
         """Reset to the state before the first sample."""
         self._detector.reset()
         self._track = BiasTrack(self.params.track)
-        self._block: list[tuple[IntArray, BoolArray, FloatArray]] = []
+        self._common = np.full(3, np.inf)
+        self._clear_block()
         self._blocks: list[RestBlock] = []
         self._shock = False
         self.refused: Counter[Refusal] = Counter()
@@ -110,8 +115,12 @@ class RestCalibrator:
 
     @property
     def gyro_bias_sigma(self) -> FloatArray:
-        """Its standard deviation (3,) [rad/s, FLU]; infinite before the first interval."""
-        return self._track.sigma
+        """Its standard deviation (3,) [rad/s, FLU]; infinite before the first interval.
+
+        On each axis at least the least common part of an interval.
+        """
+        sigma: FloatArray = np.maximum(self._track.sigma, self._common)
+        return sigma
 
     def calibration(self) -> ImuCalibration:
         """Return a calibration with the bias so far, in FLU.
@@ -139,8 +148,10 @@ class RestCalibrator:
             In FLU body axes.
         """
         self._detector.update(sample)
-        numbers = np.array(sample.vectors()).reshape(1, 9)
-        return self._add(np.array([sample.t_ns]), np.array([self._detector.still]), numbers)
+        w, f, m = sample.vectors()
+        if not (usable(w, MAX_RATE) and usable(f, MAX_FORCE)):
+            return None
+        return self._add([sample.t_ns], [self._detector.still], [(*w, *f, *m)])
 
     def run(self, series: ImuSeries) -> list[RestInterval]:
         """Process a series; the same as a loop of :meth:`update`.
@@ -158,17 +169,25 @@ class RestCalibrator:
         require_series(series)
         found: list[RestInterval | None] = []
         series = series.in_frames(body="FLU")
-        backward = np.flatnonzero(np.diff(series.t_ns) < 0) + 1
-        for start, stop in zip([0, *backward], [*backward, len(series)], strict=True):
-            found += self._run_ordered(series[int(start) : int(stop)])
+        backward = (np.flatnonzero(np.diff(series.t_ns) < 0) + 1).tolist()
+        for start, stop in pairwise([0, *backward, len(series)]):
+            # the first sample may restart the detector, and ends what belongs to stamps before it
+            found += [self.update(sample) for sample in _samples(series[start : start + 1])]
+            found += self._run_ordered(series[start + 1 : stop])
         return [interval for interval in found if interval]
 
     def finish(self) -> RestInterval | None:
         """End the data: return the interval at rest that lasts to the end."""
-        found = self._end_block() if self._block else None
-        last = self._end_interval(self._blocks)
+        found = self._end_block() if self._t_ns else None
+        last = self._end_interval(self._blocks)  # too short where the block ended another
         self._blocks = []
         return last or found
+
+    def _clear_block(self) -> None:
+        """Begin a block: stamps and vectors of its samples, and whether all are at rest."""
+        self._t_ns: list[int] = []
+        self._rows: list[Sequence[float]] = []
+        self._block_is_still = True
 
     def _run_ordered(self, series: ImuSeries) -> list[RestInterval | None]:
         """Process a series in FLU whose stamps do not go back."""
@@ -177,22 +196,28 @@ class RestCalibrator:
         vectors = [series.angular_velocity, series.specific_force]
         vectors.append(np.full((len(series), 3), np.nan) if field is None else field)
         numbers = np.hstack(vectors)
-        edges = np.flatnonzero(np.diff(series.t_ns // _BLOCK_NS)) + 1
-        parts = (np.split(column, edges) for column in (series.t_ns, still, numbers))
-        return [self._add(*part) for part in zip(*parts, strict=True)]
+        known = (np.abs(numbers[:, :6]) < [MAX_RATE] * 3 + [MAX_FORCE] * 3).all(axis=1)
+        t_ns, still, numbers = series.t_ns[known], still[known], numbers[known]
+        edges = [0, *(np.flatnonzero(np.diff(t_ns // _BLOCK_NS)) + 1).tolist(), len(t_ns)]
+        blocks = (slice(*edge) for edge in pairwise(edges) if len(t_ns))
+        return [
+            self._add(t_ns[rows].tolist(), still[rows].tolist(), numbers[rows].tolist())
+            for rows in blocks
+        ]
 
-    def _add(self, t_ns: IntArray, still: BoolArray, numbers: FloatArray) -> RestInterval | None:
+    def _add(
+        self, t_ns: list[int], still: list[bool], rows: Sequence[Sequence[float]]
+    ) -> RestInterval | None:
         """Add samples of one block; return the interval that the end of the one before completes.
 
-        Samples without a rate or a specific force are left out.
+        Rows have angular velocity, specific force and magnetic field, the first two usable.
         """
-        known = np.isfinite(numbers[:, :6]).all(axis=1)
-        if not known.any():
-            return None
         found = None
-        if self._block and self._block[0][0][0] // _BLOCK_NS != t_ns[0] // _BLOCK_NS:
+        if self._t_ns and self._t_ns[0] // _BLOCK_NS != t_ns[0] // _BLOCK_NS:
             found = self._end_block()
-        self._block.append((t_ns[known], still[known], numbers[known]))
+        self._t_ns += t_ns
+        self._block_is_still &= all(still)
+        self._rows += rows
         return found
 
     def _still(self, series: ImuSeries) -> BoolArray:
@@ -211,16 +236,16 @@ class RestCalibrator:
 
     def _end_block(self) -> RestInterval | None:
         """Process the samples of a block."""
-        t_ns, still, numbers = (np.concatenate(c) for c in zip(*self._block, strict=True))
-        self._block = []
+        t_ns, numbers, still = self._t_ns, np.array(self._rows), self._block_is_still
+        self._clear_block()
         peak2 = np.square(numbers[:, 3:6]).sum(axis=1).max()
         self._shock |= bool(peak2 > self.params.shock_m_s2**2)
-        if not still.all() or len(t_ns) < 2:
+        if not still or len(t_ns) < 2:
             blocks, self._blocks = self._blocks, []
             return self._end_interval(blocks[: -self._margin])
         w, f, m = np.split(numbers.mean(axis=0), 3)
         variance = numbers[:, :6].var(axis=0, ddof=1)
-        self._blocks.append(RestBlock(int(t_ns[0]), int(t_ns[-1]), len(t_ns), w, f, m, variance))
+        self._blocks.append(RestBlock(t_ns[0], t_ns[-1], len(t_ns), w, f, m, variance))
         if len(self._blocks) < _LONGEST + self._margin:
             return None
         whole, self._blocks = self._blocks[:_LONGEST], self._blocks[_LONGEST:]
@@ -238,4 +263,19 @@ class RestCalibrator:
             found.t_end_ns, found.gyro_bias, found.gyro_bias_sigma, shock=self._shock
         )
         self._shock = False
+        if event and event.kind == "bias_jump":
+            self._common = found.common_sigma
+        self._common = np.minimum(self._common, found.common_sigma)
         return replace(found, event=event)
+
+
+def _samples(series: ImuSeries) -> Iterator[ImuSample]:
+    """Yield the samples of a series in FLU."""
+    for row in range(len(series)):
+        m = series.magnetic_field
+        yield ImuSample(
+            int(series.t_ns[row]),
+            series.angular_velocity[row],
+            series.specific_force[row],
+            None if m is None else m[row],
+        )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Refusal", "RestBlock", "RestInterval", "RestParams", "measured"]
 
 _FLICKER: Final = 0.664  # floor of the Allan deviation of flicker noise, in units of B
+_LEAST_M_S2: Final = 1.0  # specific force below which there is no direction
 _LEVEL: Final = 0.1  # horizontal part below which a direction is taken as vertical
 
 
@@ -107,6 +108,9 @@ class RestInterval:
     gyro_bias, gyro_bias_sigma : (3,)
         Mean without the Earth's rate where that is known, and its standard deviation
         [rad/s, FLU].
+    common_sigma : (3,)
+        Part of it that is the same in all intervals of this attitude, so that no mean reduces it:
+        an unseen turn about the vertical, and the unknown part of the Earth's rate [rad/s, FLU].
     specific_force, specific_force_sigma : (3,)
         Mean, and its standard deviation by noise [m/s^2, FLU].
     event : Event, optional
@@ -117,6 +121,7 @@ class RestInterval:
     t_end_ns: int
     gyro_bias: FloatArray
     gyro_bias_sigma: FloatArray
+    common_sigma: FloatArray
     specific_force: FloatArray
     specific_force_sigma: FloatArray
     event: Event | None = None
@@ -173,13 +178,15 @@ def measured(blocks: Sequence[RestBlock], p: RestParams, place: Place) -> RestIn
     span_s = (blocks[-1].last_ns - blocks[0].first_ns) / NS_PER_S
     total = n.sum()
     mean, force = n @ rates / total, n @ forces / total
-    up = force / np.linalg.norm(force)
-    directions = forces / np.linalg.norm(forces, axis=1, keepdims=True)
-    turn = _field_rate(blocks, up)
     if np.linalg.norm(mean) > p.bias_max_rad_s:
         return Refusal.RATE
+    if np.linalg.norm(forces, axis=1).min() < _LEAST_M_S2:
+        return Refusal.TILT
+    up = force / np.linalg.norm(force)
+    directions = forces / np.linalg.norm(forces, axis=1, keepdims=True)
     if np.linalg.norm(directions - up, axis=1).max() > p.direction_rad:
         return Refusal.TILT
+    turn = _field_rate(blocks, up)
     if turn is not None and abs(turn) * span_s > p.direction_rad:
         return Refusal.HEADING
     rate_variance, force_variance = (
@@ -187,19 +194,20 @@ def measured(blocks: Sequence[RestBlock], p: RestParams, place: Place) -> RestIn
         for variance, means in ((within[:, :3], rates), (within[:, 3:], forces))
     )
     earth, unknown = place.earth_rate(up)
-    unseen = p.unseen_rate_rad_s if turn is None else turn
+    common = unknown + (0.0 if turn is not None else p.unseen_rate_rad_s * up) ** 2
     variance = (
         rate_variance
         + (_FLICKER * p.bias_instability_rad_s) ** 2
         + p.resolution_rad_s**2 / 12.0 / total
-        + (unseen * up) ** 2
-        + unknown
+        + (0.0 if turn is None else turn * up) ** 2
+        + common
     )
     return RestInterval(
         t_start_ns=blocks[0].first_ns,
         t_end_ns=blocks[-1].last_ns,
         gyro_bias=mean - earth,
         gyro_bias_sigma=np.sqrt(variance),
+        common_sigma=np.sqrt(common),
         specific_force=force,
         specific_force_sigma=np.sqrt(force_variance),
     )

@@ -59,8 +59,8 @@ class TriadTemperature:
     fit : TriadPolynomials
         In ``T - reference``.
     hysteresis : (3,)
-        Root mean square over the bins of the difference between rising and falling [unit]; NaN
-        where temperature went in one direction only.
+        Root mean square over the bins of the difference between rising and falling, without
+        the noise of the means [unit]; NaN where temperature went in one direction only.
     """
 
     celsius: FloatArray
@@ -285,11 +285,15 @@ def _triad(
     centre = np.bincount(bins, x) / np.bincount(bins)
     residual = values - fit.at(x)
     up, down = (_means(residual, bins, rows) for rows in (rising, falling))
-    difference = up - down
-    known = np.isfinite(difference[:, 0])
+    noise = sum(
+        _means(residual**2, bins, rows) / np.bincount(bins[rows], minlength=len(up))[:, None]
+        for rows in (rising, falling)
+    )
+    excess = (up - down) ** 2 - noise
+    known = np.isfinite(excess[:, 0])
     band = np.full(3, np.nan)
     if known.sum() >= _FEWEST_BINS:
-        band = np.sqrt(np.square(difference[known]).mean(axis=0))
+        band = np.sqrt(np.maximum(excess[known].mean(axis=0), 0.0))
     curve = fit.at(centre)
     return TriadTemperature(
         celsius=reference_c + centre,
