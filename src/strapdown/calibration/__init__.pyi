@@ -18,6 +18,7 @@ from .in_use.rest_interval import RestParams as RestParams
 from .in_use.rest_recording import RestCalibration as RestCalibration
 from .in_use.rest_recording import rest_calibration as rest_calibration
 from .poses.ferraris import ferraris as ferraris
+from .poses.force import ForceFit as ForceFit
 from .poses.multi import multi_position as multi_position
 from .poses.result import PoseCalibration as PoseCalibration
 from .poses.six import six_position as six_position
@@ -29,6 +30,7 @@ from .temperature.curve import TriadTemperature as TriadTemperature
 from .temperature.curve import temperature_curve as temperature_curve
 from .temperature.files import read_temperature as read_temperature
 from .temperature.files import recorded_temperature as recorded_temperature
+from .temperature.polynomials import TriadPolynomials as TriadPolynomials
 from .temperature.readings import TemperatureReadings as TemperatureReadings
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration

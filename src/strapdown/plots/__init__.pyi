@@ -13,3 +13,4 @@ from .recordings import plot_track as plot_track
 from .simulation import plot_allan as plot_allan
 from .simulation import plot_motion as plot_motion
 from .simulation import plot_simulation as plot_simulation
+from .temperature import plot_temperature as plot_temperature
