@@ -248,6 +248,19 @@ def test_constant_temperature_is_refused(warm_up_s):
         temperature_curve(recording(t, element), read(t, element), warm_up_s=warm_up_s)
 
 
+def test_only_the_time_with_temperatures_counts():
+    t, element = ramps()
+    s = recording(t, element)
+    readings = read(t, element)
+    half = TemperatureReadings(readings.t_ns[:600], readings.celsius[:600])
+    found = temperature_curve(s, half)
+    assert found.gyro.fit.degree.tolist() == [1, 0, 2]
+    assert np.abs(found.calibration.gyro.bias_at([20.0]) - polyval([-5.0], GYRO).T).max() < 1e-4
+    elsewhere = TemperatureReadings(readings.t_ns + 5000 * S, readings.celsius)
+    with pytest.raises(ValueRangeError, match="got some 5000 to 6199 s after its start"):
+        temperature_curve(s, elsewhere)
+
+
 def test_bad_input_is_named():
     t, element = ramps()
     s = recording(t, element)

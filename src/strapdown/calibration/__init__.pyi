@@ -25,12 +25,12 @@ from .poses.six import six_position as six_position
 from .poses.table import RateStep as RateStep
 from .poses.table import RateTableCalibration as RateTableCalibration
 from .poses.table import rate_table as rate_table
-from .temperature.curve import TemperatureCalibration as TemperatureCalibration
-from .temperature.curve import TriadTemperature as TriadTemperature
 from .temperature.curve import temperature_curve as temperature_curve
 from .temperature.files import read_temperature as read_temperature
 from .temperature.files import recorded_temperature as recorded_temperature
 from .temperature.polynomials import TriadPolynomials as TriadPolynomials
 from .temperature.readings import TemperatureReadings as TemperatureReadings
+from .temperature.result import TemperatureCalibration as TemperatureCalibration
+from .temperature.result import TriadTemperature as TriadTemperature
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._checks import as_params
+from strapdown._checks import as_finite, as_params
 from strapdown.calibration.imu import ImuCalibration, Provenance
 from strapdown.calibration.in_use.bias_track import BiasTrack
 from strapdown.calibration.in_use.rest_interval import (
@@ -66,7 +66,7 @@ class RestCalibrator:
     Raises
     ------
     ValueRangeError
-        The latitude is outside -pi/2 ... pi/2, or the heading is not finite.
+        The latitude is outside -pi/2 ... pi/2, or a value is not finite.
 
     Examples
     --------
@@ -87,10 +87,8 @@ class RestCalibrator:
         latitude: float | None = None,
         heading: float | None = None,
     ) -> None:
-        if latitude is not None:
-            as_latitude(latitude)
-        if not np.isfinite([latitude or 0.0, heading or 0.0]).all():
-            raise ValueRangeError(f"expected finite latitude and heading, got {heading}")
+        as_finite([latitude or 0.0, heading or 0.0], "latitude, heading", (2,))
+        as_latitude(latitude or 0.0)
         self.params = as_params(params, RestParams)
         self.place = Place(latitude, heading)
         self._detector = StillnessDetector("variance", stillness)

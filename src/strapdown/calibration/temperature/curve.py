@@ -7,7 +7,7 @@ lag of its sensor is fitted, and the hysteresis is the difference between both d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,11 +15,11 @@ import numpy as np
 from strapdown.calibration.imu import ImuCalibration, Provenance
 from strapdown.calibration.temperature.blocks import Blocks, block_means
 from strapdown.calibration.temperature.polynomials import (
-    TriadPolynomials,
     bins_of,
     fit_polynomials,
     misfit,
 )
+from strapdown.calibration.temperature.result import TemperatureCalibration, TriadTemperature
 from strapdown.calibration.triad import TemperatureCurve, TriadCalibration, bias_covariance
 from strapdown.errors import ValueRangeError
 from strapdown.series.series import require_series
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from strapdown.calibration.temperature.readings import TemperatureReadings
     from strapdown.series import ImuSeries
 
-__all__ = ["TemperatureCalibration", "TriadTemperature", "temperature_curve"]
+__all__ = ["temperature_curve"]
 
 MAX_LAG_S: Final = 60.0
 _BLOCK_S: Final = 1.0
@@ -42,100 +42,6 @@ _TREND: Final = 0.1  # part of the fastest change, below which temperature count
 _LAG_GAIN: Final = 9.0  # gain in twice the log likelihood that a lag needs: 3 standard deviations
 _STEP: Final = 0.3 * RAD_PER_DEG  # change of direction between 10 s: the sensor was turned
 _TURN: Final = 3.0 * RAD_PER_DEG  # change of direction over the recording
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TriadTemperature:
-    """Bias of three axes against temperature.
-
-    Parameters
-    ----------
-    celsius : (B,)
-        Mean temperatures of the bins of 1 K [deg C].
-    curve : (B, 3)
-        The polynomials at these temperatures [unit].
-    rising, falling : (B, 3)
-        Mean readings of each bin while temperature rises and falls [unit]; NaN without any.
-    fit : TriadPolynomials
-        In ``T - reference``.
-    hysteresis : (3,)
-        Root mean square over the bins of the difference between rising and falling, without
-        the noise of the means [unit]; NaN where temperature went in one direction only.
-    """
-
-    celsius: FloatArray
-    curve: FloatArray
-    rising: FloatArray
-    falling: FloatArray
-    fit: TriadPolynomials
-    hysteresis: FloatArray
-
-    @property
-    def sigma(self) -> FloatArray:
-        """Standard deviation (3,) of the curve: its error at left-out bins, and half the band."""
-        sigma: FloatArray = self.fit.left_out_rms + 0.5 * np.nan_to_num(self.hysteresis)
-        return sigma
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TemperatureCalibration:
-    """Result of :func:`temperature_curve`.
-
-    Parameters
-    ----------
-    calibration : ImuCalibration
-        Gyro bias and the curves.
-    warnings : tuple of str
-        Findings, each with the next step.
-    gyro : TriadTemperature
-        [rad/s].
-    accel : TriadTemperature, optional
-        [m/s^2]; None where the attitude changed.
-    lag_s : float
-        Lag of the temperature sensor [s]; 0 where it is not significant.
-    warm_up_s, moving_s : float
-        Time left out at the start, and because the sensor moved [s].
-    """
-
-    calibration: ImuCalibration
-    warnings: tuple[str, ...]
-    gyro: TriadTemperature
-    accel: TriadTemperature | None
-    lag_s: float
-    warm_up_s: float
-    moving_s: float
-
-    def lines(self) -> list[str]:
-        """Return the result for people."""
-        low, high = self.gyro.celsius[[0, -1]]
-        text = [
-            f"{low:.0f} to {high:.0f} deg C",
-            f"left out: {self.warm_up_s:g} s of warm-up, {self.moving_s:g} s of motion",
-            f"lag of the temperature sensor: {self.lag_s:.1f} s",
-            _line("gyro", self.gyro, 1.0 / RAD_PER_DEG, "deg/s"),
-        ]
-        if self.accel is not None:
-            text.append(_line("accelerometer", self.accel, 1e3, "mm/s^2"))
-        return text
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the figures in types of JSON."""
-        values: dict[str, object] = {
-            "lag_s": self.lag_s,
-            "warm_up_s": self.warm_up_s,
-            "moving_s": self.moving_s,
-            "lowest_c": float(self.gyro.celsius[0]),
-            "highest_c": float(self.gyro.celsius[-1]),
-            "warnings": list(self.warnings),
-        }
-        for name, triad in (("gyro", self.gyro), ("accel", self.accel)):
-            if triad is not None:
-                values[name] = {
-                    "degree": triad.fit.degree.tolist(),
-                    "left_out_rms": triad.fit.left_out_rms.tolist(),
-                    "hysteresis": [None if np.isnan(h) else float(h) for h in triad.hysteresis],
-                }
-        return values
 
 
 def temperature_curve(
@@ -152,7 +58,7 @@ def temperature_curve(
     Parameters
     ----------
     series : ImuSeries
-        At rest; blocks of 1 s with motion are left out.
+        At rest; blocks of 1 s with motion, and those without temperatures, are left out.
     temperature : TemperatureReadings
         On the same clock.
     warm_up_s : float, optional
@@ -165,7 +71,8 @@ def temperature_curve(
     Raises
     ------
     ValueRangeError
-        Temperatures span fewer than three bins of 1 K, or the warm-up is negative.
+        Temperatures span fewer than three bins of 1 K, or are not those of the recording; the
+        warm-up is negative.
     TypeError
         The series is of another type.
 
@@ -177,7 +84,7 @@ def temperature_curve(
     require_series(series)
     if not 0.0 <= warm_up_s < np.inf:
         raise ValueRangeError(f"expected warm_up_s of at least 0, got {warm_up_s}")
-    blocks, moving = _at_rest(series, warm_up_s)
+    blocks, moving = _at_rest(_measured(series, temperature), series, warm_up_s)
     celsius = temperature.at(blocks.t_ns)
     _require_range(celsius, len(series))
     turned = _turned(blocks.specific_force)
@@ -216,9 +123,30 @@ def temperature_curve(
     )
 
 
-def _at_rest(series: ImuSeries, warm_up_s: float) -> tuple[Blocks, int]:
-    """Return the blocks after the warm-up in which the sensor is at rest, and count the others."""
+def _measured(series: ImuSeries, temperature: TemperatureReadings) -> Blocks:
+    """Return the blocks of a series between the first and last temperature.
+
+    Raises
+    ------
+    ValueRangeError
+        There are blocks, but no temperature at their time.
+    """
     blocks = block_means(series, _BLOCK_S)
+    edge_ns = round(_BLOCK_S * NS_PER_S)
+    inside = (blocks.t_ns > temperature.t_ns[0] - edge_ns) & (
+        blocks.t_ns < temperature.t_ns[-1] + edge_ns
+    )
+    if len(blocks.t_ns) and not inside.any():
+        start, stop = (int(t - series.t_ns.min()) / NS_PER_S for t in temperature.t_ns[[0, -1]])
+        raise ValueRangeError(
+            f"expected temperatures during the recording, got some {start:.0f} to {stop:.0f} s "
+            "after its start; pass stamps on the clock of the recording"
+        )
+    return blocks.rows(inside)
+
+
+def _at_rest(blocks: Blocks, series: ImuSeries, warm_up_s: float) -> tuple[Blocks, int]:
+    """Return the blocks after the warm-up in which the sensor is at rest, and count the others."""
     if len(blocks.t_ns):
         start_ns = int(series.t_ns.min()) + round(warm_up_s * NS_PER_S)
         blocks = blocks.rows(blocks.t_ns >= start_ns)
@@ -361,18 +289,3 @@ def _warnings(  # noqa: PLR0913 (one a finding)
         "more slowly, or bring its sensor nearer": lag_s > 0.98 * MAX_LAG_S,
     }
     return tuple(text for text, found in findings.items() if found)
-
-
-def _line(name: str, found: TriadTemperature, factor: float, unit: str) -> str:
-    """Return the figures of a triad."""
-    change = factor * np.ptp(found.curve, axis=0)
-    band = factor * found.hysteresis
-    degrees = " ".join(str(degree) for degree in found.fit.degree)
-    return (
-        f"{name}: change {_three(change)} {unit}, degree {degrees}, hysteresis {_three(band)}, "
-        f"error at left-out bins {_three(factor * found.fit.left_out_rms)}"
-    )
-
-
-def _three(values: FloatArray) -> str:
-    return " ".join("-" if np.isnan(value) else f"{value:.3g}" for value in values)
