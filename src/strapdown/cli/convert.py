@@ -175,7 +175,7 @@ class _Calibrator:
         if self._calibration.needs_temperature:
             raise FormatError(
                 f"expected a temperature of each sample, on which {path.name} depends, got none; "
-                "in Python, calibration.apply(series, temperature_c=...) takes one, and "
+                "in Python, calibration.apply(series, temperature=...) takes one, and "
                 "calibration.without_temperature() is that of the reference temperature",
                 path=source,
             )
