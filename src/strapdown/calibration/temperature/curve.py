@@ -173,7 +173,7 @@ def _turned(force: FloatArray) -> bool:
     """Return whether the direction of the specific force (B, 3) changed by more than a bias may."""
     groups = max(len(force) // 10, 1)
     means = np.array([part.mean(axis=0) for part in np.array_split(force, groups)])
-    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
     steps = np.linalg.norm(np.diff(means, axis=0), axis=1)
     whole = np.linalg.norm(means - np.median(means, axis=0), axis=1)
     return bool(steps.max(initial=0.0) > _STEP or whole.max() > _TURN)
