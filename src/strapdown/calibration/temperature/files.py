@@ -45,7 +45,7 @@ def recorded_temperature(
     Parameters
     ----------
     recording : Recording
-        From :func:`strapdown.open`.
+        From :func:`strapdown.formats.open`.
     topic : str, optional
         Topic of the IMU; by default that of :meth:`~strapdown.formats.Recording.imu_series`.
 
