@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,6 +80,10 @@ def convert(
             help="Noise densities, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", help="Apply this calibration to the IMU: .toml or .json."),
+    ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
@@ -96,6 +101,8 @@ def convert(
     strapdown convert demo.mcap imu.csv --topic imu/data
 
     strapdown convert attitude.csv attitude.tum --force
+
+    strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
     """
     if target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
@@ -104,6 +111,7 @@ def convert(
             f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
             param_hint="'--attitude'",
         )
+    applied = None if calibration is None else _Calibrator(calibration, source, topic)
     gyro_noise, accel_noise = noise or (None, None)
     stream = RateStream(
         RateOptions(
@@ -122,7 +130,8 @@ def convert(
         files.block_writer(target, force=force) as writer,
     ):
         new_log = writer if isinstance(writer, UlogBlockWriter) else None
-        for block in _converted(blocks, stream, topic):
+        calibrated = blocks if applied is None else map(applied, blocks)
+        for block in _converted(calibrated, stream, topic):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
@@ -137,6 +146,8 @@ def convert(
             )
     recognised = blocks.report.notes if blocks.report.format == "table" else ()
     notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
+    if calibration is not None:
+        notes.append(f"calibrated by {calibration}")
     data = {
         "input": str(source),
         "output": str(target),
@@ -145,6 +156,49 @@ def convert(
     }
     lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
     return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
+
+
+class _Calibrator:
+    """Calibration of the blocks of a recording.
+
+    Raises
+    ------
+    FormatError
+        The calibration depends on a temperature, which recordings do not hold, or there are
+        several sensors and no topic.
+    """
+
+    def __init__(self, path: Path, source: Path, topic: str | None) -> None:
+        from strapdown.calibration import load_calibration  # noqa: PLC0415 (only with the option)
+
+        self._calibration = load_calibration(path)
+        self._source, self._topic = source, topic
+        self._seen: set[str] = set()
+        if self._calibration.needs_temperature:
+            raise FormatError(
+                f"expected a temperature of each sample, on which {path.name} depends, got none; "
+                "in Python, calibration.apply(series, temperature=...) takes one, and "
+                "calibration.without_temperature() is that of the reference temperature",
+                path=source,
+            )
+
+    def __call__(self, block: Recording) -> Recording:
+        """Return a block with calibrated samples and increments."""
+        self._seen |= {*block.imu, *block.increments}
+        if self._topic is None and len(self._seen) > 1:
+            raise FormatError(
+                "expected one sensor for --calibration, got the topics "
+                f"{', '.join(sorted(self._seen))}; choose one with --topic",
+                path=self._source,
+            )
+        apply, chosen = self._calibration.apply, self._topic
+        return replace(
+            block,
+            imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
+            increments={
+                n: apply(s) if chosen in {None, n} else s for n, s in block.increments.items()
+            },
+        )
 
 
 def _converted(

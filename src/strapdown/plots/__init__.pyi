@@ -1,4 +1,5 @@
 from ._axes import save as save
+from .calibration import plot_calibration as plot_calibration
 from .events import plot_events as plot_events
 from .health import plot_clipping as plot_clipping
 from .health import plot_spectrum as plot_spectrum
@@ -13,3 +14,4 @@ from .recordings import plot_track as plot_track
 from .simulation import plot_allan as plot_allan
 from .simulation import plot_motion as plot_motion
 from .simulation import plot_simulation as plot_simulation
+from .temperature import plot_temperature as plot_temperature
