@@ -3,5 +3,10 @@ from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
+from .pair import PairResiduals as PairResiduals
+from .pair import PairResult as PairResult
+from .pair import align_pair as align_pair
+from .pair import load_pair as load_pair
+from .pair import save_pair as save_pair
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration
