@@ -20,7 +20,8 @@ from strapdown.calibration.pair.observability import observability
 from strapdown.calibration.pair.result import PairResiduals, PairResult
 from strapdown.calibration.pair.signals import ImuSignals, PoseSignals, signals_of
 from strapdown.calibration.pair.solver import solve
-from strapdown.geometry import quaternion
+from strapdown.geometry import WorldFrame, quaternion
+from strapdown.geometry.frames import convert_vector
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import NS_PER_S, STANDARD_GRAVITY
 
@@ -34,8 +35,9 @@ __all__ = ["align_pair"]
 GRAVITY_TOLERANCE: Final = 0.02
 """Relative error of gravity above which something is wrong."""
 FASTEST_DRIFT_PPM: Final = 300.0
-POOR: Final = 0.3
-"""Share of the variation of the specific force that may be left."""
+POOR: Final = 0.05
+"""Residual of the accelerations as a share of gravity above which something is wrong."""
+WIDEST_TILT_DEG: Final = 10.0
 
 
 def align_pair(
@@ -88,7 +90,7 @@ def align_pair(
     >>> result = align_pair(one, late)
     >>> f"{result.offset_s:.3f} s"
     '-5.000 s'
-    >>> [round(x, 2) + 0.0 for x in result.lever_arm_m]
+    >>> (result.lever_arm_m.round(2) + 0.0).tolist()
     [0.1, 0.0, -0.02]
     """
     require_type(first, (ImuSeries,), "first", "the first is the IMU whose clock and axes are kept")
@@ -156,7 +158,7 @@ def _result(
         second_world=second.world if is_pose else None,
         observable=observable,
         not_observable=missing,
-        warnings=_warnings(model, solution, coarse, missing),
+        warnings=_warnings(second, model, solution, coarse, missing),
         residuals=residuals,
     )
 
@@ -168,7 +170,11 @@ def _residuals(model: Model, solution: Solution) -> PairResiduals:
 
 
 def _warnings(
-    model: Model, solution: Solution, coarse: Coarse, missing: tuple[str, ...]
+    second: ImuSeries | Trajectory,
+    model: Model,
+    solution: Solution,
+    coarse: Coarse,
+    missing: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Return findings, each with the next step."""
     state, found = solution.state, []
@@ -194,26 +200,31 @@ def _warnings(
             "position or velocity"
         )
         return tuple(found)
-    if isinstance(model.second, ImuSignals):
-        unexplained = _unexplained(model, solution)
-        if unexplained > POOR:
-            found.append(
-                f"{100.0 * unexplained:.0f} % of the specific force's variation is not explained; "
-                "check axes and units of the accelerometers"
-            )
-    else:
-        gravity = float(np.linalg.norm(state.gravity))
-        if abs(gravity / STANDARD_GRAVITY - 1.0) > GRAVITY_TOLERANCE:
-            found.append(
-                f"gravity of {gravity:.3f} m/s^2 in the world of the second; calibrate the scale "
-                "of the accelerometer first, and check its axes and the unit of positions"
-            )
+    left = math.sqrt(float(np.nanmean(solution.residuals[1] ** 2)))
+    if left > POOR * STANDARD_GRAVITY:
+        found.append(
+            f"{left:.2g} m/s^2 of acceleration are not explained; check the axes of the "
+            "accelerometers and that both sensors are fixed to one rigid body"
+        )
+    if isinstance(second, Trajectory):
+        found += _doubts_of_gravity(state.gravity, second.world)
     return tuple(found)
 
 
-def _unexplained(model: Model, solution: Solution) -> float:
-    """Return the share of the variation of the first's specific force that is left."""
-    assert model.first.force is not None  # noqa: S101 (has_force)
-    force = model.first.force.at(model.grid.t_s)
-    spread = float(np.mean((force - force.mean(axis=0)) ** 2))
-    return float(np.nanmean(solution.residuals[1] ** 2)) / max(spread, 1e-12)
+def _doubts_of_gravity(gravity: FloatArray, world: WorldFrame) -> list[str]:
+    """Return warnings about gravity in the world of a trajectory."""
+    found = []
+    length = float(np.linalg.norm(gravity))
+    if abs(length / STANDARD_GRAVITY - 1.0) > GRAVITY_TOLERANCE:
+        found.append(
+            f"gravity of {length:.3f} m/s^2 in the world of the second; calibrate the scale "
+            "of the accelerometer first, and check the unit of positions"
+        )
+    (up,) = convert_vector(np.array([[0.0, 0.0, 1.0]]), WorldFrame.ENU, world)
+    tilt = math.degrees(math.acos(np.clip(-gravity @ up / length, -1.0, 1.0)))
+    if tilt > WIDEST_TILT_DEG:
+        found.append(
+            f"gravity is {tilt:.0f} deg from the down axis of the world {world}; check the world "
+            "of the second and the signs of the accelerometer"
+        )
+    return found

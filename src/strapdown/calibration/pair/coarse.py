@@ -31,8 +31,12 @@ APART_S: Final = 0.3
 """Least distance of two candidates [s]."""
 UNEXPLAINED: Final = 0.3
 """Share of the angular velocity that the best rotation may leave."""
-ALIKE: Final = 1.5
+ALIKE: Final = 3.0
 """Ratio of such shares below which two offsets fit alike."""
+EXPLAINED: Final = 0.02
+"""Share below which an offset fits in any case: it may be off by half a step."""
+FINER: Final = 4
+"""Coarse steps in a step of the grid for the fit."""
 WINDOW_S: Final = 20.0
 """Length of the windows for the drift [s]."""
 REACH_S: Final = 0.5
@@ -81,6 +85,8 @@ class _Rates(NamedTuple):
 class _Match(NamedTuple):
     """Angular velocities of the two sensors at one offset."""
 
+    one: _Rates
+    two: _Rates
     offset_s: float
     correlation: float
     fit: Fit
@@ -94,25 +100,25 @@ def find_offset(first: Signals, second: Signals) -> Coarse:
     ValueRangeError
         A sensor does not turn, or no part of one recording resembles one of the other.
     """
-    step_s = Grid.over(0.0, 0.0, first, second).step_s
+    step_s = Grid.over(0.0, 0.0, first, second).step_s / FINER
     one, two = _rates(first, step_s), _rates(second, step_s)
     for rates, name in ((one, "first"), (two, "second")):
         _require_motion(rates, name)
-    matches = sorted(
-        (_match(one, two, lag, correlation) for lag, correlation in _candidates(one, two)),
-        key=lambda match: min(match.fit.unexplained, match.fit.mirrored),
-    )
+    matches = [_match(*pair, *each) for pair in _variants(one, two) for each in _candidates(*pair)]
     if not matches:
         raise ValueRangeError(_unlike(one, two, None))
-    best = matches[0]
-    least = min(best.fit.unexplained, best.fit.mirrored)
-    if least > UNEXPLAINED or best.correlation < LOWEST_CORRELATION:
-        raise ValueRangeError(_unlike(one, two, best))
-    rivals = tuple(m.offset_s for m in matches[1:] if m.fit.unexplained < ALIKE * least)
+    closest = min(matches, key=_left)
+    if _left(closest) > UNEXPLAINED or closest.correlation < LOWEST_CORRELATION:
+        raise ValueRangeError(_unlike(one, two, closest))
+    limit = max(ALIKE * _left(closest), EXPLAINED)
+    best, *alike = [match for match in matches if _left(match) <= limit]
+    rivals = tuple(
+        match.offset_s for match in alike if abs(match.offset_s - best.offset_s) > APART_S
+    )
     begin = max(one.start_s, two.start_s + best.offset_s)
     end = min(_end(one), _end(two) + best.offset_s)
     middle = 0.5 * (begin + end)
-    offset, drift = _drift(one, two, best.offset_s, middle)
+    offset, drift = _drift(best.one, best.two, best.offset_s, middle)
     return Coarse(offset, drift, middle, end - begin, best.correlation, best.fit, rivals)
 
 
@@ -144,6 +150,15 @@ def _require_motion(rates: _Rates, name: str) -> None:
         )
 
 
+def _variants(one: _Rates, two: _Rates) -> list[tuple[_Rates, _Rates]]:
+    """Return the rates as they are, and without their means, which may be those of the biases."""
+    still = []
+    for rates in (one, two):
+        rate = rates.rate - rates.rate[rates.known].mean(axis=0)
+        still.append(rates._replace(rate=rate, length=np.linalg.norm(rate, axis=1)))
+    return [(one, two), (still[0], still[1])]
+
+
 def _candidates(one: _Rates, two: _Rates) -> list[tuple[int, float]]:
     """Return lags in steps, and the correlation at each, best first.
 
@@ -152,14 +167,15 @@ def _candidates(one: _Rates, two: _Rates) -> list[tuple[int, float]]:
     """
     correlation, overlap = _correlation(one, two)
     score = np.arctanh(np.clip(correlation, -0.999999, 0.999999)) * np.sqrt(overlap)
+    padded = np.pad(score, 1, constant_values=-np.inf)
+    is_peak = (score > 0.0) & (score >= np.maximum(padded[:-2], padded[2:]))
+    left = np.where(is_peak, score, -np.inf)
     apart = round(APART_S / one.step_s)
-    found = []
-    for _ in range(CANDIDATES):
-        best = int(np.argmax(score))
-        if not score[best] > 0.0:
-            break
+    found: list[tuple[int, float]] = []
+    while len(found) < CANDIDATES and left.max() > 0.0:
+        best = int(np.argmax(left))
         found.append((best - (len(two.rate) - 1), float(correlation[best])))
-        score[max(best - apart, 0) : best + apart + 1] = -np.inf
+        left[max(best - apart, 0) : best + apart + 1] = -np.inf
     return found
 
 
@@ -200,10 +216,17 @@ def _match(one: _Rates, two: _Rates, lag: int, correlation: float) -> _Match:
     """Return the rotation at a lag: row i + lag of the first belongs to row i of the second."""
     a, b = _common(one, two, lag)
     return _Match(
+        one,
+        two,
         one.start_s - two.start_s + lag * one.step_s,
         correlation,
         fit_rotation(one.rate[a], two.rate[b]),
     )
+
+
+def _left(match: _Match) -> float:
+    """Return the share of the angular velocity that is left, be the axes mirrored or not."""
+    return min(match.fit.unexplained, match.fit.mirrored)
 
 
 def _common(one: _Rates, two: _Rates, lag: int) -> tuple[IntArray, IntArray]:

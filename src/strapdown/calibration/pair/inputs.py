@@ -23,6 +23,16 @@ MIRRORED: Final = 0.05
 """Share that a rotation must leave for a reflection to be considered."""
 BETTER: Final = 0.3
 """Share of that, which the reflection may leave."""
+FLIPS: Final = {
+    "the x axis": np.array([-1.0, 1.0, 1.0]),
+    "the y axis": np.array([1.0, -1.0, 1.0]),
+    "the z axis": np.array([1.0, 1.0, -1.0]),
+    "all axes": np.array([-1.0, -1.0, -1.0]),
+}
+BROAD: Final = 0.1
+"""Least breadth of the angular velocities for a rotation to be compared."""
+OTHER_AXES: Final = 0.3
+"""Share of the specific forces that the rotation of the gyros may leave."""
 UNIT_TOLERANCE: Final = 0.15
 """Relative deviation of a ratio from that of two units."""
 FORCE_WEIGHT: Final = 0.3
@@ -40,15 +50,13 @@ def refuse_mirrored(fit: Fit, what: str) -> None:
     if fit.unexplained < MIRRORED or fit.mirrored > BETTER * fit.unexplained:
         return
     flips = []
-    for axis, name in enumerate("xyz"):
-        flip = np.ones(3)
-        flip[axis] = -1.0
+    for name, flip in FLIPS.items():
         turn = quaternion.to_rotation_vector(quaternion.from_matrix(fit.reflection * flip))
         flips.append((float(np.linalg.norm(turn)) / RAD_PER_DEG, name))
     angle, name = min(flips)
     raise ValueRangeError(
-        f"expected right-handed axes in both sensors, got {what} that are mirror images; with the "
-        f"{name} axis of the second reversed, the sensors differ by a rotation of {angle:.1f} deg: "
+        f"expected right-handed axes in both sensors, got {what} that are mirror images; with "
+        f"{name} of the second reversed, the sensors differ by a rotation of {angle:.1f} deg: "
         "check the signs of its axes"
     )
 
@@ -85,7 +93,8 @@ def common_rotation(model: Model, state: State, fit: Fit) -> FloatArray:
     Raises
     ------
     ValueRangeError
-        Specific forces of the two sensors are mirror images.
+        Specific forces of the two sensors are mirror images, or do not follow the rotation of
+        their gyros.
     """
     if not isinstance(model.second, ImuSignals) or not model.has_force:
         return fit.R
@@ -101,9 +110,27 @@ def common_rotation(model: Model, state: State, fit: Fit) -> FloatArray:
         assert b is not None  # noqa: S101 (has_force)
         pairs.append((grid.mean(a.at(grid.fine_s))[known], grid.mean(b.at(at))[known]))
     (w_a, w_b), (f_a, f_b) = pairs
-    refuse_mirrored(fit_rotation(f_a, f_b, centred=False), "specific forces")
+    forces = fit_rotation(f_a, f_b, centred=False)
+    refuse_mirrored(forces, "specific forces")
+    _refuse_other_axes(fit, forces, f_a, f_b)
     stacked = [
         np.vstack([w / np.linalg.norm(w), FORCE_WEIGHT * f / np.linalg.norm(f)])
         for w, f in ((w_a - w_a.mean(axis=0), f_a), (w_b - w_b.mean(axis=0), f_b))
     ]
     return fit_rotation(*stacked, centred=False).R
+
+
+def _refuse_other_axes(rates: Fit, forces: Fit, f_a: FloatArray, f_b: FloatArray) -> None:
+    """Raise if gyros and accelerometers are turned differently."""
+    size = float(np.linalg.norm(f_a) * np.linalg.norm(f_b))
+    left = 1.0 - float(np.sum(f_a * (f_b @ rates.R.T)) / size)
+    if rates.breadth < BROAD or left < OTHER_AXES or forces.unexplained > OTHER_AXES:
+        return
+    angle = float(
+        quaternion.angle_between(quaternion.from_matrix(rates.R), quaternion.from_matrix(forces.R))
+    )
+    raise ValueRangeError(
+        "expected gyro and accelerometer of each sensor in the same axes, got rotations between "
+        f"the sensors that differ by {angle / RAD_PER_DEG:.0f} deg for angular velocity and "
+        "specific force; check order and signs of the axes of the accelerometers"
+    )

@@ -218,7 +218,8 @@ class Model:
         )
         by = {}
         if derivatives:
-            by = {"rotation": -skew(turned), "accel_bias": _identity(rows), "lever_arm": -lever}
+            by = {"rotation": -skew(turned), "accel_bias": _identity(rows)}
+            by["lever_arm"] = -self._lever_of(second, at, state.rotation)
             by["first_bias"] = -_by_spin(spin, state.lever_arm)
             by["accel_delay"] = -self.grid.mean(self.first.force.at(here, 1))[:, :, None]
             by |= {"accel_scale": _diagonal(reading)} if self.scale else {}
@@ -259,6 +260,15 @@ class Model:
             if self.scale:
                 by["accel_scale"] = -grid.mean(to_world * reading[:, None, :])
         return Difference(rows, known, by)
+
+    def _lever_of(self, second: ImuSignals, at: FloatArray, R: FloatArray) -> FloatArray:
+        """Return the matrix of the lever arm by the gyro of the second.
+
+        Its noise is independent of that in the differences: as an instrumental variable, it
+        keeps noise of the angular acceleration from shortening the lever arm.
+        """
+        spin, spin_up = second.angular_velocity(at), second.rate.at(at, 1)
+        return R @ self.grid.mean(skew(spin_up) + _centripetal(spin)) @ R.T
 
     @cached_property
     def _rate(self) -> FloatArray:

@@ -27,6 +27,8 @@ class Fit(NamedTuple):
         That reflection: orthogonal, with determinant -1.
     scale : float
         Root mean square of a over that of b.
+    breadth : float
+        Second singular value over the first: 0 for vectors along one line.
     """
 
     R: FloatArray
@@ -34,6 +36,7 @@ class Fit(NamedTuple):
     mirrored: float
     reflection: FloatArray
     scale: float
+    breadth: float
 
 
 def fit_rotation(a: FloatArray, b: FloatArray, *, centred: bool = True) -> Fit:
@@ -49,7 +52,7 @@ def fit_rotation(a: FloatArray, b: FloatArray, *, centred: bool = True) -> Fit:
         a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     size_a, size_b = np.linalg.norm(a), np.linalg.norm(b)
     if not (size_a > 0.0 and size_b > 0.0):
-        return Fit(np.eye(3), 1.0, 1.0, -np.eye(3), float("nan"))
+        return Fit(np.eye(3), 1.0, 1.0, -np.eye(3), float("nan"), 0.0)
     U, s, Vt = np.linalg.svd(a.T @ b / (size_a * size_b))
     sign = 1.0 if np.linalg.det(U @ Vt) > 0.0 else -1.0
     flip = np.array([1.0, 1.0, sign])
@@ -59,6 +62,7 @@ def fit_rotation(a: FloatArray, b: FloatArray, *, centred: bool = True) -> Fit:
         float(1.0 - np.sum(s * flip * [1.0, 1.0, -1.0]) ** 2),
         (U * flip * [1.0, 1.0, -1.0]) @ Vt,
         float(size_a / size_b),
+        float(s[1] / s[0]),
     )
 
 
