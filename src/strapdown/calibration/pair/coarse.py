@@ -23,8 +23,8 @@ __all__ = ["Coarse", "find_offset"]
 
 SHORTEST_S: Final = 5.0
 """Overlap that a match must have [s]."""
-QUIETEST: Final = 1.0 * RAD_PER_DEG
-"""Root mean square of the angular velocity below which there is no motion [rad/s]."""
+QUIETEST: Final = 3.0 * RAD_PER_DEG
+"""Root mean square of the angular velocity below which noise hides the motion [rad/s]."""
 LOWEST_CORRELATION: Final = 0.7
 CANDIDATES: Final = 8
 APART_S: Final = 0.3
@@ -111,7 +111,10 @@ def find_offset(first: Signals, second: Signals) -> Coarse:
     if _left(closest) > UNEXPLAINED or closest.correlation < LOWEST_CORRELATION:
         raise ValueRangeError(_unlike(one, two, closest))
     limit = max(ALIKE * _left(closest), EXPLAINED)
-    best, *alike = [match for match in matches if _left(match) <= limit]
+    best, *alike = sorted(
+        (match for match in matches if _left(match) <= limit),
+        key=lambda match: match.fit.unexplained > limit,  # mirrored ones last
+    )
     rivals = tuple(
         match.offset_s for match in alike if abs(match.offset_s - best.offset_s) > APART_S
     )

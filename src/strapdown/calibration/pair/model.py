@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PRIOR", "Difference", "Model", "State"]
 
-TIME_STEP_S: Final = 1e-3
-"""Step of the derivative with respect to the offset [s]."""
 PRIOR: Final[dict[str, float]] = {
     "offset": 0.5,
     "drift": 1e-3,
@@ -167,40 +165,37 @@ class Model:
         return self.middle_s - state.offset + (t_s - self.middle_s) / (1.0 + state.drift)
 
     def differences(self, state: State) -> list[Difference]:
-        """Return the differences of angular velocity and, where known, of acceleration."""
-        made = [self._rates, self._forces] if self.has_force else [self._rates]
-        found = []
-        for make in made:
-            difference = make(state, derivatives=True)
-            later, earlier = (
-                make(replace(state, offset=state.offset + step), derivatives=False).rows
-                for step in (TIME_STEP_S, -TIME_STEP_S)
-            )
-            by_offset = (later - earlier)[:, :, None] / (2.0 * TIME_STEP_S)
-            # of the second's time: -1 by the offset, -(t - middle) by the drift
-            since = (self.grid.t_s - self.middle_s)[:, None, None]
-            by = {"offset": by_offset, "drift": by_offset * since, **difference.by}
-            found.append(Difference(difference.rows, difference.known, by))
-        return found
+        """Return the differences of angular velocity and, where known, of acceleration.
 
-    def _rates(self, state: State, *, derivatives: bool) -> Difference:
+        Derivatives in time are those of the readings of the first, to which the second's are
+        equal but for the derivative of the lever arm's acceleration; noise of a reference would
+        dominate its own.
+        """
+        made = [self._rates(state)]
+        made += [self._forces(state)] if self.has_force else []
+        since = (self.grid.t_s - self.middle_s)[:, None, None]
+        return [replace(each, by={**each.by, "drift": each.by["offset"] * since}) for each in made]
+
+    def _rates(self, state: State) -> Difference:
         at = self.second_s(self.grid.fine_s, state)
         turned = self.grid.mean(self.second.angular_velocity(at)) @ state.rotation.T
         reading = self._rate
         rows = turned - (reading - state.gyro_bias - state.gyro_scale * reading)
         known = self.grid.covered(self.first.known(self.grid.fine_s) & self.second.known(at))
-        by = {}
-        if derivatives:
-            by = {"rotation": -skew(turned), "gyro_bias": _identity(rows)}
-            by |= {"gyro_scale": _diagonal(reading)} if self.scale else {}
+        by = {
+            "offset": -self._spin_up[:, :, None],
+            "rotation": -skew(turned),
+            "gyro_bias": _identity(rows),
+            "gyro_scale": _diagonal(reading),
+        }
         return Difference(rows, known, by)
 
-    def _forces(self, state: State, *, derivatives: bool) -> Difference:
+    def _forces(self, state: State) -> Difference:
         if isinstance(self.second, ImuSignals):
-            return self._two_forces(self.second, state, derivatives=derivatives)
-        return self._force_and_place(self.second, state, derivatives=derivatives)
+            return self._two_forces(self.second, state)
+        return self._force_and_place(self.second, state)
 
-    def _two_forces(self, second: ImuSignals, state: State, *, derivatives: bool) -> Difference:
+    def _two_forces(self, second: ImuSignals, state: State) -> Difference:
         assert self.first.force is not None  # noqa: S101 (has_force)
         assert second.force is not None  # noqa: S101 (has_force)
         at = self.second_s(self.grid.fine_s, state)
@@ -216,18 +211,19 @@ class Model:
             & self.first.known(self.grid.fine_s)
             & second.force.known(at)
         )
-        by = {}
-        if derivatives:
-            by = {"rotation": -skew(turned), "accel_bias": _identity(rows)}
-            by["lever_arm"] = -self._lever_of(second, at, state.rotation)
-            by["first_bias"] = -_by_spin(spin, state.lever_arm)
-            by["accel_delay"] = -self.grid.mean(self.first.force.at(here, 1))[:, :, None]
-            by |= {"accel_scale": _diagonal(reading)} if self.scale else {}
+        change = self.grid.mean(self.first.force.at(here, 1))[:, :, None]
+        by = {
+            "offset": -change,
+            "accel_delay": -change,
+            "rotation": -skew(turned),
+            "accel_bias": _identity(rows),
+            "accel_scale": _diagonal(reading),
+            "lever_arm": -self._lever_of(second, at, state.rotation),
+            "first_bias": -_by_spin(spin, state.lever_arm),
+        }
         return Difference(rows, known, by)
 
-    def _force_and_place(
-        self, second: PoseSignals, state: State, *, derivatives: bool
-    ) -> Difference:
+    def _force_and_place(self, second: PoseSignals, state: State) -> Difference:
         assert self.first.force is not None  # noqa: S101 (has_force)
         assert second.place is not None  # noqa: S101 (has_force)
         grid = self.grid
@@ -247,18 +243,17 @@ class Model:
             & second.known(at)
             & second.place.known(at)
         )
-        by = {}
-        if derivatives:
-            by = {
-                "rotation": grid.mean(to_world @ skew(force)),
-                "accel_bias": -grid.mean(to_world),
-                "accel_delay": grid.mean(to_world @ self.first.force.at(here, 1)[:, :, None]),
-                "lever_arm": grid.mean(to_world @ lever),
-                "gyro_bias": grid.mean(to_world @ _by_spin(spin, state.lever_arm)),
-                "gravity": _identity(rows),
-            }
-            if self.scale:
-                by["accel_scale"] = -grid.mean(to_world * reading[:, None, :])
+        change = grid.mean(to_world @ self.first.force.at(here, 1)[:, :, None])
+        by = {
+            "offset": change,
+            "accel_delay": change,
+            "rotation": grid.mean(to_world @ skew(force)),
+            "accel_bias": -grid.mean(to_world),
+            "accel_scale": -grid.mean(to_world * reading[:, None, :]),
+            "lever_arm": grid.mean(to_world @ lever),
+            "gyro_bias": grid.mean(to_world @ _by_spin(spin, state.lever_arm)),
+            "gravity": _identity(rows),
+        }
         return Difference(rows, known, by)
 
     def _lever_of(self, second: ImuSignals, at: FloatArray, R: FloatArray) -> FloatArray:
@@ -273,6 +268,10 @@ class Model:
     @cached_property
     def _rate(self) -> FloatArray:
         return self.grid.mean(self.first.angular_velocity(self.grid.fine_s))
+
+    @cached_property
+    def _spin_up(self) -> FloatArray:
+        return self.grid.mean(self._fine_spin_up)
 
     @cached_property
     def _fine_spin_up(self) -> FloatArray:

@@ -72,7 +72,7 @@ class PairResult:
         The same of the accelerometer [m/s^2].
     accel_delay_s, accel_delay_sigma_s : float or None
         Delay of the first's accelerometer against its gyro, less that of a second IMU [s].
-    gyro_scale, accel_scale : (3,) or None
+    gyro_scale, gyro_scale_sigma, accel_scale, accel_scale_sigma : (3,) or None
         Scale errors of the first relative to the second, by axis of the first; None unless
         estimated.
     gravity_world : (3,) or None
@@ -111,7 +111,9 @@ class PairResult:
     accel_delay_s: float | None = None
     accel_delay_sigma_s: float | None = None
     gyro_scale: FloatArray | None = None
+    gyro_scale_sigma: FloatArray | None = None
     accel_scale: FloatArray | None = None
+    accel_scale_sigma: FloatArray | None = None
     gravity_world: FloatArray | None = None
     gyro_rms: float
     accel_rms: float | None = None
@@ -254,9 +256,13 @@ class PairResult:
         if self.accel_delay_s is not None and self.accel_delay_sigma_s is not None:
             delay, sigma_ms = 1e3 * self.accel_delay_s, 1e3 * self.accel_delay_sigma_s
             lines.append(f"delay of accelerometer against gyro: {delay:.3f} +- {sigma_ms:.2g} ms")
-        for name, scale in (("gyro", self.gyro_scale), ("accelerometer", self.accel_scale)):
-            if scale is not None:
-                lines.append(f"scale errors, {name}: {_vector(100.0 * scale, 3)} %")
+        for name, scale, spread in (
+            ("gyro", self.gyro_scale, self.gyro_scale_sigma),
+            ("accelerometer", self.accel_scale, self.accel_scale_sigma),
+        ):
+            if scale is not None and spread is not None:
+                percent = f"{_vector(100.0 * scale, 3)} +- {_vector(100.0 * spread, 3)} %"
+                lines.append(f"scale errors, {name}: {percent}")
         if self.gravity_world is not None:
             length = float(np.linalg.norm(self.gravity_world))
             lines.append(

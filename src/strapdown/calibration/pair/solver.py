@@ -102,8 +102,9 @@ def _normal_equations(
     """Return the information matrix and the gradient of one difference."""
     covered: BoolArray = whitening.covered(difference.known)
     jacobian = np.zeros((*difference.rows.shape, size))
-    for name, derivative in difference.by.items():
-        jacobian[:, :, places[name]] = derivative
+    for name, place in places.items():
+        if name in difference.by:
+            jacobian[:, :, place] = difference.by[name]
     rows = whitening.apply(difference.rows)[covered]
     jacobian = whitening.apply(jacobian)[covered]
     length = np.linalg.norm(rows, axis=1)
