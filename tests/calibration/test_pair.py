@@ -229,6 +229,22 @@ def test_gravity_in_the_world_of_the_reference():
     )
 
 
+def test_wrong_worlds_and_units_of_a_reference_are_warned_of():
+    motion, truth = MOTIONS["wander"], Truth(6)
+    first, poses = first_imu(6, motion, 30.0), reference(6, truth, motion, 30.0)
+    (warning,) = align_pair(first, poses.replace(world="NED")).warnings
+    assert warning.startswith("gravity is 17")  # upside down, but for the tilt
+    assert "from the down axis of the world NED" in warning
+    (warning,) = align_pair(
+        first.replace(specific_force=first.specific_force * 1.1), poses
+    ).warnings
+    assert warning.startswith("gravity of 10.7")
+    millimetres = poses.replace(position_world=1e3 * poses.position_world)
+    assert any(
+        "check the unit of its positions" in w for w in align_pair(first, millimetres).warnings
+    )
+
+
 def test_attitude_alone_gives_no_lever_arm():
     motion, truth = MOTIONS["wander"], Truth(7)
     poses = reference(7, truth, motion, 30.0).replace(position_world=None)

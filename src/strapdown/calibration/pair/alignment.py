@@ -36,7 +36,9 @@ GRAVITY_TOLERANCE: Final = 0.02
 """Relative error of gravity above which something is wrong."""
 FASTEST_DRIFT_PPM: Final = 300.0
 POOR: Final = 0.05
-"""Residual of the accelerations as a share of gravity above which something is wrong."""
+"""Residual of two accelerometers as a share of gravity above which something is wrong."""
+UNEXPLAINED: Final = 0.7
+"""The same of a reference, as a share of its acceleration."""
 WIDEST_TILT_DEG: Final = 10.0
 
 
@@ -203,13 +205,19 @@ def _warnings(
         )
         return tuple(found)
     left = math.sqrt(float(np.nanmean(solution.residuals[1] ** 2)))
-    if left > POOR * STANDARD_GRAVITY:
+    if isinstance(second, Trajectory):
+        acceleration = model.acceleration(state)[np.isfinite(solution.residuals[1][:, 0])]
+        if left > UNEXPLAINED * float(np.sqrt(np.mean(acceleration**2))):
+            found.append(
+                "most of the acceleration of the second is not explained; check the unit of its "
+                "positions, their noise, and that both sensors are fixed to one rigid body"
+            )
+        found += _doubts_of_gravity(state.gravity, second.world)
+    elif left > POOR * STANDARD_GRAVITY:
         found.append(
             f"{left:.2g} m/s^2 of acceleration are not explained; check the axes of the "
             "accelerometers and that both sensors are fixed to one rigid body"
         )
-    if isinstance(second, Trajectory):
-        found += _doubts_of_gravity(state.gravity, second.world)
     return tuple(found)
 
 

@@ -115,14 +115,15 @@ def find_offset(first: Signals, second: Signals) -> Coarse:
         (match for match in matches if _left(match) <= limit),
         key=lambda match: match.fit.unexplained > limit,  # mirrored ones last
     )
-    rivals = tuple(
-        match.offset_s for match in alike if abs(match.offset_s - best.offset_s) > APART_S
-    )
+    rivals: list[float] = []
+    for match in alike:
+        if all(abs(match.offset_s - other) > APART_S for other in (best.offset_s, *rivals)):
+            rivals.append(match.offset_s)
     begin = max(one.start_s, two.start_s + best.offset_s)
     end = min(_end(one), _end(two) + best.offset_s)
     middle = 0.5 * (begin + end)
     offset, drift = _drift(best.one, best.two, best.offset_s, middle)
-    return Coarse(offset, drift, middle, end - begin, best.correlation, best.fit, rivals)
+    return Coarse(offset, drift, middle, end - begin, best.correlation, best.fit, tuple(rivals))
 
 
 def _rates(signals: Signals, step_s: float) -> _Rates:

@@ -176,6 +176,13 @@ class Model:
         since = (self.grid.t_s - self.middle_s)[:, None, None]
         return [replace(each, by={**each.by, "drift": each.by["offset"] * since}) for each in made]
 
+    def acceleration(self, state: State) -> FloatArray:
+        """Return the acceleration of a reference (K, 3) [m/s^2, its world]."""
+        assert isinstance(self.second, PoseSignals)  # noqa: S101 (asked of references)
+        assert self.second.place is not None  # noqa: S101 (has_force)
+        at = self.second_s(self.grid.fine_s, state)
+        return self.grid.mean_curvature(self.second.place.at(at))
+
     def _rates(self, state: State) -> Difference:
         at = self.second_s(self.grid.fine_s, state)
         turned = self.grid.mean(self.second.angular_velocity(at)) @ state.rotation.T
@@ -235,8 +242,11 @@ class Model:
         lever = skew(self._fine_spin_up) + _centripetal(spin)
         force = reading - state.accel_bias - state.accel_scale * reading
         force = force + lever @ state.lever_arm
-        acceleration = grid.mean_curvature(second.place.at(at))
-        rows = grid.mean(np.einsum("kij,kj->ki", to_world, force)) + state.gravity - acceleration
+        rows = (
+            grid.mean(np.einsum("kij,kj->ki", to_world, force))
+            + state.gravity
+            - self.acceleration(state)
+        )
         known = grid.covered(
             self.first.force.known(here)
             & self.first.known(grid.fine_s)
