@@ -178,6 +178,18 @@ def test_gaps_and_clipped_samples_are_left_out(minute):
     assert np.isnan(result.residuals.angular_velocity).any()
 
 
+def test_many_gaps_leave_sigmas_that_hold(minute, plain):
+    first, second, truth = minute
+    often = np.arange(len(second)) % 250 > 40  # 0.16 s missing in every second
+    result = align_pair(first, second[often])
+    _, z = truth.errors(result)
+    assert np.abs(z).max() < 4.5
+    assert np.all(result.rotation_sigma_rad > plain.rotation_sigma_rad)
+    rarely = np.arange(len(second)) % 250 < 50  # 0.2 s in every second
+    with pytest.raises(ValueRangeError, match=r"expected at least .* s .*gaps|do not match|5 s of"):
+        align_pair(first, second[rarely])
+
+
 def test_other_axes_of_the_series(minute, plain):
     first, second, _ = minute
     frd = align_pair(first.in_frames(body="FRD"), second)
@@ -484,7 +496,7 @@ def test_a_shifted_reference_of_motion_capture(data_dir, name, span_s):
     first, poses = room(data_dir, name)
     first = first.between(stop_s=span_s)
     before = align_pair(first, poses)
-    assert before.correlation > 0.98
+    assert before.correlation > 0.95
     assert np.linalg.norm(before.lever_arm_m) < 3e-3  # the poses are those of the IMU
     assert abs(before.offset_s) < 2e-3
     q = quaternion.from_rotation_vector([0.4, -0.8, 1.7])

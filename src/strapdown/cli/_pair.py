@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import strapdown.formats as files
 from strapdown import plots
 from strapdown.calibration import align_pair, save_pair
 from strapdown.cli._common import check_targets, read_losses, working
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import FormatError
 from strapdown.formats._output import check_ending
 
@@ -63,7 +63,7 @@ def pair(
     if output is not None:
         check_ending(output, ENDINGS)
     with working("reading"):
-        recordings = [files.open(path, on_error="salvage") for path in (first, second)]
+        recordings = [open_input(path) for path in (first, second)]
     one = recordings[0].imu_series(topic)
     two = _second(recordings[1], second_topic, alone=first != second)
     with working(f"aligning {len(one)} with {len(two)} samples"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from strapdown.calibration.pair.inputs import (
     common_rotation,
     refuse_mirrored,
     refuse_units,
+    require_rows,
 )
 from strapdown.calibration.pair.model import Model, State
 from strapdown.calibration.pair.observability import observability
@@ -102,8 +104,9 @@ def align_pair(
     refuse_mirrored(coarse.fit, "angular velocities")
     refuse_units(one, two, coarse.fit)
     model = _model(one, two, coarse, scale=scale)
-    rotation = common_rotation(model, State(coarse.offset_s, coarse.drift), coarse.fit)
-    solution = solve(model, State(coarse.offset_s, coarse.drift, rotation))
+    start = State(coarse.offset_s, coarse.drift, coarse.fit.R)
+    require_rows(model, start)
+    solution = solve(model, replace(start, rotation=common_rotation(model, start, coarse.fit)))
     return _result(first, second, model, solution, coarse)
 
 

@@ -198,7 +198,7 @@ def _correlation(one: _Rates, two: _Rates) -> tuple[FloatArray, FloatArray]:
         np.where(rates.known, rates.length - rates.length[rates.known].mean(), 0.0)
         for rates in (one, two)
     )
-    x, y = x / np.sqrt(np.mean(x**2)), y / np.sqrt(np.mean(y**2))
+    x, y = (values / max(float(np.std(values)), 1e-12) for values in (x, y))
     known_x, known_y = one.known.astype(float), two.known.astype(float)
     from_x = [rfft(values, size) for values in (known_x, x, x**2)]
     from_y = [rfft(values[::-1], size) for values in (known_y, y, y**2)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from strapdown.calibration.pair.model import Model, State
     from strapdown.calibration.pair.signals import PoseSignals
 
-__all__ = ["common_rotation", "refuse_mirrored", "refuse_units"]
+__all__ = ["common_rotation", "refuse_mirrored", "refuse_units", "require_rows"]
 
 MIRRORED: Final = 0.05
 """Share that a rotation must leave for a reflection to be considered."""
@@ -29,6 +29,8 @@ FLIPS: Final = {
     "the z axis": np.array([1.0, 1.0, -1.0]),
     "all axes": np.array([-1.0, -1.0, -1.0]),
 }
+FEWEST: Final = 60
+"""Averages that must be known of each quantity."""
 BROAD: Final = 0.1
 """Least breadth of the angular velocities for a rotation to be compared."""
 OTHER_AXES: Final = 0.3
@@ -83,6 +85,23 @@ def refuse_units(one: ImuSignals, two: ImuSignals | PoseSignals, fit: Fit) -> No
                     f"expected specific force in m/s^2, got a median of {usual:.3g} from the "
                     f"{name}, as if in g; multiply it by {STANDARD_GRAVITY}"
                 )
+
+
+def require_rows(model: Model, state: State) -> None:
+    """Raise unless both sensors are known together for some time.
+
+    Raises
+    ------
+    ValueRangeError
+        They are not.
+    """
+    fewest = min(int(each.known.sum()) for each in model.differences(state))
+    if fewest < FEWEST:
+        step_s = model.grid.step_s
+        raise ValueRangeError(
+            f"expected at least {FEWEST * step_s:g} s in which both sensors have samples without "
+            f"gaps, got {fewest * step_s:.3g} s; record a minute of motion without gaps"
+        )
 
 
 def common_rotation(model: Model, state: State, fit: Fit) -> FloatArray:

@@ -39,15 +39,12 @@ class Solution:
         Rows of each parameter.
     residuals : list of (K, 3)
         Of angular velocity and acceleration, NaN where a sensor is not known.
-    rows : int
-        Rows of the grid that count.
     """
 
     state: State
     covariance: FloatArray
     places: dict[str, slice]
     residuals: list[FloatArray]
-    rows: int
 
     def covariance_of(self, name: str) -> FloatArray:
         """Return the covariance of one parameter."""
@@ -80,9 +77,8 @@ def solve(model: Model, state: State) -> Solution:
             differences = model.differences(state)
             if np.all(np.abs(step) < SMALL * np.sqrt(np.diag(covariance))):
                 break
-    known = [each.known for each in differences]
     residuals = [np.where(each.known[:, None], each.rows, np.nan) for each in differences]
-    return Solution(state, covariance, places, residuals, int(known[0].sum()))
+    return Solution(state, covariance, places, residuals)
 
 
 def _from_prior(

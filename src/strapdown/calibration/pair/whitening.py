@@ -45,9 +45,12 @@ class Whitening:
     def fitted(cls, residuals: FloatArray, known: BoolArray, *, order: int = ORDER) -> Whitening:
         """Return the filter for residuals (K, 3); order 0 scales only."""
         order = min(order, int(known.sum()) // ROWS_PER_ORDER)
+        complete = _complete(known, order)
+        while complete.sum() < known.sum() / 2:  # gaps are closer together than the filter is long
+            order //= 2
+            complete = _complete(known, order)
         taps = np.ones(1)
         if order:
-            complete = cls(np.ones(order + 1), np.ones(3)).covered(known)
             lagged = np.lib.stride_tricks.sliding_window_view(residuals, order + 1, axis=0)
             rows = lagged[complete[order:]].reshape(-1, order + 1)  # the present row is the last
             earlier, present = rows[:, :-1], rows[:, -1]
@@ -68,8 +71,12 @@ class Whitening:
 
     def covered(self, known: BoolArray) -> BoolArray:
         """Return a mask of the rows for which all rows of the filter are known."""
-        length = len(self.taps)
-        counts = np.cumsum(np.append(0, known))
-        covered = np.zeros(len(known), bool)
-        covered[length - 1 :] = counts[length:] - counts[:-length] == length
-        return covered
+        return _complete(known, len(self.taps) - 1)
+
+
+def _complete(known: BoolArray, order: int) -> BoolArray:
+    """Return a mask of the rows that are known together with so many before them."""
+    counts = np.cumsum(np.append(0, known))
+    complete = np.zeros(len(known), bool)
+    complete[order:] = counts[order + 1 :] - counts[: -order - 1] == order + 1
+    return complete
