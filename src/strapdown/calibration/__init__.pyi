@@ -31,6 +31,11 @@ from .noise import Reading as Reading
 from .noise import fit_noise as fit_noise
 from .noise import read_noise as read_noise
 from .noise import sample_covariance as sample_covariance
+from .pair import PairResiduals as PairResiduals
+from .pair import PairResult as PairResult
+from .pair import align_pair as align_pair
+from .pair import load_pair as load_pair
+from .pair import save_pair as save_pair
 from .poses.ferraris import ferraris as ferraris
 from .poses.force import ForceFit as ForceFit
 from .poses.multi import multi_position as multi_position

@@ -8,6 +8,7 @@ from .health import plot_vibration as plot_vibration
 from .noise import plot_noise as plot_noise
 from .odometry import plot_odometry as plot_odometry
 from .orientation import plot_comparison as plot_comparison
+from .pair import plot_pair as plot_pair
 from .recordings import plot_estimate as plot_estimate
 from .recordings import plot_recording as plot_recording
 from .recordings import plot_track as plot_track
