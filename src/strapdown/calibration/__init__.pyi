@@ -3,5 +3,10 @@ from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
+from .magnetometer import Coverage as Coverage
+from .magnetometer import MagnetometerAlignment as MagnetometerAlignment
+from .magnetometer import MagnetometerFit as MagnetometerFit
+from .magnetometer import align_magnetometer as align_magnetometer
+from .magnetometer import ellipsoid as ellipsoid
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration

@@ -1,0 +1,16 @@
+"""Calibration of magnetometers: hard and soft iron, and rotation relative to the IMU."""
+
+from __future__ import annotations
+
+from strapdown.calibration.magnetometer.alignment import MagnetometerAlignment, align_magnetometer
+from strapdown.calibration.magnetometer.coverage import Coverage
+from strapdown.calibration.magnetometer.ellipsoid import ellipsoid
+from strapdown.calibration.magnetometer.result import MagnetometerFit
+
+__all__ = [
+    "Coverage",
+    "MagnetometerAlignment",
+    "MagnetometerFit",
+    "align_magnetometer",
+    "ellipsoid",
+]
