@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from strapdown.calibration.magnetometer.alignment import MagnetometerAlignment, align_magnetometer
+from strapdown.calibration.magnetometer.alignment import align_magnetometer
 from strapdown.calibration.magnetometer.coverage import Coverage
 from strapdown.calibration.magnetometer.ellipsoid import ellipsoid
-from strapdown.calibration.magnetometer.result import MagnetometerFit
+from strapdown.calibration.magnetometer.result import MagnetometerAlignment, MagnetometerFit
 
 __all__ = [
     "Coverage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from strapdown.calibration.magnetometer.ellipsoid import ellipsoid
 from strapdown.calibration.magnetometer.readings import disturbed_rows, read
+from strapdown.calibration.magnetometer.result import MagnetometerAlignment
 from strapdown.calibration.magnetometer.still_poses import (
     LEAST_POSES,
     ConstantDip,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from strapdown.calibration.magnetometer.result import MagnetometerFit
     from strapdown.series import ImuSeries
 
-__all__ = ["MagnetometerAlignment", "align_magnetometer"]
+__all__ = ["align_magnetometer"]
 
 INTERVAL_NS: Final = NS_PER_S // 20  # between the readings that are used
 LEAST_READINGS: Final = 50
@@ -52,104 +53,14 @@ Found = TypeVar("Found", bound=ConstantField | ConstantDip)
 
 
 class _Work(NamedTuple):
-    """A calibrated series, its calibration, and the norm of its field."""
+    """A calibrated series, its field relative to the norm, the calibration, and the norm."""
 
     series: ImuSeries
+    field: FloatArray
     calibration: ImuCalibration
     fit: MagnetometerFit | None
     size: float
     hemisphere: str | None
-
-    def field(self) -> FloatArray:
-        """Return the calibrated field (N, 3), relative to its norm."""
-        assert self.series.magnetic_field is not None  # noqa: S101 (read checks it)
-        return self.series.magnetic_field / self.size
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MagnetometerAlignment:
-    """Result of :func:`align_magnetometer`.
-
-    Parameters
-    ----------
-    calibration : ImuCalibration
-        With the rotation, and with ``gyro`` the refined bias, in its ``magnetometer``.
-    method : str
-        ``gyro`` or ``poses``.
-    rotation : (3, 3)
-        Body from magnetometer, as calibrated before.
-    rotation_sigma_deg : (3,)
-        Standard deviation of the rotation about the axes of the magnetometer [deg].
-    is_mirrored : bool
-        Whether the axes of the magnetometer are left-handed, as one of the wrong sign makes them;
-        the calibration corrects it. Only with ``hemisphere``.
-    dip_deg : float
-        Angle of the field below the horizontal [deg].
-    heading_error_before_deg, heading_error_deg : float
-        Root mean square error of the heading before and after the alignment [deg]: with
-        ``gyro`` relative to the attitude by gyro and accelerometer, without its slow drift;
-        with ``poses`` the correction, and its standard deviation.
-    delay_s : float, optional
-        Delay of the magnetometer relative to the gyro [s]; None with ``poses``.
-    samples : int
-        Readings or poses that were used.
-    fit : MagnetometerFit, optional
-        Of the ellipsoid, if no calibration was given.
-    warnings : tuple of str
-        Findings, each with the next step.
-    """
-
-    calibration: ImuCalibration
-    method: str
-    rotation: FloatArray
-    rotation_sigma_deg: FloatArray
-    is_mirrored: bool
-    dip_deg: float
-    heading_error_before_deg: float
-    heading_error_deg: float
-    delay_s: float | None
-    samples: int
-    fit: MagnetometerFit | None
-    warnings: tuple[str, ...]
-
-    @property
-    def rotation_deg(self) -> float:
-        """Angle of the rotation, without a mirrored axis [deg]."""
-        return _angle_deg(self.rotation)
-
-    def lines(self) -> list[str]:
-        """Return a report for people."""
-        sigma = ", ".join(f"{value:.1g}" for value in self.rotation_sigma_deg)
-        unit = "readings" if self.method == "gyro" else "poses at rest"
-        delay = "" if self.delay_s is None else f"; delay {1e3 * self.delay_s:.1f} ms"
-        axes = " of left-handed axes" if self.is_mirrored else ""
-        own = self.warnings[len(self.fit.warnings) if self.fit else 0 :]
-        turn = f"{self.rotation_deg:.2f} deg (± {sigma} about x, y, z){axes}"
-        errors = self.heading_error_before_deg, self.heading_error_deg
-        return [
-            *(self.fit.lines() if self.fit else []),
-            f"alignment: {turn} from {self.samples} {unit}",
-            "heading error: {:.2f} deg before, {:.2f} deg after".format(*errors),
-            f"dip: {self.dip_deg:.1f} deg{delay}",
-            *(f"warning: {text}" for text in own),
-        ]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the values for JSON."""
-        return {
-            "method": self.method,
-            "rotation": self.rotation.tolist(),
-            "rotation_deg": self.rotation_deg,
-            "rotation_sigma_deg": self.rotation_sigma_deg.tolist(),
-            "is_mirrored": self.is_mirrored,
-            "dip_deg": self.dip_deg,
-            "heading_error_before_deg": self.heading_error_before_deg,
-            "heading_error_deg": self.heading_error_deg,
-            "delay_s": self.delay_s,
-            "samples": self.samples,
-            "fit": self.fit.to_dict() if self.fit else None,
-            "warnings": list(self.warnings),
-        }
 
 
 def align_magnetometer(
@@ -217,29 +128,31 @@ def align_magnetometer(
             "ellipsoid(series).calibration, or nothing"
         )
     calibration = calibration.in_frame(series.body)
-    rows = _good_rows(series, calibration)
-    if len(rows) < LEAST_READINGS:
-        raise ValueRangeError(
-            f"expected at least {LEAST_READINGS} readings {INTERVAL_NS / NS_PER_S:g} s apart, got "
-            f"{len(rows)}; record for 30 s or more while turning the device"
-        )
     calibrated = calibration.apply(series)
-    assert calibrated.magnetic_field is not None  # noqa: S101 (read checks it)
-    size = float(np.median(np.linalg.norm(calibrated.magnetic_field[rows], axis=1)))
-    work = _Work(calibrated, calibration, fit, size, hemisphere)
-    return _from_poses(work) if method == "poses" else _from_gyro(work, rows)
+    field = calibrated.magnetic_field
+    if field is None:
+        raise ValueRangeError(
+            "expected a series with a magnetic field, got none: record the magnetometer too"
+        )
+    size = float(np.nanmedian(np.linalg.norm(field, axis=1)))
+    work = _Work(calibrated, field / size, calibration, fit, size, hemisphere)
+    return _from_poses(work) if method == "poses" else _from_gyro(work, _good_rows(work))
 
 
-def _good_rows(series: ImuSeries, calibration: ImuCalibration) -> IntArray:
-    """Return the rows of undisturbed, new readings, at most 20 a second."""
+def _good_rows(work: _Work) -> IntArray:
+    """Return the rows of undisturbed, new readings with a rate, at most 20 a second."""
+    series = work.series
     readings = read(series)
-    assert calibration.magnetometer is not None  # noqa: S101 (checked by the caller)
-    strength = np.linalg.norm(calibration.magnetometer.calibrated(readings.field), axis=1)
-    usual = float(np.median(strength)) if len(strength) else 1.0
-    rows = readings.rows[~disturbed_rows(readings, strength / usual)]
+    strength = np.linalg.norm(work.field[readings.rows], axis=1)
+    rows = readings.rows[~disturbed_rows(readings, strength)]
     rows = rows[np.isfinite((series.angular_velocity + series.specific_force)[rows].sum(axis=1))]
     first = np.unique(series.t_ns[rows] // INTERVAL_NS, return_index=True)[1]
     kept: IntArray = rows[first]
+    if len(kept) < LEAST_READINGS:
+        raise ValueRangeError(
+            f"expected at least {LEAST_READINGS} readings {INTERVAL_NS / NS_PER_S:g} s apart, got "
+            f"{len(kept)}; record for 30 s or more while turning the device"
+        )
     return kept
 
 
@@ -250,7 +163,7 @@ def _from_gyro(work: _Work, rows: IntArray) -> MagnetometerAlignment:
         (world.t_ns[rows] - world.t_ns[rows[0]]) / NS_PER_S,
         quaternion.to_matrix(q[rows]),
         world.angular_velocity[rows],
-        work.field()[rows],
+        work.field[rows],
     )
     found = _best_constant_field(poses)
     _require_two_axes(found, len(rows))
@@ -271,7 +184,7 @@ def _from_gyro(work: _Work, rows: IntArray) -> MagnetometerAlignment:
 
 
 def _from_poses(work: _Work) -> MagnetometerAlignment:
-    up, field = mean_poses(work.series, work.field())
+    up, field = mean_poses(work.series, work.field)
     if len(up) < LEAST_POSES:
         raise ValueRangeError(
             f"expected at least {LEAST_POSES} poses at rest, got {len(up)}; put the device down "
@@ -421,10 +334,3 @@ def _turned(
             covariance=covariance + change @ found.covariance @ change.T,
         ),
     )
-
-
-def _angle_deg(rotation: FloatArray) -> float:
-    """Return the angle of a rotation, of a mirrored one without the mirror [deg]."""
-    proper = rotation * np.sign(np.linalg.det(rotation))
-    cosine = (np.trace(proper) - 1.0) / 2.0
-    return float(np.arccos(np.clip(cosine, -1.0, 1.0)) / RAD_PER_DEG)

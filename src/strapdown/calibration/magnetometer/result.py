@@ -1,4 +1,4 @@
-"""Result of the calibration of a magnetometer."""
+"""Results of the calibration of a magnetometer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from strapdown._words import counted
 from strapdown.calibration.magnetometer.coverage import FACETS
-from strapdown.units import MICROTESLA
+from strapdown.units import MICROTESLA, RAD_PER_DEG
 
 if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
     from strapdown.calibration.imu import ImuCalibration
     from strapdown.calibration.magnetometer.coverage import Coverage
     from strapdown.calibration.triad import TriadCalibration
 
-__all__ = ["MagnetometerFit"]
+__all__ = ["MagnetometerAlignment", "MagnetometerFit"]
 
 KINDS: Final = {
     "hard": "hard iron",
@@ -145,5 +146,93 @@ class MagnetometerFit:
             "disturbed_intervals": self.disturbed_intervals,
             "repeated": self.repeated,
             "invalid": self.invalid,
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MagnetometerAlignment:
+    """Result of :func:`~strapdown.calibration.align_magnetometer`.
+
+    Parameters
+    ----------
+    calibration : ImuCalibration
+        With the rotation, and with ``gyro`` the refined bias, in its ``magnetometer``.
+    method : str
+        ``gyro`` or ``poses``.
+    rotation : (3, 3)
+        Body from magnetometer, as calibrated before.
+    rotation_sigma_deg : (3,)
+        Standard deviation of the rotation about the axes of the magnetometer [deg].
+    is_mirrored : bool
+        Whether the axes of the magnetometer are left-handed, as one of the wrong sign makes them;
+        the calibration corrects it. Only with ``hemisphere``.
+    dip_deg : float
+        Angle of the field below the horizontal [deg].
+    heading_error_before_deg, heading_error_deg : float
+        Root mean square error of the heading before and after the alignment [deg]: with
+        ``gyro`` relative to the attitude by gyro and accelerometer, without its slow drift;
+        with ``poses`` the correction, and its standard deviation.
+    delay_s : float, optional
+        Delay of the magnetometer relative to the gyro [s]; None with ``poses``.
+    samples : int
+        Readings or poses that were used.
+    fit : MagnetometerFit, optional
+        Of the ellipsoid, if no calibration was given.
+    warnings : tuple of str
+        Findings, each with the next step.
+    """
+
+    calibration: ImuCalibration
+    method: str
+    rotation: FloatArray
+    rotation_sigma_deg: FloatArray
+    is_mirrored: bool
+    dip_deg: float
+    heading_error_before_deg: float
+    heading_error_deg: float
+    delay_s: float | None
+    samples: int
+    fit: MagnetometerFit | None
+    warnings: tuple[str, ...]
+
+    @property
+    def rotation_deg(self) -> float:
+        """Angle of the rotation, without a mirrored axis [deg]."""
+        proper = self.rotation * np.sign(np.linalg.det(self.rotation))
+        cosine = (np.trace(proper) - 1.0) / 2.0
+        return float(np.arccos(np.clip(cosine, -1.0, 1.0)) / RAD_PER_DEG)
+
+    def lines(self) -> list[str]:
+        """Return a report for people."""
+        sigma = ", ".join(f"{value:.1g}" for value in self.rotation_sigma_deg)
+        unit = "readings" if self.method == "gyro" else "poses at rest"
+        delay = "" if self.delay_s is None else f"; delay {1e3 * self.delay_s:.1f} ms"
+        axes = " of left-handed axes" if self.is_mirrored else ""
+        own = self.warnings[len(self.fit.warnings) if self.fit else 0 :]
+        turn = f"{self.rotation_deg:.2f} deg (± {sigma} about x, y, z){axes}"
+        errors = self.heading_error_before_deg, self.heading_error_deg
+        return [
+            *(self.fit.lines() if self.fit else []),
+            f"alignment: {turn} from {self.samples} {unit}",
+            "heading error: {:.2f} deg before, {:.2f} deg after".format(*errors),
+            f"dip: {self.dip_deg:.1f} deg{delay}",
+            *(f"warning: {text}" for text in own),
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the values for JSON."""
+        return {
+            "method": self.method,
+            "rotation": self.rotation.tolist(),
+            "rotation_deg": self.rotation_deg,
+            "rotation_sigma_deg": self.rotation_sigma_deg.tolist(),
+            "is_mirrored": self.is_mirrored,
+            "dip_deg": self.dip_deg,
+            "heading_error_before_deg": self.heading_error_before_deg,
+            "heading_error_deg": self.heading_error_deg,
+            "delay_s": self.delay_s,
+            "samples": self.samples,
+            "fit": self.fit.to_dict() if self.fit else None,
             "warnings": list(self.warnings),
         }

@@ -52,7 +52,7 @@ class ConstantDip:
 
 def mean_poses(series: ImuSeries, field: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the directions up (K, 3) and the mean fields (K, 3) of the intervals at rest."""
-    intervals = StillnessDetector("variance").run(series)
+    intervals = StillnessDetector("variance").analyse(series).intervals
     ups, fields = [], []
     for start, end in zip(intervals.t_start_ns, intervals.t_end_ns, strict=True):
         inside = (series.t_ns >= start) & (series.t_ns <= end) & np.isfinite(field).all(axis=1)
