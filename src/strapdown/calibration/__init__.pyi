@@ -4,6 +4,8 @@ from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
 from .magnetometer import Coverage as Coverage
+from .magnetometer import MagCalibrator as MagCalibrator
+from .magnetometer import MagCalibratorState as MagCalibratorState
 from .magnetometer import MagnetometerAlignment as MagnetometerAlignment
 from .magnetometer import MagnetometerFit as MagnetometerFit
 from .magnetometer import align_magnetometer as align_magnetometer

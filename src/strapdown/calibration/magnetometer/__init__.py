@@ -6,9 +6,12 @@ from strapdown.calibration.magnetometer.alignment import align_magnetometer
 from strapdown.calibration.magnetometer.coverage import Coverage
 from strapdown.calibration.magnetometer.ellipsoid import ellipsoid
 from strapdown.calibration.magnetometer.result import MagnetometerAlignment, MagnetometerFit
+from strapdown.calibration.magnetometer.streaming import MagCalibrator, MagCalibratorState
 
 __all__ = [
     "Coverage",
+    "MagCalibrator",
+    "MagCalibratorState",
     "MagnetometerAlignment",
     "MagnetometerFit",
     "align_magnetometer",

@@ -28,7 +28,7 @@ KEPT: Final = 0.6  # of the samples, those nearest to the surface: start with up
 STARTS: Final = 10  # concentration steps of the start
 ROUNDS: Final = 60
 SCALED_ROUNDS: Final = 20  # rounds in which the scale of the residuals is estimated again
-SETTLED: Final = 1e-10  # of the radius: convergence of the parameters
+SETTLED: Final = 1e-8  # of the radius: convergence of the parameters
 ROUNDING: Final = 1e-10  # of the radius: residuals that are nothing but rounding
 MAD: Final = 1.4826  # standard deviation of normal errors over their median absolute value
 
@@ -82,6 +82,17 @@ class Surface:
     def radius(self) -> float:
         """Geometric mean of the half axes [unit of the readings]."""
         return 1.0 / float(np.cbrt(np.linalg.det(self.matrix)))
+
+    def strength(self, readings: FloatArray) -> FloatArray:
+        """Return the norms (N,) of the calibrated field, relative to that of the field."""
+        norms: FloatArray = np.linalg.norm((readings - self.bias) @ self.matrix.T, axis=1)
+        return norms
+
+    def directions(self, readings: FloatArray) -> FloatArray:
+        """Return the unit vectors (N, 3) of the calibrated field."""
+        m = (readings - self.bias) @ self.matrix.T
+        directions: FloatArray = m / np.linalg.norm(m, axis=1, keepdims=True)
+        return directions
 
     def cost(self, scale: float, correlated: float) -> float:
         """Return the Bayesian information criterion for residuals of a standard deviation.
