@@ -166,6 +166,20 @@ def test_a_part_of_the_sphere_gives_hard_iron_only():
         ellipsoid(field, kind="full")
 
 
+def test_soft_iron_that_is_not_fitted_is_in_the_sigma_of_the_bias():
+    """5 % of soft iron in each of six elements, drawn at random, readings on a part."""
+    scaled = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        soft = 0.05 * rng.normal(size=(3, 3))
+        soft = np.eye(3) + np.triu(soft) + np.triu(soft, 1).T
+        field = NORM * directions(rng, 400, above=0.45) @ np.linalg.inv(soft).T + BIAS
+        fit = ellipsoid(field + rng.normal(0.0, 0.1, field.shape))
+        assert fit.kind == "hard"
+        scaled.append((fit.triad.bias - BIAS) / fit.triad.sigma_bias)
+    assert 0.5 < np.sqrt(np.mean(np.square(scaled))) < 1.6
+
+
 def test_a_small_part_of_the_sphere_is_refused():
     with pytest.raises(ValueRangeError, match=r"expected .* at least 8 of 32 facets .* turn the"):
         ellipsoid(readings(np.random.default_rng(6), "hard", above=0.85, noise=0.1))

@@ -91,10 +91,12 @@ def _scaled(
         project[3:, 3:] -= np.outer(A.ravel(), trace)
     size = 1.0 if size is None else size
     project[3:] *= size
+    covariance = project @ covariance @ project.T
+    np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))  # after rounding
     triad = TriadCalibration(
         matrix=size * A,
         bias=surface.bias,
-        covariance=project @ covariance @ project.T,
+        covariance=covariance,
         unit_in="" if unit == "T" else unit,
     )
     return triad, size, sigma

@@ -9,7 +9,12 @@ import numpy as np
 from strapdown.calibration.magnetometer.coverage import FACETS, cells_of, covered_share
 from strapdown.calibration.magnetometer.describe import FULL_COVERAGE, TURN_MORE, described
 from strapdown.calibration.magnetometer.readings import Readings, disturbed_rows, read
-from strapdown.calibration.magnetometer.surface import BASES, Surface, fit_surface
+from strapdown.calibration.magnetometer.surface import (
+    BASES,
+    Surface,
+    fit_surface,
+    with_unknown_iron,
+)
 from strapdown.errors import UnknownNameError, ValueRangeError
 
 if TYPE_CHECKING:
@@ -25,6 +30,7 @@ LEAST_SAMPLES: Final = 40
 LEAST_COVERAGE: Final = 0.25  # below: no calibration
 FLAT: Final = 0.04  # of the radius: readings of this thickness are in a plane
 FLAT_CELLS: Final = 40  # readings are thinned to a grid of 1/40 of the radius
+UNKNOWN_IRON: Final = 0.05  # soft iron that a small part of the sphere does not show
 STRETCHED: Final = 10.0  # ratio of the axes beyond which an ellipsoid is no soft iron
 
 
@@ -49,7 +55,8 @@ def ellipsoid(
         and readings in counts are normalised.
     kind : {"auto", "hard", "diagonal", "full"}
         Parameters: 3 of the bias and the common scale; 6 with scales of the axes; 9. By default
-        chosen by the coverage (below 0.5: ``hard``) and the Bayesian information criterion.
+        chosen by the coverage (below 0.5: ``hard``, with the uncertainty of 5 % of soft iron) and
+        the Bayesian information criterion.
 
     Returns
     -------
@@ -128,6 +135,8 @@ def _choose(field: FloatArray, kind: str) -> tuple[str, Surface]:
             f"expected readings in at least {round(LEAST_COVERAGE * FACETS)} of {FACETS} facets "
             f"of the sphere, got {round(cover * FACETS)}; {TURN_MORE}"
         )
+    if cover < FULL_COVERAGE and kind in {"auto", "hard"}:
+        return "hard", with_unknown_iron(sphere, field, UNKNOWN_IRON)
     usable = [c for c in candidates if c.kind == "hard" or c.share >= FULL_COVERAGE]
     if kind == "auto":
         scale, correlated = min((c.surface.scale, c.surface.correlated) for c in usable)

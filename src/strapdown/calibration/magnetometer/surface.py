@@ -13,7 +13,7 @@ edition, 2009, section 7.6 (covariance); J. W. Tukey's biweight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray
 
-__all__ = ["BASES", "Surface", "fit_surface"]
+__all__ = ["BASES", "Surface", "fit_surface", "with_unknown_iron"]
 
 CUT: Final = 4.685  # robust standard deviations at which the weight becomes 0 (95 % efficiency)
 KEPT: Final = 0.6  # of the samples, those nearest to the surface: start with up to 40 % outliers
@@ -142,6 +142,32 @@ def fit_surface(readings: FloatArray, kind: str) -> Surface | None:
         matrix, middle + size * theta[:3], whole @ spread @ whole.T, size * scale, size * r,
         np.abs(r) >= CUT * scale, correlated, len(theta),
     )  # fmt: skip
+
+
+def with_unknown_iron(sphere: Surface, readings: FloatArray, iron: float) -> Surface:
+    """Return a sphere whose covariance contains soft iron that was not fitted.
+
+    Soft iron changes the readings by the derivatives of a full ellipsoid; least squares of the
+    sphere takes a part of this change for a bias and a scale.
+
+    Parameters
+    ----------
+    sphere : Surface
+        Of the kind ``hard``.
+    readings : (N, 3)
+    iron : float
+        Standard deviation of each element of the matrix, relative to its scale.
+    """
+    basis, size = BASES["full"], sphere.radius
+    x = (readings[~sphere.is_outlier] - sphere.bias) / size
+    J = _distances(x, basis, np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]))[1]
+    fitted = np.column_stack([J[:, :3], J[:, 3:6].sum(axis=1)])
+    taken = iron * np.linalg.pinv(fitted) @ J[:, 3:]
+    whole = np.zeros((12, 4))
+    whole[:3, :3] = size * np.eye(3)
+    whole[3:, 3] = np.eye(3).ravel() / size
+    change = whole @ taken
+    return replace(sphere, covariance=sphere.covariance + change @ change.T)
 
 
 def _start(x: FloatArray, basis: FloatArray) -> FloatArray | None:
