@@ -38,7 +38,8 @@ class ConstantDip:
     covariance : (3, 3)
         Of ``R_m`` as a rotation vector in magnetometer axes [rad].
     observed : (3, 3), (3,)
-        As of :class:`~strapdown.calibration.magnetometer.world_field.ConstantField`.
+        Axes (columns, magnetometer axes) and the part of the information that belongs to a
+        rotation about each: 1/3 where the poses determine all of them equally well.
     scale : float
         Standard deviation of the residuals [of the norm].
     """
@@ -79,7 +80,7 @@ def fit_constant_dip(up: FloatArray, field: FloatArray, rotation: FloatArray) ->
     noise = float(e @ e) / max(len(e) - 4, 1)
     normal = J.T @ J
     about = normal[:3, :3] - np.outer(normal[:3, 3], normal[3, :3]) / normal[3, 3]
-    values, axes = np.linalg.eigh(about / len(e))
+    values, axes = np.linalg.eigh(about / (J[:, :3] ** 2).sum())
     covariance = noise * np.asarray(np.linalg.pinv(normal)[:3, :3], np.float64)
     return ConstantDip(rotation, vertical, covariance, (axes, values), float(np.sqrt(noise)))
 

@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray
 
-__all__ = ["BASES", "Surface", "fit_surface", "with_unknown_iron"]
+__all__ = ["BASES", "Surface", "correlation_time", "fit_surface", "with_unknown_iron"]
 
 CUT: Final = 4.685  # robust standard deviations at which the weight becomes 0 (95 % efficiency)
 KEPT: Final = 0.6  # of the samples, those nearest to the surface: start with up to 40 % outliers
@@ -130,7 +130,7 @@ def fit_surface(readings: FloatArray, kind: str) -> Surface | None:
     theta = _refine(x, basis, start)
     r, J = _distances(x, basis, theta)
     scale = _scale(r, len(theta))
-    correlated = _correlation_time(np.clip(r / scale, -CUT, CUT))
+    correlated = correlation_time(np.clip(r / scale, -CUT, CUT))
     spread = _covariance(r / scale, J) * scale * scale * correlated
     matrix = np.tensordot(theta[3:], basis, 1) / size
     if np.linalg.eigvalsh(matrix)[0] <= 0.0:
@@ -316,8 +316,11 @@ def _covariance(z: FloatArray, J: FloatArray) -> FloatArray:
     return covariance
 
 
-def _correlation_time(z: FloatArray) -> float:
-    """Return ``1 + 2 sum of the autocorrelation`` up to its first value that is not positive."""
+def correlation_time(z: FloatArray) -> float:
+    """Return how many of neighbouring residuals (N,) are worth one independent residual.
+
+    ``1 + 2 sum of the autocorrelation`` up to its first value within its noise.
+    """
     z = z - z.mean()
     spectrum = np.fft.rfft(z, 2 * len(z))
     correlation = np.fft.irfft(np.abs(spectrum) ** 2)[: len(z)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.calibration.magnetometer.surface import correlation_time
 from strapdown.geometry import quaternion
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ def _judged(poses: Poses, basis: FloatArray, fit: ConstantField) -> ConstantFiel
     flat = J[inside].reshape(-1, J.shape[2])
     normal = flat.T @ flat + scale**2 * prior_J.T @ prior_J
     noise = float((e[inside] ** 2).sum() / max(3 * count - len(normal), 1))
+    limited = np.clip(e, -CUT * scale, CUT * scale)
+    noise *= max(correlation_time(column) for column in limited.T)
     rest = np.arange(3, len(normal))
     mixed = normal[:3, 3:]
     known = np.linalg.lstsq(normal[np.ix_(rest, rest)], mixed.T, rcond=None)[0]
