@@ -62,14 +62,14 @@ SENSORS = f"""\
 ## Sensors
 
 Each profile was simulated at rest: {HOURS:.0f} hours at {RATE_HZ} Hz, seed 0. The points are the
-Allan deviation of the samples, with a bar of one standard deviation; all parts have the same
-seed and so the same scatter. The thin lines are the numbers of the data sheet, the thick grey
-line is the sum of the terms, `spec.allan(tau)`. Where a sheet says nothing the term is off, and the
-picture says so.
+Allan deviation of the samples, with a bar of one standard deviation. The thin lines are the
+numbers of the data sheet, the thick grey line is the sum of the terms, `spec.allan(tau)`. Where a
+sheet says nothing the term is off, and the picture says so.
 
 Sheets print white noise as a density or as a random walk; the legends have the random walk. A
-one-sided density n gives N = n/√2, so 0.005 deg/s/sqrt(Hz) is 0.212 deg/√h. The model takes the
-random walk where a sheet has both. The flicker floor is the lowest point of the Allan curve as
+density n read as one-sided gives N = n/√2, so 0.005 deg/s/sqrt(Hz) is 0.212 deg/√h; the sheet of
+each part has its [reading](guides/noise.md#one-sided-or-two-sided). The model takes the random
+walk where a sheet has both. The flicker floor is the lowest point of the Allan curve as
 printed; it is flat from 1 s to 1000 s and falls away outside, which shows where no white noise is
 given.
 

@@ -40,6 +40,7 @@ SECTIONS = {
         "messages",
         "messages.covariance",
         "formats",
+        "formats.foreign",
         "formats.px4",
         "transport",
         "px4",

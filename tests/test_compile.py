@@ -64,6 +64,18 @@ def test_short_work_is_done_in_plain_python_and_long_by_machine_code(tmp_path, m
     assert by_types._code, "it was there already"
 
 
+def test_work_on_whole_arrays_replaces_plain_python_until_there_is_machine_code(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    thrice = made("def f(n):\n    return n + n + n")
+    for rows in (10, 1000):
+        assert compilation.quickest(thrice, rows, lambda n: 3.5 * n)(2) == 7.0
+    assert compilation.quickest(thrice, 10**6, lambda n: 3.5 * n)(2) == 6
+    assert compilation.quickest(thrice, 1000, lambda n: 3.5 * n)(2) == 6
+    assert compilation.quickest(thrice, 10, lambda n: 3.5 * n)(2) == 7.0
+
+
 def test_what_is_compiled_for_each_combination_of_types_has_a_file_of_its_own(
     tmp_path, monkeypatch
 ):

@@ -6,6 +6,7 @@ import pkgutil
 import subprocess
 import sys
 from importlib import import_module, metadata
+from keyword import iskeyword
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from strapdown.cli import _app
 
 HEAVY = ("scipy", "numba", "matplotlib", "mujoco", "pyarrow", "rosbags", "pyulog", "mcap", "typer")
 VERBS = [
-    *(verb for verb in _app.VERBS if verb not in _app.GROUPS),
+    *(verb + "_" * iskeyword(verb) for verb in _app.VERBS if verb not in _app.GROUPS),
     *(f"{group}_{verb}" for group, verbs in _app.GROUPS.items() for verb in verbs),
 ]
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from strapdown._kernels.compilation import compiling_first
-from strapdown.detection import DETECTORS, Voter
+from strapdown.calibration import allan
+from strapdown.detection import DETECTORS, StillnessDetector, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
 from strapdown.inertial import WindowRule, increments_from_rates, integrate, preintegrate
@@ -75,11 +76,13 @@ def parts() -> dict[str, Callable[[], object]]:
         "foot navigator": partial(_run, FootNavigator, series),
         "foot smoother": lambda: FootNavigator().run(series, smooth=True),
         **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
+        "stillness detector": partial(_run, StillnessDetector, series),
         "voter": lambda: Voter(2).run([series, series]),
         "increments": partial(integrate, series, window=WindowRule(10)),
         "mechanisation": partial(mechanise, series),
         "vehicle_imu": partial(vehicle_imu_from_series, series),
         "preintegration": partial(preintegrate, series),
+        "Allan deviations": lambda: [allan(series, kind=kind) for kind in ("oadev", "mdev")],
         "simulation": partial(simulate, "wander", duration_s=1.0),
     }
 

@@ -30,7 +30,7 @@ def test_the_list_has_every_profile_with_its_printed_figures():
 def test_the_list_as_json_has_null_for_what_is_unknown():
     rows = {row["profile"]: row for row in json.loads(run("--json").stdout)["profiles"]}
     assert list(rows) == list(profile_names())
-    assert rows["bmi160"]["gyro_noise"] is None
+    assert rows["adis16495-1"]["accel_noise"] is None
     assert rows["bmi160"]["gyro_bias_instability"] == "6 deg/h (max 10)"
     assert rows["mpu6050"]["grade"] == "P"
 
@@ -41,7 +41,7 @@ def test_one_profile_shows_values_sources_gaps_and_the_curve():
         "Sensonor STIM300",
         "0.15 deg/sqrt(h)",
         "published model: stim300_model of NavToolkit",
-        "unknown: accel.noise_density: the published model and an ION table differ",
+        "0.07 m/s/sqrt(h)",
         "unknown: gyro.turn_on_scale: the source does not say what 500 ppm means",
         "not given: gyro.bias_random_walk",
         "gyro [deg/h]",
@@ -59,6 +59,17 @@ def test_one_profile_as_json_holds_numbers_and_the_model():
     assert data["unknown"]["gyro.bias_instability"] == "not given"
     assert data["allan"]["tau_s"][2] == 1.0
     assert data["allan"]["gyro"][2][0] == pytest.approx(6.17e-5, rel=1e-3)
+
+
+def test_one_profile_shows_how_it_reads_densities_and_what_it_lacks():
+    text = run("mpu6050").stdout
+    assert "reading: gyro.noise_density, accel.noise_density: one-sided, N = density / sq" in text
+    assert "warning" not in text
+    lacking = json.loads(run("adis16495-1", "--json").stdout)
+    assert lacking["readings"] == {}
+    (warning,) = lacking["warnings"]
+    assert warning.startswith("ADIS16495-1: accel: no white noise is known")
+    assert f"warning: {warning}" in run("adis16495-1").stdout
 
 
 def test_a_file_of_ones_own_is_shown_with_what_is_doubtful(tmp_path):

@@ -185,11 +185,10 @@ def test_an_ideal_sensor_has_no_list_of_what_is_not_known():
 @pytest.mark.usefixtures("quickly")
 def test_a_part_that_is_better_or_worse_than_one_would_think_is_warned_about():
     arguments = ("--motion", "static", "--duration", 1, "--output", "run.npz", "--force")
-    report, _ = run_json(*arguments, "--sensor", "BMI088")
-    assert report["warnings"] == [
-        "gyro: no errors are known, so it is ideal",
-        "accel: no errors are known, so it is ideal",
-    ]
+    report, _ = run_json(*arguments, "--sensor", "ADIS16495-1")
+    (lacks,) = report["warnings"]
+    assert lacks.startswith("ADIS16495-1: accel: no white noise is known")
+    assert f"warning: {lacks}" in run(*arguments, "--sensor", "ADIS16495-1").stdout
     coarse = ("--sensor", "MPU-6050", "--rate", 100)
     sigma, bit = 0.005 / np.sqrt(2.0) * 10.0, 2000.0 / 32768  # deg/s
     more = np.hypot(1.0, bit / sigma / np.sqrt(12.0)) - 1.0
@@ -292,9 +291,9 @@ def test_a_warning_is_one_line_of_the_view_and_of_json():
     done = run(*arguments)
     warned = [line for line in done.stdout.splitlines() if line.startswith("warning: ")]
     assert len(warned) == 3
-    assert "accel: no errors are known" in warned[2]
+    assert "Mine: accel: no errors are known" in warned[1]
     assert "mine.toml: line 6: gyro.noise_density" in warned[0]
-    assert "turns by 180.0 deg" in warned[1]
+    assert "turns by 180.0 deg" in warned[2]
     assert done.stderr == ""
     report, _ = run_json(*arguments)
     assert [f"warning: {line}" for line in report["warnings"]] == warned

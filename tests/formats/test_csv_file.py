@@ -491,7 +491,8 @@ def test_the_writer_refuses_parts_that_do_not_belong_together(tmp_path):
     ("head", "is_csv"),
     [
         (OURS, True),
-        ("Time (s),Gyroscope X (deg/s)\n0,1\n", True),
+        ("t_ns,angular_velocity_x\n0,1\n", True),
+        ("Time (s),Gyroscope X (deg/s)\n0,1\n", False),
         ("#timestamp [ns],w_RS_S_x\n1,2\n", False),
         ("1.5 0 0 0 0 0 0 1\n", False),
         ("hello\n", False),

@@ -12,6 +12,7 @@ import pytest
 
 from strapdown.errors import FormatError, TruncatedError, UnsupportedError
 from strapdown.formats.arrays import npz
+from strapdown.formats.foreign import Hints, read_sheet, recognised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,9 +132,15 @@ def test_an_array_of_another_shape_or_type_is_refused(changes, complaint, path):
         npz.read(save(path, broad(**changes)), salvage=False)
 
 
-def test_another_layout_is_not_supported_and_named(data_dir):
-    with pytest.raises(UnsupportedError, match="got 'acc, gcp_xy"):
-        npz.read(data_dir / "pyshoe" / "2017-11-22-11-22-03.npz", salvage=False)
+def test_arrays_of_another_program_are_recognised_or_asked_about(data_dir):
+    path = data_dir / "pyshoe" / "2017-11-22-11-22-03.npz"
+    with pytest.raises(FormatError, match="unit of gyr x, gyr y, gyr z"):
+        npz.read(path, salvage=False)
+    plan = recognised(read_sheet(path), Hints({"angular_velocity": "rad/s"})).plan
+    series = npz.read(path, salvage=False, plan=plan).imu["imu"]
+    with np.load(path) as arrays:
+        np.testing.assert_array_equal(series.specific_force, arrays["acc"].astype(float))
+        np.testing.assert_array_equal(series.t_ns, np.rint(arrays["t"] * 1e9))
 
 
 def test_an_archive_that_is_cut_is_truncated(path):

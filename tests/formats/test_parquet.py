@@ -30,9 +30,9 @@ def test_every_column_is_found_under_its_name_by_another_reader(tmp_path, record
     assert rows["specific_force_x"].null_count == rows.num_rows
 
 
-def test_a_table_of_another_program_is_refused_with_a_way_out(tmp_path):
+def test_a_table_of_another_program_without_a_sensor_is_refused(tmp_path):
     pq.write_table(pa.table({"t": [1, 2]}), tmp_path / "a.parquet")
-    with pytest.raises(FormatError, match="table of another kind; convert it to CSV"):
+    with pytest.raises(FormatError, match="unit of the time 't'"):
         files.open(tmp_path / "a.parquet")
 
 

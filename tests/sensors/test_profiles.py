@@ -8,13 +8,14 @@ import math
 import pickle
 import warnings
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
+from strapdown.sensors import SpecWarning, WhiteNoiseWarning
 from strapdown.sensors.profiles import Datasheet, load_profile, profile_names
-from strapdown.sensors.spec import SpecWarning
 
 DEG = math.pi / 180.0
 G = 9.80665
@@ -41,6 +42,9 @@ PARTS = [
     "stim300",
     "vn100",
 ]
+WITHOUT_WHITE_NOISE = {("adis16495-1", "accel"), ("adis16505-1", "accel")}
+TWO_SIDED = ("bmi270", "vn100")
+quietly = pytest.mark.filterwarnings("ignore::strapdown.sensors.WhiteNoiseWarning")
 
 
 @pytest.fixture
@@ -78,6 +82,7 @@ def test_there_are_twenty_one_parts():
     assert list(profile_names()) == PARTS
 
 
+@quietly
 @pytest.mark.parametrize("name", PARTS)
 def test_every_number_of_a_built_in_part_has_a_source_and_every_gap_a_reason(name):
     sheet = load_profile(name)
@@ -86,7 +91,8 @@ def test_every_number_of_a_built_in_part_has_a_source_and_every_gap_a_reason(nam
     assert quantities
     for key, quantity in quantities.items():
         assert quantity.grade in ("P", "S"), key
-        assert (quantity.sided == "one") == key.endswith("noise_density"), key
+        sided = "two" if name in TWO_SIDED else "one"
+        assert quantity.sided == (sided if key.endswith("noise_density") else None), key
     spec = sheet.spec()
     assert spec.name == sheet.name
     unknown = sheet.unknown()
@@ -169,22 +175,132 @@ def test_the_allan_floor_of_a_part_is_its_printed_bias_instability():
     assert np.min(spec.gyro.allan(np.geomspace(1, 900, 50))) / DEG * 3600.0 < 0.6
 
 
-def test_conflicting_sources_leave_a_parameter_off_and_say_so():
-    unknown = load_profile("bmi160").unknown()
-    assert load_profile("bmi160").spec().gyro.noise_density is None
-    assert "0.007 and 0.008" in unknown["gyro.noise_density"]
-    assert "0.06 and 0.07" in load_profile("stim300").unknown()["accel.noise_density"]
+UG = 1e-6 * G
+ROOT_2 = math.sqrt(2.0)
+
+
+@quietly
+@pytest.mark.parametrize(
+    ("name", "gyro", "accel"),
+    [  # by hand from the printed figures: deg/sqrt(h) / 60, deg/s/sqrt(Hz), g/sqrt(Hz), m/s/sqrt(h)
+        ("adis16448", 0.66 / 60 * DEG, 0.11 / 60),
+        ("adis16470", 0.34 / 60 * DEG, 0.037 / 60),
+        ("adis16495-1", 0.09 / 60 * DEG, None),
+        ("adis16505-1", 0.13 / 60 * DEG, None),
+        ("bmi088", 0.014 / ROOT_2 * DEG, 230 / ROOT_2 * UG),
+        ("bmi160", 0.008 / ROOT_2 * DEG, 180 / ROOT_2 * UG),
+        ("bmi270", 0.007 * DEG, 160 * UG),
+        ("hg1700", 0.125 / 60 * DEG, 0.065 * 0.3048 / 60),
+        ("hg4930", 0.04 / 60 * DEG, 0.03 / 60),
+        ("hg9900", 0.002 / 60 * DEG, 0.0143 / 60),
+        ("icm20602", 0.004 / ROOT_2 * DEG, 100 / ROOT_2 * UG),
+        ("icm42688p", 0.0028 / ROOT_2 * DEG, 70 / ROOT_2 * UG),
+        ("icm45686", 0.0038 / ROOT_2 * DEG, 70 / ROOT_2 * UG),
+        ("lsm6dso", 0.0038 / ROOT_2 * DEG, 110 / ROOT_2 * UG),
+        ("lsm6dsv", 0.0028 / ROOT_2 * DEG, 60 / ROOT_2 * UG),
+        ("mpu6050", 0.005 / ROOT_2 * DEG, 400 / ROOT_2 * UG),
+        ("mpu9250", 0.01 / ROOT_2 * DEG, 300 / ROOT_2 * UG),
+        ("mti-1", 0.007 / ROOT_2 * DEG, 120 / ROOT_2 * UG),
+        ("mti-300", 0.01 / ROOT_2 * DEG, 60 / ROOT_2 * UG),
+        ("stim300", 0.15 / 60 * DEG, 0.07 / 60),
+        ("vn100", 6.1e-5, 1.4e-3),  # the random walks that the maker's support gives
+    ],
+)
+def test_the_white_noise_of_a_part_is_what_its_sources_print(name, gyro, accel):
+    spec = load_profile(name).spec()
+    for kind, triad, density in (("gyro", spec.gyro, gyro), ("accel", spec.accel, accel)):
+        assert (density is None) == ((name, kind) in WITHOUT_WHITE_NOISE)
+        if density is None:
+            assert triad.noise_density is None
+        else:
+            rel = 0.02 if name == "vn100" else 1e-12  # the support rounds to two digits
+            assert triad.noise_density == pytest.approx(density, rel=rel)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_without_white_noise_has_a_warning_and_a_reason(name):
+    sheet = load_profile(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sheet.spec()
+    lacking = [kind for part, kind in sorted(WITHOUT_WHITE_NOISE) if part == name]
+    assert [warning.category for warning in caught] == [WhiteNoiseWarning] * len(lacking)
+    for kind, warning in zip(lacking, caught, strict=True):
+        assert str(warning.message).startswith(f"{sheet.name}: {kind}: no white noise is known")
+        assert warning.filename == __file__
+        assert "has not been read" in sheet.unknown()[f"{kind}.noise_density"]
+
+
+@quietly
+@pytest.mark.parametrize(("kind", "title"), [("gyro", "gyroscope"), ("accel", "accelerometer")])
+def test_the_guide_lists_the_parts_that_lack_white_noise_or_a_floor(kind, title):
+    lacking = {"noise_density": [], "bias_instability": []}
+    for sheet in map(load_profile, PARTS):
+        for parameter, names in lacking.items():
+            if getattr(getattr(sheet.spec(), kind), parameter) is None:
+                names.append(sheet.name)
+    cells = [", ".join(names) or "-" for names in lacking.values()]
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "noise.md"
+    assert f"| {title} | {cells[0]} | {cells[1]} |" in guide.read_text().splitlines()
+
+
+def test_a_triad_of_which_nothing_is_known_is_ideal_and_said_so(write):
+    sheet = load_profile(write(MINE.split("[accel]", maxsplit=1)[0]))
+    with pytest.warns(WhiteNoiseWarning, match="Mine: accel: no errors are known, so it is ideal"):
+        sheet.spec()
+
+
+@pytest.mark.parametrize(("name", "rate", "force"), [("hg1700", 1.0, 1e3), ("hg9900", 3.5e-3, 25)])
+def test_a_bias_of_a_population_is_a_turn_on_bias_and_no_floor(name, rate, force):
+    spec, unknown = load_profile(name).spec(), load_profile(name).unknown()
+    for kind, triad, size in (
+        ("gyro", spec.gyro, rate * DEG / 3600),
+        ("accel", spec.accel, force * UG),
+    ):
+        assert triad.bias_instability is None
+        assert "not the floor" in unknown[f"{kind}.bias_instability"]
+        assert triad.turn_on_bias.distribution == "normal"
+        assert triad.turn_on_bias.per_axis() == pytest.approx((size,) * 3)
+
+
+def test_a_sheet_says_how_it_reads_densities_and_why():
+    readings = {name: load_profile(name).readings() for name in PARTS}
+    assert readings["bmi270"]["gyro.noise_density"].startswith("two-sided, N = density: over 10 h")
+    assert readings["mpu6050"]["accel.noise_density"].startswith("one-sided, N = density / sqrt(2)")
+    assert "sqrt(100 Hz)" in readings["mpu6050"]["gyro.noise_density"]
+    assert "assumed" in readings["icm20602"]["gyro.noise_density"]
+    assert "not used: the random walk is" in readings["adis16448"]["gyro.noise_density"]
+    assert readings["stim300"] == {}  # it has random walks alone
+    for name, texts in readings.items():
+        assert all(name in TWO_SIDED or text.startswith("one-sided") for text in texts.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "bandwidth_hz"),
+    [("mpu6050", "gyro", 100.0), ("mpu9250", "gyro", 92.0), ("bmi088", "gyro", 47.0)],
+)
+def test_the_rms_figures_of_sheets_are_those_of_one_sided_densities(name, kind, bandwidth_hz):
+    sheet = getattr(load_profile(name), kind)
+    assert sheet.noise_density.si * math.sqrt(bandwidth_hz) == pytest.approx(
+        sheet.noise_rms.si, rel=0.05
+    )
+
+
+def test_the_log_of_a_bmi270_is_nearer_to_the_two_sided_reading():
+    for ratio in (1.29, 1.27):  # of its density to that of the one-sided reading
+        assert abs(math.log(ratio / ROOT_2)) < 0.5 * abs(math.log(ratio))
 
 
 def test_the_random_walk_of_the_vn100_is_in_its_model():
     assert load_profile("vn100").spec().accel.bias_random_walk == 5e-5
 
 
-def test_the_clock_of_the_bmi088_is_known_and_nothing_else():
-    spec = load_profile("bmi088").spec()
+def test_the_clock_and_the_resolution_of_the_bmi088_are_those_of_its_sheet():
+    spec = load_profile("bmi088").spec(accel_range=3 * G)
     assert spec.clock.tick_s == pytest.approx(39.0625e-6)
     assert spec.clock.tick_bits == 24
-    assert spec.gyro.noise_density is None
+    assert G / spec.accel.resolution == pytest.approx(10920, rel=1e-3)  # LSB/g
+    assert DEG / spec.gyro.resolution == pytest.approx(16.384)  # LSB/(deg/s)
 
 
 def test_a_rate_that_the_part_does_not_have_is_refused():
@@ -194,6 +310,7 @@ def test_a_rate_that_the_part_does_not_have_is_refused():
         sheet.spec(rate_hz=4000)
 
 
+@quietly
 def test_a_part_of_ones_own_changes_no_built_in_part(write):
     before = {name: load_profile(name) for name in profile_names()}
     specs = {name: sheet.spec().to_json() for name, sheet in before.items()}
@@ -247,6 +364,7 @@ def test_a_flicker_coefficient_is_taken_as_it_is(write):
     assert sheet.spec().gyro.bias_instability == pytest.approx(5 * DEG / 3600)
 
 
+@quietly
 def test_a_minimum_below_white_noise_and_random_walk_is_left_off_with_the_reason(write):
     walk = '[gyro]\nbias_random_walk = { value = 500, unit = "deg/h/sqrt(h)" }'
     text = MINE.replace("[gyro]", walk).replace('[gyro.unknown]\nbias_random_walk = "nobody', "#")
@@ -290,6 +408,7 @@ def test_a_minimum_below_white_noise_and_random_walk_is_left_off_with_the_reason
         ('name = "Mine"', "", 1, "name: expected a text, got none"),
         ('name = "Mine"', 'name = "Mine"\nnotes = "one"', 2, "list of texts"),
         ('name = "Mine"', 'name = "Mine"\ndevice = 3', 2, r"expected a table \[device\]"),
+        ('name = "Mine"', 'name = "Mine"\ndensity_reading = 3', 2, "expected a text, got 3"),
         ('value = 5, unit = "deg/h"', 'value = 5, sided = "one", unit = "deg/h"', 10, "sided"),
     ],
 )
@@ -341,9 +460,11 @@ def test_a_density_that_is_a_factor_of_units_off_gets_a_warning_with_the_line(
 def test_no_built_in_part_is_implausible():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", WhiteNoiseWarning)
         for name in profile_names():
             load_profile(name).spec()
 
 
+@quietly
 def test_a_sheet_can_be_made_without_a_file():
     assert Datasheet("empty").spec().missing()

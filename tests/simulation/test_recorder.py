@@ -146,6 +146,15 @@ def test_the_bits_of_a_sensor_depend_on_neither_the_others_nor_the_blocks(
         assert_same(found.imu[f"{name}/data"], alone.samples.series())
 
 
+def test_the_only_sensor_has_the_bits_of_the_first_of_three(tmp_path):
+    for sensors in (1, 3):
+        record(tmp_path / f"{sensors}.npz", "wander", "MPU-6050", 1.0, sensors=sensors, seed=11)
+    only = files.open(tmp_path / "1.npz").imu["imu/data"]
+    first = files.open(tmp_path / "3.npz").imu["imu0/data"]
+    assert np.array_equal(only.angular_velocity, first.angular_velocity)
+    assert np.array_equal(only.specific_force, first.specific_force)
+
+
 def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(recorder, "_ROWS", 2**13)
     spec = replace(NOISY, clock=Clock(), accel=TriadSpec(noise_density=1e-2))

@@ -21,9 +21,11 @@ from strapdown.sensors import (
     ImuSpec,
     SpecWarning,
     TriadSpec,
+    WhiteNoiseWarning,
     load_profile,
 )
-from strapdown.simulation import Ride, find_motion, find_sensor, rest_deviation, simulate
+from strapdown.sensors.noise import sensor_number
+from strapdown.simulation import Ride, find_motion, find_sensor, record, rest_deviation, simulate
 from strapdown.simulation._sources import at_rest, shared
 from strapdown.units import STANDARD_GRAVITY
 
@@ -41,6 +43,8 @@ grade = "P"
 [gyro]
 noise_density = {{ value = {density}, unit = "{unit}", sided = "one", source = "sheet" }}
 zero_offset = {{ value = 1, unit = "deg/s", source = "sheet" }}
+[accel]
+noise_density = {{ value = 100, unit = "ug/sqrt(Hz)", sided = "one", source = "sheet" }}
 """
 
 
@@ -198,6 +202,32 @@ def test_the_same_seed_and_name_give_the_same_bits_and_others_do_not():
         assert not np.any(first.angular_velocity == differs.angular_velocity)
 
 
+def test_two_parts_with_one_seed_and_name_have_independent_noise():
+    one, other = (
+        simulate("static", sensor, 50.0, seed=7).samples for sensor in ("MPU-6050", "MPU-9250")
+    )
+    for axis in range(3):
+        pair = one.angular_velocity[:, axis], other.angular_velocity[:, axis]
+        assert abs(np.corrcoef(*pair)[0, 1]) < 4.0 / np.sqrt(10_000)
+
+
+def test_the_first_of_several_has_the_noise_of_the_only_one():
+    only, first, second = (
+        simulate("static", "MPU-6050", 1.0, seed=7, name=name).samples
+        for name in ("imu", "imu0", "imu1")
+    )
+    assert np.array_equal(only.specific_force, first.specific_force)
+    assert not np.array_equal(only.specific_force, second.specific_force)
+
+
+def test_the_noise_of_a_spec_without_a_part_is_that_of_its_sensor_name():
+    spec = replace(NOISY, name=ImuSpec().name)
+    device = ImuSimulator(spec, Mounted(MOTIONS["static"]), seed=7, name="left")
+    assert device.key == (7, sensor_number("left"))
+    device = ImuSimulator(NOISY, Mounted(MOTIONS["static"]), seed=7, name="left")
+    assert device.key == (7, sensor_number("noisy left"))
+
+
 def test_a_drawn_seed_is_in_the_metadata_and_repeats_the_run():
     drawn = simulate("wander", NOISY, 1.0, seed=None)
     again = simulate("wander", NOISY, 1.0, seed=drawn.metadata["seed"])
@@ -263,6 +293,16 @@ def test_a_doubtful_density_is_warned_about_once_with_its_line(sheet):
         find_sensor(path, rate_hz=100, sampling="mean")
     assert [each.category for each in caught] == [SpecWarning]
     assert "line 6" in str(caught[0].message)
+
+
+def test_a_part_without_white_noise_is_warned_about_on_every_way_into_a_run(tmp_path):
+    for run in (
+        lambda: simulate("static", "ADIS16495-1", 1.0),
+        lambda: record(tmp_path / "run.npz", "static", "ADIS16495-1", 1.0),
+        lambda: load_profile("ADIS16495-1").spec(),
+    ):
+        with pytest.warns(WhiteNoiseWarning, match="ADIS16495-1: accel: no white noise"):
+            run()
 
 
 def test_an_unknown_sensor_gives_the_nearest_and_a_bad_file_its_line(sheet):

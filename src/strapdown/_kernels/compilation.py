@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import blake2s
 from threading import RLock
 from time import perf_counter
@@ -88,14 +88,14 @@ class _ByTypes:
                 code = self._found(kinds) or self._made(kinds, arguments)
         return code(*arguments)
 
-    def if_made(self, *arguments: object) -> Any:
-        """Run by machine code if it exists, else in plain Python."""
+    def if_made(self, *arguments: object, plain: Callable[..., Any] | None = None) -> Any:
+        """Run by machine code if it exists, else in plain Python or by another function."""
         kinds = _kinds(arguments)
         code = self._code.get(kinds)
         if code is None:
             with _compiler:
                 code = self._found(kinds)
-        return _in_plain_python(self._function)(*arguments) if code is None else code(*arguments)
+        return (code or plain or _in_plain_python(self._function))(*arguments)
 
     def _found(self, kinds: tuple[Any, ...]) -> LinkedCode | None:
         if kinds not in self._code and (code := _found(_file(self._function, kinds))):
@@ -282,13 +282,23 @@ def compiled_is_quicker(function: Kernel, rows: int) -> bool:
     return function in _entered
 
 
-def quickest(function: Kernel, rows: int) -> Kernel:
-    """Return a kernel over arrays in the execution that is fastest with this many rows."""
+def quickest(function: Kernel, rows: int, plain: Callable[..., Any] | None = None) -> Kernel:
+    """Return a kernel over arrays in the execution that is fastest with this many rows.
+
+    Parameters
+    ----------
+    function : kernel
+    rows : int
+    plain : callable, optional
+        Function with the same arguments and results, on whole arrays, which is faster than the
+        kernel in plain Python.
+    """
     if worth_compiling(rows):
         return compiled(function)
     if worth_loading(rows):
-        return cast("Kernel", _by_types(cast("FunctionType", function)).if_made)
-    return _in_plain_python(function)
+        by_types = _by_types(cast("FunctionType", function))
+        return cast("Kernel", partial(by_types.if_made, plain=plain))
+    return cast("Kernel", plain) or _in_plain_python(function)
 
 
 def _in_plain_python(function: Kernel) -> Kernel:

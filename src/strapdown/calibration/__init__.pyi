@@ -1,4 +1,8 @@
-from .allan import AllanAccumulator as AllanAccumulator
+from .allan_deviation import AllanAccumulator as AllanAccumulator
+from .allan_deviation import AllanResult as AllanResult
+from .allan_deviation import DeviationKind as DeviationKind
+from .allan_deviation import NoiseType as NoiseType
+from .allan_deviation import allan as allan
 from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration

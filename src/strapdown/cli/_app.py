@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from strapdown._version import __version__
 from strapdown.cli._outcome import run
+from strapdown.cli._reading_options import READING, reading
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ VERBS = {
     "sim": "Simulate a sensor, or many, on a motion: a name, a trajectory, a world.",
     "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
     "info": "Print the contents of a recording: topics, rates, gaps, frames.",
+    "import": "Recognise the columns of a table of another program, and keep their meaning.",
     "convert": "Convert a recording to the format that the output's ending names.",
     "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
     "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
@@ -67,6 +70,10 @@ GROUPS = {
     },
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
+READERS = {
+    "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "cat", "send",
+}  # fmt: skip
+"""Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed (one line states the reason); 2 usage; "
@@ -115,9 +122,10 @@ class VerbGroup(TyperGroup):
             group.callback(invoke_without_command=True)(_nothing)
             return typer.main.get_command(group)
         module = name if is_top else f"{self.name}_{name}"
-        verb = getattr(import_module(f"strapdown.cli.{module}"), name)
+        module += "_" * keyword.iskeyword(name)
+        verb = getattr(import_module(f"strapdown.cli.{module}"), module if is_top else name)
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name=name, epilog=EPILOG)(_as_command(verb))
+        app.command(name=name, epilog=EPILOG)(_as_command(verb, reads=name in READERS))
         return typer.main.get_command(app)
 
 
@@ -125,23 +133,40 @@ def _nothing() -> None:
     """Do nothing: the callback of a group without options."""
 
 
-def _as_command(verb: Callable[..., Outcome]) -> Callable[..., None]:
-    """Return a verb as a command, with the common switches and an exit code."""
+def _as_command(verb: Callable[..., Outcome], *, reads: bool) -> Callable[..., None]:
+    """Return a verb as a command, with the common options and an exit code."""
 
     def command(**arguments: object) -> None:
         switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
-        raise typer.Exit(run(lambda: verb(**arguments), **switches))
+        options: dict[str, Any] = {name: arguments.pop(name, None) for name in READING}
+        with reading(**options):
+            code = run(lambda: verb(**arguments), **switches)
+        raise typer.Exit(code)
 
     signature = inspect.signature(verb, eval_str=True)
     parameters = list(signature.parameters.values())
-    for name, text in SWITCHES.items():
-        annotation = Annotated[bool, typer.Option(f"--{name}", help=text)]
-        kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, kind, default=False, annotation=annotation))
+    common = {name: _option(bool, (f"--{name}",), text) for name, text in SWITCHES.items()}
+    if reads:
+        taken = {f"--{parameter.name}" for parameter in parameters}
+        for name, (kind, spellings, text) in READING.items():
+            free = tuple(spelling for spelling in spellings if spelling not in taken)
+            common[name] = _option(kind | None, free, text)
+    for name, annotation in common.items():
+        default = False if name in SWITCHES else None
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+            )
+        )
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     command.__doc__ = verb.__doc__
     return command
+
+
+def _option(kind: object, names: tuple[str, ...], text: str) -> object:
+    """Return the annotation of an option."""
+    return Annotated[kind, typer.Option(*names, help=text)]
 
 
 _LOOKS: dict[str, Any] = {

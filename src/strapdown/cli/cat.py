@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import strapdown.formats as files
 from strapdown._words import counted
 from strapdown.cli._common import read_losses
 from strapdown.cli._live import exit_code, losses, stopped_by_signals
 from strapdown.cli._meaning import meaning
 from strapdown.cli._outcome import Outcome, say, until_unread
+from strapdown.cli._reading import input_blocks, refuse_reading
 from strapdown.cli._rows import (
     Layout,
     RowWriter,
@@ -86,6 +86,7 @@ def cat(
     code = 0
     with until_unread():
         if is_address(source):
+            refuse_reading()
             if topic is not None:
                 raise typer.BadParameter(
                     "it works for recordings; a live source names its topic itself",
@@ -104,7 +105,7 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
     """Print a recording and return its losses."""
     missing: UnknownNameError | None = None
     shown: set[str] = set()
-    with files.open_blocks(path, on_error="salvage") as blocks:
+    with input_blocks(path) as blocks:
         for block in blocks:
             try:
                 chosen: Recording = block if topic is None else block.only(topic)

@@ -21,6 +21,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import input_blocks
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
@@ -117,7 +118,7 @@ def convert(
     )
     with (
         working(f"converting {source}"),
-        files.open_blocks(source, on_error="salvage") as blocks,
+        input_blocks(source) as blocks,
         files.block_writer(target, force=force) as writer,
     ):
         new_log = writer if isinstance(writer, UlogBlockWriter) else None
@@ -134,7 +135,8 @@ def convert(
                 "nothing to write",
                 path=source,
             )
-    notes = [*writer.notes, *stream.report.lines(topic)]
+    recognised = blocks.report.notes if blocks.report.format == "table" else ()
+    notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
     data = {
         "input": str(source),
         "output": str(target),

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._reading import open_input
 from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
 from strapdown.formats._output import replacing
@@ -70,7 +70,7 @@ def detect(
             raise UnknownNameError("detector", name, KINDS)
     check_targets(output, picture, force=force, recording=False)
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     series = recording.imu_series(topic)
     events = Events.of([])
     reports = {}

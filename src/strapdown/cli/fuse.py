@@ -27,6 +27,7 @@ from strapdown.cli._common import (
 from strapdown.cli._compare import aligned, compare
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
+from strapdown.cli._reading import open_input, refuse_reading
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
@@ -122,6 +123,7 @@ def fuse(
         _alone(
             "--live", smooth=smooth, compare=compare_all, picture=picture, align=align, topic=topic
         )
+        refuse_reading()
         check_targets(output, None, force=force)
         return _live(filter_name, live, to, duration, output, no_mag=no_mag, force=force)
     if source is None or live is not None:
@@ -135,7 +137,7 @@ def fuse(
         _alone("--compare", output=output, smooth=smooth)
     check_targets(output, picture, force=force)
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     series = measured(recording, topic, "angular_velocity", to="fuse")
     if compare_all:
         return _compared(recording, series, picture, align, no_mag=no_mag, force=force)

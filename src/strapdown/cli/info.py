@@ -9,10 +9,10 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-import strapdown.formats as files
 from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.cli._rows import recorded_series
 from strapdown.series import timebase
 
@@ -43,7 +43,7 @@ def info(file: Input) -> Outcome:
     strapdown info walk.csv
     """
     with working(f"reading {file}"):
-        recording = files.open(file, on_error="salvage")
+        recording = open_input(file)
     topics = [_describe(name, series) for name, series in recorded_series(recording)]
     report = recording.report
     data = {

@@ -11,7 +11,6 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-import strapdown.formats as files
 from strapdown.cli._common import (
     Clock,
     Force,
@@ -22,6 +21,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats._output import check_ending
@@ -123,7 +123,7 @@ def integrate(
     if target is not None:
         check_ending(target, ENDINGS)
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     if target is None:
         return _verified(source, recording)
     if rate is None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import strapdown.formats as files
 from strapdown.bridges.mavlink import (
     Kind,
     MavlinkLink,
@@ -17,6 +16,7 @@ from strapdown.bridges.mavlink import (
 )
 from strapdown.cli._common import Input, Topic, read_losses
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.messages.conversion import vehicle_imu_from_increments
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def send(
             "raw_imu needs it: the message does not state its scale",
             param_hint="'--raw-scale'",
         )
-    recording = files.open(source, on_error="salvage")
+    recording = open_input(source)
     scale = None if raw_scale is None else RawScale(*raw_scale)
     records = _records(message, recording, topic, scale)
     with MavlinkLink(to=to) as link:

@@ -22,6 +22,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.estimation.foot import FootNavigator
 from strapdown.estimation.navigation import StrapdownNavigator
 from strapdown.evaluation import closing_error
@@ -70,7 +71,7 @@ def odometry(
         raise typer.BadParameter("expected --foot with --smooth", param_hint="'--smooth'")
     check_targets(output, picture, force=force)
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
     view: list[Any] = [*recording.report.notes, *doubts(series)]
     data: dict[str, Any] = {"input": str(source)}

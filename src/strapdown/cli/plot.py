@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import strapdown.formats as files
 from strapdown import plots
 from strapdown._checks import as_member
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plot(
     """
     chosen = as_member(Preset, preset, "preset")
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     with working("drawing"):
         figure = _drawn(recording, chosen, topic)
         plots.save(figure, output, force=force)

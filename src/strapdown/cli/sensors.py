@@ -16,7 +16,7 @@ from strapdown._words import printable
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.sensors.profiles import NOT_GIVEN, load_profile, profile_names
-from strapdown.sensors.spec import SpecWarning
+from strapdown.sensors.spec import SpecWarning, WhiteNoiseWarning
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -92,16 +92,18 @@ def _show(sensor: str) -> Outcome:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SpecWarning)
         sheet = load_profile(sensor)
-    doubts = [str(warning.message) for warning in caught]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as lacking:
+        warnings.simplefilter("always", WhiteNoiseWarning)
         warnings.simplefilter("ignore", SpecWarning)  # reported above, with the line
         spec = sheet.spec()
+    doubts = [str(warning.message) for warning in (*caught, *lacking)]
     unknown = sheet.unknown()
     curves = spec.allan(TAU_S)
     data = {
         "name": sheet.name,
         "maker": sheet.maker,
         "numbers": {name: asdict(quantity) for name, quantity in sheet.quantities()},
+        "readings": sheet.readings(),
         "unknown": unknown,
         "unsourced": list(sheet.unsourced()),
         "notes": list(sheet.notes),
@@ -112,6 +114,7 @@ def _show(sensor: str) -> Outcome:
     view: list[RenderableType] = [
         " ".join(filter(None, (sheet.maker, sheet.name))),
         _numbers(sheet),
+        *_readings(sheet),
         *_unknown(unknown),
         _allan(curves),
         *(f"note: {note}" for note in sheet.notes),
@@ -129,6 +132,14 @@ def _numbers(sheet: Datasheet) -> Table:
         source += f", p. {quantity.page}" if quantity.page else ""
         _add(table, (name, str(quantity), _says(quantity), source, quantity.grade or ""))
     return table
+
+
+def _readings(sheet: Datasheet) -> Iterator[str]:
+    """Yield a line for the densities that are read alike, for the same reason."""
+    readings = sheet.readings()
+    for reading in dict.fromkeys(readings.values()):
+        names = ", ".join(name for name, own in readings.items() if own == reading)
+        yield f"reading: {names}: {reading}"
 
 
 def _unknown(reasons: dict[str, str]) -> Iterator[str]:

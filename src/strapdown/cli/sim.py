@@ -18,7 +18,7 @@ from strapdown.formats._output import check_ending, refuse
 from strapdown.motion import MOTIONS, SplineMode, SplineWarning, Wgs84
 from strapdown.plots._axes import PICTURES
 from strapdown.samples import SampleKind
-from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec, profile_names
+from strapdown.sensors import ImuSpec, SpecWarning, TriadSpec, WhiteNoiseWarning, profile_names
 from strapdown.sensors.units import Limit
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
@@ -146,7 +146,7 @@ def sim(
         check_ending(place, endings)
         refuse(place, force=force)
     with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
-        for kind in (SpecWarning, SplineWarning):
+        for kind in (SpecWarning, WhiteNoiseWarning, SplineWarning):
             warnings.simplefilter("always", kind)
         spec = simulation.find_sensor(
             sensor,
@@ -235,10 +235,8 @@ def _headline(ride: Ride, spec: ImuSpec, report: SimulationReport) -> str:
 
 
 def _doubts(spec: ImuSpec) -> Iterator[str]:
-    """Yield warnings about triads without errors, and about a coarse resolution."""
+    """Yield warnings about a coarse resolution."""
     for name, triad in spec.triads().items():
-        if triad == TriadSpec() and spec.name != ImuSpec().name:
-            yield f"{name}: no errors are known, so it is ideal"
         density = triad.per_axis("noise_density")
         if density is not None and triad.resolution is not None:
             sigma = min(density) * math.sqrt(float(spec.rate_hz))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from strapdown._checks import as_member
 from strapdown._lazy import LazyMapping
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
+    from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import WriteReport
     from strapdown.series import ImuSeries, Increments, Trajectory
+
+    Columns: TypeAlias = ImportPlan | str | PathLike[str] | Mapping[str, tuple[str, float]]
 
 __all__ = ["OnError", "check_output", "open", "open_blocks", "write"]
 
@@ -30,6 +34,12 @@ class _Reader(Protocol):
     def sniff(self, head: bytes, path: Path) -> bool: ...
 
     def read(self, path: Path, *, salvage: bool) -> Recording: ...
+
+
+class _TableReader(Protocol):
+    """Interface of the modules that read tables of other programs."""
+
+    def read(self, path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording: ...
 
 
 class _Write(Protocol):
@@ -51,6 +61,19 @@ _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
         "euroc": "text.euroc",
         "tum": "text.tum",
         "csv": "text.csv_file",
+        "kitti": "foreign.kitti",
+        "folder": "foreign.folder",
+        "table": "foreign.text_table",
+    },
+)
+_TABLES: Final[Mapping[str, _TableReader]] = LazyMapping(
+    "reader of tables",
+    "strapdown.formats",
+    {
+        "npz": "arrays.npz",
+        "parquet": "arrays.parquet",
+        "folder": "foreign.folder",
+        "table": "foreign.text_table",
     },
 )
 _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
@@ -83,19 +106,21 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     path: str | PathLike[str],
     *,
     on_error: OnError | str = OnError.STRICT,
-    columns: Mapping[str, tuple[str, float]] | None = None,
+    columns: Columns | None = None,
 ) -> Recording:
     """Read a recording of any format.
 
     Parameters
     ----------
     path : path-like
-        A file, or the folder of a ROS 2 bag or of EuRoC.
+        A file, or a folder: a ROS 2 bag, EuRoC, KITTI, or one file per sensor from a phone.
     on_error : {"strict", "salvage"}
         Whether damage is raised, or counted in ``Recording.report``.
-    columns : mapping, optional
-        For a CSV file of another program: from our column name to its column name and the factor
-        to our unit, such as ``{"t_ns": ("Time (s)", 1e9)}``.
+    columns : ImportPlan, path-like or mapping, optional
+        Meaning of the columns of another program's table, as a plan, or a file that
+        ``strapdown import`` wrote; by default they are recognised. For CSV also a mapping from our
+        column name to the name in the file and the factor to our unit, such as
+        ``{"t_ns": ("Time (s)", 1e9)}``.
 
     Returns
     -------
@@ -116,15 +141,31 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
-        from strapdown.formats.text import csv_file  # noqa: PLC0415 (only this reader takes columns)
-
-        return csv_file.read(path, salvage=salvage, columns=columns)
+        return _by_columns(path, columns, salvage=salvage)
     return _READERS[_format_of(path)].read(path, salvage=salvage)
+
+
+def _by_columns(path: Path, columns: Columns, *, salvage: bool) -> Recording:
+    """Read a table of another program by the meaning of its columns."""
+    from strapdown.formats.foreign.plan import ImportPlan  # noqa: PLC0415 (few need it)
+    from strapdown.formats.text import csv_file  # noqa: PLC0415 (as above)
+
+    if isinstance(columns, str | os.PathLike):
+        columns = ImportPlan.load(columns)
+    if not isinstance(columns, ImportPlan):
+        return csv_file.read(path, salvage=salvage, columns=columns)
+    name = _format_of(path)
+    if name not in _TABLES:
+        name = "table"
+    return _TABLES[name].read(path, salvage=salvage, plan=columns)
 
 
 @contextmanager
 def open_blocks(
-    path: str | PathLike[str], *, on_error: OnError | str = OnError.STRICT
+    path: str | PathLike[str],
+    *,
+    on_error: OnError | str = OnError.STRICT,
+    columns: Columns | None = None,
 ) -> Iterator[BlockReader]:
     """Read a recording block by block.
 
@@ -136,6 +177,8 @@ def open_blocks(
         A file, or the folder of a ROS 2 bag or of EuRoC.
     on_error : {"strict", "salvage"}
         Whether damage is raised, or counted in the report.
+    columns : ImportPlan, path-like or mapping, optional
+        As of :func:`open`.
 
     Yields
     ------
@@ -157,7 +200,9 @@ def open_blocks(
     """
     path = _as_path(path)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
-    if (name := _format_of(path)) == "ulog":
+    if columns is not None:
+        yield WholeFile(_by_columns(path, columns, salvage=salvage))
+    elif (name := _format_of(path)) == "ulog":
         from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
 
         yield UlogBlocks(path, salvage=salvage)
@@ -172,7 +217,8 @@ def _as_path(path: str | PathLike[str]) -> Path:
     except TypeError:
         raise TypeError(
             "expected the path of a file or folder as str or pathlib.Path, got "
-            f"{type(path).__name__}; pass the path first, and for an open file its name"
+            f"{type(path).__name__}; pass the path first, for an open file its name; "
+            "strapdown.formats.foreign.import_frame takes a data frame"
         ) from None
 
 
@@ -189,7 +235,7 @@ def _format_of(path: Path) -> str:
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"
     raise FormatError(
-        "expected MCAP, a ROS bag, ULog, CSV, TUM, EuRoC, npz arrays or Parquet, got " + got,
+        "expected MCAP, a ROS bag, ULog, npz arrays, Parquet, or a table in text, got " + got,
         path=path,
     )
 

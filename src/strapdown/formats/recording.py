@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from strapdown._typing import BoolArray, IntArray
     from strapdown.formats.px4.log import Px4Log
 
     Held = TypeVar("Held")
+    Stamped = TypeVar("Stamped", ImuSeries, Trajectory, Increments)
 
 __all__ = ["HOLDS", "Recording", "as_recording"]
 
@@ -159,6 +161,41 @@ class Recording:
         tracks = named or self.tracks
         return max(tracks, key=lambda name: len(tracks[name]), default=None)
 
+    @property
+    def span_ns(self) -> tuple[int, int] | None:
+        """Earliest and latest stamp of all topics [ns]; None without samples."""
+        held = (*self.imu.values(), *self.trajectories.values(), *self.increments.values())
+        stamps = [series.t_ns for series in held if len(series)]
+        if not stamps:
+            return None
+        return min(int(t.min()) for t in stamps), max(int(t.max()) for t in stamps)
+
+    def between_ns(self, start_ns: int, stop_ns: int) -> Recording:
+        """Return the recording with the samples of ``start_ns <= t_ns < stop_ns`` in every topic.
+
+        A topic without such samples is left out. The log of a PX4 recording is not cut.
+        """
+
+        def cut(topics: Mapping[str, Stamped]) -> dict[str, Stamped]:
+            rows = {
+                topic: _inside(series.t_ns, start_ns, stop_ns) for topic, series in topics.items()
+            }
+            return {
+                topic: series[rows[topic]] for topic, series in topics.items() if rows[topic].any()
+            }
+
+        combined = {
+            topic: rows[_inside(self.imu[topic].t_ns, start_ns, stop_ns)]
+            for topic, rows in self.sensor_combined.items()
+        }
+        return replace(
+            self,
+            imu=cut(self.imu),
+            trajectories=cut(self.trajectories),
+            increments=cut(self.increments),
+            sensor_combined=combined,
+        )
+
     def only(self, topic: str) -> Recording:
         """Return the recording with this topic only.
 
@@ -178,6 +215,10 @@ class Recording:
             known = {*self.imu, *self.trajectories, *self.increments}
             raise UnknownNameError("topic", topic, known)
         return kept
+
+
+def _inside(t_ns: IntArray, start_ns: int, stop_ns: int) -> BoolArray:
+    return (t_ns >= start_ns) & (t_ns < stop_ns)
 
 
 def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Recording:

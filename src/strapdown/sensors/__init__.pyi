@@ -21,6 +21,7 @@ from .spec import SpecWarning as SpecWarning
 from .spec import Temperature as Temperature
 from .spec import TriadSpec as TriadSpec
 from .spec import TurnOn as TurnOn
+from .spec import WhiteNoiseWarning as WhiteNoiseWarning
 from .temperature import TemperatureProfile as TemperatureProfile
 from .temperature import temperature_table as temperature_table
 from .units import bias_instability_from_allan_minimum as bias_instability_from_allan_minimum

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SpecWarning",
+    "WhiteNoiseWarning",
     "array",
     "axes",
     "flags",
@@ -66,6 +67,10 @@ MISTAKES = {
 
 class SpecWarning(UserWarning):
     """A parameter that looks like a mistake of units."""
+
+
+class WhiteNoiseWarning(UserWarning):
+    """A part of which no white noise is known: its simulation is nearly ideal."""
 
 
 def settle(target: object, rules: Mapping[str, Rule]) -> None:

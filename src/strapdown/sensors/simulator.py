@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ImuSimulator"]
 
+_NAME = "imu"
 _FIELD = (0.0, 25.0 * MICROTESLA, -43.30127018922194 * MICROTESLA)
 _SENSORS = must.whole(0, 2**32 - 1)
 _STAMPS = must.whole(-(2**62), 2**62)
@@ -63,7 +64,9 @@ class ImuSimulator:
     seed : int or None, optional
         Of the noise, 0 to 2**64 - 1; None draws one, which :meth:`metadata` contains.
     name : str, optional
-        Of the sensor; its hash is the sensor number.
+        Of the sensor. The sensor number is a hash of it and of the name of the part, if the
+        specification has one: sensors of another name, and other parts, have independent noise.
+        ``imu0``, the first of several, has the noise of ``imu``.
     sensor : int, optional
         Another sensor number, 0 to 2**32 - 1.
     start_s : float, optional
@@ -101,7 +104,7 @@ class ImuSimulator:
         source: InertialSource | None = None,
         *,
         seed: int | None = 0,
-        name: str = "imu",
+        name: str = _NAME,
         sensor: int | None = None,
         start_s: float = 0.0,
         start_ns: int = 0,
@@ -114,7 +117,9 @@ class ImuSimulator:
         must.instance(ImuSpec)(spec, "spec")
         must.instance(str)(name, "name")
         self.spec, self.source, self.name = spec, source, name
-        number = sensor_number(name) if sensor is None else _SENSORS(sensor, "sensor")
+        number = (
+            sensor_number(_stream(spec, name)) if sensor is None else _SENSORS(sensor, "sensor")
+        )
         self.key = NoiseKey(seed_or_drawn(seed), number)
         self._window = oversampling(spec)
         filtered = any(triad.bandwidth for triad in (spec.gyro, spec.accel))
@@ -522,6 +527,12 @@ class ImuSimulator:
             "noise_start": self._noise_start,
             "without_temperature": [] if self._temperature else off,
         }
+
+
+def _stream(spec: ImuSpec, name: str) -> str:
+    """Return the text whose hash is the sensor number."""
+    name = _NAME if name == f"{_NAME}0" else name
+    return name if spec.name == ImuSpec.name else f"{spec.name} {name}"
 
 
 def _require_one_of(kind: str, name: str, known: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.samples import SampleKind, as_kind
 from strapdown.sensors import _spec_checks as must
-from strapdown.sensors._spec_checks import SpecWarning
+from strapdown.sensors._spec_checks import SpecWarning, WhiteNoiseWarning
 from strapdown.sensors.triad import (
     Bandwidth,
     BandwidthKind,
@@ -60,6 +60,7 @@ __all__ = [
     "TriadSpec",
     "TurnOn",
     "Vector",
+    "WhiteNoiseWarning",
 ]
 
 

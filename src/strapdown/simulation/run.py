@@ -88,6 +88,8 @@ def find_sensor(  # noqa: PLR0913 (one option a choice that a sheet leaves)
     -----
     SpecWarning
         A noise density looks like a mistake of units.
+    WhiteNoiseWarning
+        No white noise is known of a part.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Arrays in ``.npz``: our own layout, and those of two public benchmarks.
+"""Arrays in ``.npz``: our own layout, those of two public benchmarks, and any other by its names.
 
 * Ours holds a whole recording: see :mod:`strapdown.formats.arrays.npz_recording`.
 * BROAD: ``gyr`` [rad/s], ``acc`` [m/s^2], ``mag`` [uT], ``ref`` (w x y z), ``pos`` [m], ``mov``
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray
+    from strapdown.formats.foreign.array_table import ArrayTable
+    from strapdown.formats.foreign.plan import ImportPlan
 
-__all__ = ["read", "sniff", "write"]
+__all__ = ["foreign_table", "read", "sniff", "write"]
 
 
 class _Kind(NamedTuple):
@@ -81,8 +83,13 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_ZIP) and (b".npy" in head[:300] or DESCRIPTION.encode() in head[:300])
 
 
-def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive is whole or not)
-    """Read a recording in our layout, or a BROAD or TUM-VI file.
+def read(
+    path: Path,
+    *,
+    salvage: bool,  # noqa: ARG001 (an archive is whole or not)
+    plan: ImportPlan | None = None,
+) -> Recording:
+    """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
     Parameters
     ----------
@@ -90,6 +97,8 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
         The file.
     salvage : bool
         Has no effect: arrays are compressed as a whole.
+    plan : ImportPlan, optional
+        Meaning of the arrays of another program; by default they are recognised by name.
 
     Returns
     -------
@@ -104,19 +113,40 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (an archive
     FormatError
         The archive or an array is damaged, or an array has another shape or type.
     UnsupportedError
-        The arrays are those of another layout.
+        An array is too large, or compressed in another way.
     """
     with foreign_reader(path, "npz archive"), _opened(path) as archive:
         if DESCRIPTION in archive.namelist():
             return read_recording(path, archive, lambda name: _array(path, archive, name))
-        arrays = _load(path, archive)
-        imu, reference = _broad(path, arrays) if "fs" in arrays else _tumvi(arrays)
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+        layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
+        if layout is None or plan is not None:
+            return foreign_table(path).read(path, plan)
+        arrays = _load(path, archive, layout)
+        imu, reference = _broad(path, arrays) if layout is _BROAD else _tumvi(arrays)
     report = ReadReport(
         "npz",
         messages=len(imu) + len(reference),
         notes=("the axes of the sensor are called FLU, those of the reference ENU",),
     )
     return Recording(path, report, {"imu": imu}, {"reference": reference})
+
+
+def foreign_table(path: Path) -> ArrayTable:
+    """Return the arrays of another program as a table.
+
+    Raises
+    ------
+    FormatError
+        The archive is damaged, or its arrays have no common length.
+    """
+    from strapdown.formats.foreign.array_table import ArrayTable, columns_of_npz  # noqa: PLC0415 (few need it)
+
+    with foreign_reader(path, "npz archive"), _opened(path) as archive:
+        names = sorted(name.removesuffix(".npy") for name in archive.namelist())
+        return ArrayTable(
+            columns_of_npz(path, {name: _array(path, archive, name) for name in names})
+        )
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -138,16 +168,8 @@ def _opened(path: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def _load(path: Path, archive: zipfile.ZipFile) -> dict[str, AnyArray]:
-    """Return the arrays of the layout that the archive has."""
-    names = {name.removesuffix(".npy") for name in archive.namelist()}
-    layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
-    if layout is None:
-        raise UnsupportedError(
-            f"expected the arrays {', '.join(_BROAD)} (BROAD) or {', '.join(_TUMVI)} (TUM-VI), "
-            f"got {', '.join(sorted(names))[:200]!r}",
-            path=path,
-        )
+def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> dict[str, AnyArray]:
+    """Return the arrays of a layout."""
     arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
     for name, kind in layout.items():
         rows = () if kind.rows is None else arrays[kind.rows].shape[:1]

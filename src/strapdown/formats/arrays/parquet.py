@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from strapdown.formats._series_headers import heading, rebuild, recording_of, to
 from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import WriteReport
 from strapdown.series.columns import present
+from strapdown.series.tabular import endings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +30,13 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, IntArray
     from strapdown.formats._series_headers import Series
+    from strapdown.formats.foreign.array_table import ArrayTable
+    from strapdown.formats.foreign.plan import ImportPlan
 
-__all__ = ["ParquetWriter", "parquet_writer", "read", "sniff", "write"]
+__all__ = ["ParquetWriter", "foreign_table", "parquet_writer", "read", "sniff", "write"]
 
 _MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
-_ENDS: Final[dict[tuple[int, ...], tuple[str, ...]]] = {
-    (): ("",),
-    (3,): ("_x", "_y", "_z"),
-    (4,): ("_x", "_y", "_z", "_w"),
-    (3, 3): tuple("_" + "".join(pair) for pair in product("xyz", repeat=2)),
-}
-"""Suffixes of the columns of an array, by the shape of a row."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
@@ -49,8 +44,13 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_MAGIC)
 
 
-def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups have checksums)
-    """Read a recording that :func:`write` or :func:`parquet_writer` wrote.
+def read(
+    path: Path,
+    *,
+    salvage: bool,  # noqa: ARG001 (row groups have checksums)
+    plan: ImportPlan | None = None,
+) -> Recording:
+    """Read a recording that :func:`write` wrote, or a table of another program.
 
     Parameters
     ----------
@@ -58,23 +58,21 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
         The file.
     salvage : bool
         Has no effect: a table is read completely or not at all.
+    plan : ImportPlan, optional
+        Meaning of the columns of another program; by default they are recognised.
 
     Raises
     ------
     BackendMissingError
         The extra ``parquet`` is not installed.
     FormatError
-        The file is damaged, or the table is not ours.
+        The file is damaged, or columns of another program are missing or ambiguous.
     """
     _, tables = _library()
     with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
-            raise FormatError(
-                f"expected the metadata entry {_KEY.decode()!r}, got a table of another kind; "
-                "convert it to CSV, and read that with a column map",
-                path=path,
-            )
+            return foreign_table(path).read(path, plan)
         try:
             described = json.loads(metadata[_KEY])["topics"]
             columns = _Columns(file.read())
@@ -83,6 +81,23 @@ def read(path: Path, *, salvage: bool) -> Recording:  # noqa: ARG001 (row groups
             reason = f"expected a table that fits its metadata: {error}"
             raise FormatError(reason, path=path) from error
     return recording_of(path, "parquet", found)
+
+
+def foreign_table(path: Path) -> ArrayTable:
+    """Return the columns of another program as a table.
+
+    Raises
+    ------
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    FormatError
+        The file is damaged.
+    """
+    from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
+
+    _, tables = _library()
+    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+        return ArrayTable(columns_of_frame(file.read()))
 
 
 def write(path: Path, recording: Recording, *, force: bool = False) -> WriteReport:
@@ -194,7 +209,7 @@ def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # no
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
     """Yield the columns of an array of rows."""
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
-    for column, end in enumerate(_ENDS[array.shape[1:]]):
+    for column, end in enumerate(endings(array.shape[1:])):
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
@@ -233,7 +248,8 @@ def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Se
     for name in said["columns"]:
         column = declared[name]
         parts = [
-            columns[name + end][mine].astype(column.dtype, copy=False) for end in _ENDS[column.tail]
+            columns[name + end][mine].astype(column.dtype, copy=False)
+            for end in endings(column.tail)
         ]
         arrays[name] = np.stack(parts, axis=-1).reshape(len(mine), *column.tail)
     return said["holds"], rebuild(said, arrays)

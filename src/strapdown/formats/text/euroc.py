@@ -117,7 +117,7 @@ def _read_file(path: Path, *, salvage: bool) -> tuple[Table, ImuSeries | Traject
         stamp=Column("timestamp", 0),
         read_stamp=int,
         columns=[Column(name, cell) for cell, name in enumerate(names, 1)],
-        header=False,
+        header=0,
         ended=False,
     )
     table = read_table(path, layout, salvage=salvage)

@@ -104,10 +104,14 @@ class Layout:
         From the text of the stamp to nanoseconds; raises ``ValueError``.
     columns : sequence of Column
         Columns of numbers to read.
-    header : bool
-        Whether the first line names the columns.
+    header : int
+        Number of lines before the first row, from the first that is neither comment nor blank.
     ended : bool
         Whether a last row without a line end counts as cut.
+    replacements : sequence of (str, str), optional
+        Texts to replace in every row, such as quotation marks and decimal commas.
+    encoding : str, optional
+        Of the file.
     spans : sequence of (Column, callable), optional
         Further times, each with its reader, like ``stamp`` and ``read_stamp``.
     """
@@ -117,9 +121,18 @@ class Layout:
     stamp: Column
     read_stamp: Callable[[str], int]
     columns: Sequence[Column]
-    header: bool
+    header: int
     ended: bool
     spans: Sequence[tuple[Column, Callable[[str], int]]] = ()
+    replacements: Sequence[tuple[str, str]] = ()
+    encoding: str = "utf-8"
+
+    def text(self, raw: bytes) -> str:
+        """Return a line as text, with the replacements."""
+        text = raw.decode(self.encoding)
+        for old, new in self.replacements:
+            text = text.replace(old, new)
+        return text
 
     @property
     def times(self) -> list[tuple[Column, Callable[[str], int]]]:
@@ -187,7 +200,7 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
     FormatError
         A row is damaged (the message names line and column), or no row can be read.
     """
-    _, blocks = _split_opening(path, _blocks(path))
+    _, blocks = _split_opening(path, _blocks(path), layout.encoding)
     reader = _Rows(path, layout, salvage=salvage)
     parts = [_arrays(layout, [], []), *map(reader.read, blocks)]
     times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -248,14 +261,16 @@ def _blocks(path: Path) -> Iterator[_Block]:
         yield _Block(number, [rest], open_at=offset)
 
 
-def _split_opening(path: Path, blocks: Iterator[_Block]) -> tuple[Opening, Iterator[_Block]]:
+def _split_opening(
+    path: Path, blocks: Iterator[_Block], encoding: str = "utf-8"
+) -> tuple[Opening, Iterator[_Block]]:
     """Split off the comments at the top; the remaining blocks begin with ``Opening.line``."""
     comments: list[str] = []
     for block in blocks:
         for index, raw in enumerate(block.lines):
             number = block.number + index
             try:
-                line = raw.decode().strip()
+                line = raw.decode(encoding).strip()
             except UnicodeDecodeError as error:
                 raise FormatError(f"line {number}: expected UTF-8 text", path=path) from error
             if line.startswith("#"):
@@ -273,21 +288,21 @@ class _Rows:
         self._path = path
         self._layout = layout
         self._salvage = salvage
-        self._header_is_next = layout.header
+        self._header_lines = layout.header
         self.lost = 0
         self.notes: list[str] = []
 
     def read(self, block: _Block) -> tuple[IntArray, FloatArray]:
         """Return times (N, 1 + spans) and values (N, columns) of the rows of a block."""
-        if self._header_is_next:
-            self._header_is_next = False
+        if skipped := min(self._header_lines, len(block.lines)):
+            self._header_lines -= skipped
             if block.open_at is not None:
                 raise TruncatedError(
                     f"line {block.number}: the file ends inside the header line",
                     path=self._path,
                     offset=block.open_at,
                 )
-            block = _Block(block.number + 1, block.lines[1:])
+            block = _Block(block.number + skipped, block.lines[skipped:])
         if block.open_at is None:
             try:
                 return self._by_column(block.lines)
@@ -298,7 +313,7 @@ class _Rows:
     def _by_column(self, lines: list[bytes]) -> tuple[IntArray, FloatArray]:
         """Convert well formed rows at once."""
         layout = self._layout
-        texts = [line.decode() for line in lines]
+        texts = [layout.text(line) for line in lines]
         rows = [text.split(layout.separator) for text in texts if text.strip() and text[0] != "#"]
         if not all(text.isascii() and "_" not in text for text in texts) or not all(
             len(row) == layout.width for row in rows
@@ -308,7 +323,7 @@ class _Rows:
             return _arrays(layout, [], [])
         cells = list(zip(*rows, strict=True))
         times = [list(map(read, cells[column.cell])) for column, read in layout.times]
-        values = [list(map(float, cells[column.cell])) for column in layout.columns]
+        values = [_numbers(cells[column.cell]) for column in layout.columns]
         shape = len(values), len(rows)
         return np.array(times, np.int64).T, np.array(values, np.float64).reshape(shape).T
 
@@ -336,7 +351,7 @@ class _Rows:
         if len(raw) > _LONGEST_LINE:
             raise ValueError(f"expected a row, got a line above {_LONGEST_LINE} bytes")
         try:
-            text = raw.decode().strip()
+            text = self._layout.text(raw).strip(" \r")
         except UnicodeDecodeError:
             raise ValueError("expected UTF-8 text") from None
         if not text or text[0] == "#":
@@ -389,3 +404,11 @@ def _cell(cells: list[str], column: Column, convert: Callable[[str], Number]) ->
 def _number(text: str) -> float:
     """Read a number; an empty cell is NaN."""
     return float(text or "nan")
+
+
+def _numbers(texts: Sequence[str]) -> list[float]:
+    """Read numbers, in the usual case without a look at each cell."""
+    try:
+        return list(map(float, texts))
+    except ValueError:
+        return list(map(_number, texts))

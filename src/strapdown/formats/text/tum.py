@@ -79,7 +79,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
         stamp=Column("time", 0),
         read_stamp=ns_from_decimal_seconds,
         columns=[Column(name, cell) for cell, name in enumerate(_NAMES[1:], 1)],
-        header=False,
+        header=0,
         ended=tags is not None,
     )
     table = read_table(path, layout, salvage=salvage)

@@ -3,6 +3,7 @@
 The built-in sheets are the TOML files in this package. A user's sheet has the same form::
 
     name = "My IMU"
+    density_reading = "0.05 deg/s rms in 100 Hz is the density times sqrt(100 Hz)"
 
     [sources.sheet]
     title = "MY-IMU data sheet rev. 1.2"
@@ -20,7 +21,9 @@ The built-in sheets are the TOML files in this package. A user's sheet has the s
     noise_density = { value = 160, unit = "ug/sqrt(Hz)", sided = "one", source = "sheet" }
 
 A figure that a sheet does not state is not in its file. Sheets print densities without their
-sidedness; in the built-in files all are taken as one-sided, as spectrum analysers show them.
+sidedness. A file states how each is read (``sided``), and ``density_reading`` the evidence for it.
+Built-in files read them one-sided, as the RMS figures in sheets do, unless there is evidence for
+the two-sided reading. :meth:`Datasheet.readings` returns both.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strapdown.sensors.triad import PerAxis
     from strapdown.sensors.units import Limit
 
-__all__ = ["PARAMETERS", "density_of", "model"]
+__all__ = ["PARAMETERS", "density_of", "model", "without_white_noise"]
 
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "noise_density": ("noise_density", "angle_random_walk", "velocity_random_walk"),
@@ -103,6 +103,18 @@ def density_of(quantity: Quantity) -> PerAxis:
     if sided is None:  # a random walk
         return _axes(quantity.si)
     return _each(lambda value: noise_density_from(value, unit, sided=sided), _axes(quantity.value))
+
+
+def without_white_noise(triad: TriadSpec) -> str | None:
+    """Return the consequence of a white noise that is unknown."""
+    if triad.noise_density is not None:
+        return None
+    if triad == TriadSpec():
+        return "no errors are known, so it is ideal"
+    return (
+        "no white noise is known, so its samples are quieter than those of the part: "
+        "set noise_density"
+    )
 
 
 def _flicker(sheet: TriadSheet, density: PerAxis | None, walk: PerAxis | None) -> PerAxis | None:

@@ -88,10 +88,11 @@ class _Reader:
         self._sources: dict[str, dict[str, Any]] = {}
 
     def sheet(self, table: dict[str, Any]) -> tuple[Datasheet, list[str]]:
-        known = ["name", "maker", "notes", "sources", *TRIADS, "device"]
+        known = ["name", "maker", "density_reading", "notes", "sources", *TRIADS, "device"]
         self._only(table, known, ())
         name = self._text(table, "name", (), default=None)
         maker = self._text(table, "maker", (), default="")
+        reading = self._text(table, "density_reading", (), default="")
         notes = table.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
             raise self._error(("notes",), f"expected a list of texts, got {notes!r}")
@@ -106,6 +107,7 @@ class _Reader:
             mag=triads.get("mag"),
             device=DeviceSheet(**device),
             notes=tuple(notes),
+            density_reading=reading,
         )
         return sheet, [doubt for name in ("gyro", "accel") for doubt in self._doubts(sheet, name)]
 

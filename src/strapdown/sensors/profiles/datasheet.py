@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from strapdown.errors import ValueRangeError
-from strapdown.sensors.profiles._model import PARAMETERS, model
+from strapdown.sensors.profiles._model import PARAMETERS, model, without_white_noise
 from strapdown.sensors.profiles.quantities import DeviceSheet, Quantity, TriadSheet
-from strapdown.sensors.spec import Clock, ImuSpec
+from strapdown.sensors.spec import Clock, ImuSpec, WhiteNoiseWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
     from strapdown.sensors.units import Limit
 
-__all__ = ["NOT_GIVEN", "Datasheet"]
+__all__ = ["ASSUMED_READING", "NOT_GIVEN", "Datasheet"]
 
 NOT_GIVEN = "not given"
 """Reason for an unknown parameter that the sheet does not mention."""
+ASSUMED_READING = "assumed: the sheet does not state it, and a real part may differ by sqrt(2)"
+"""Reason for the sidedness of a density for which there is no evidence."""
+READINGS = {"one": "one-sided, N = density / sqrt(2)", "two": "two-sided, N = density"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Datasheet:
     device : DeviceSheet
     notes : tuple of str
         Remarks for the reader.
+    density_reading : str
+        Evidence for the sidedness of the densities; empty where it is assumed.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Datasheet:
     mag: TriadSheet | None = None
     device: DeviceSheet = field(default_factory=DeviceSheet)
     notes: tuple[str, ...] = ()
+    density_reading: str = ""
 
     def quantities(self) -> Iterator[tuple[str, Quantity]]:
         """Yield every number by its dotted name, such as ``gyro.noise_density``."""
@@ -56,6 +63,17 @@ class Datasheet:
     def unsourced(self) -> tuple[str, ...]:
         """Return the dotted names of the numbers without a source."""
         return tuple(name for name, quantity in self.quantities() if quantity.source is None)
+
+    def readings(self) -> dict[str, str]:
+        """Return the sidedness by which each density is read, with the evidence for it."""
+        readings = {}
+        for name, sheet in self._triads().items():
+            density = sheet.noise_density
+            if density is not None and density.sided is not None:
+                used = "" if sheet.white_noise is density else " (not used: the random walk is)"
+                reason = self.density_reading or ASSUMED_READING
+                readings[f"{name}.noise_density"] = f"{READINGS[density.sided]}{used}: {reason}"
+        return readings
 
     def spec(
         self,
@@ -89,6 +107,11 @@ class Datasheet:
         -------
         ImuSpec
 
+        Warns
+        -----
+        WhiteNoiseWarning
+            A triad has no white noise, so its samples are quieter than those of the part.
+
         Raises
         ------
         ValueRangeError
@@ -107,6 +130,9 @@ class Datasheet:
                     f"expected a rate of at most {most:g} Hz, which the {name} of {self.name} "
                     f"has, got {float(rate_hz):g} Hz"
                 )
+        for name, triad in triads.items():
+            if lacks := without_white_noise(triad):
+                warnings.warn(f"{self.name}: {name}: {lacks}", WhiteNoiseWarning, stacklevel=2)
         tick, tick_bits = self.device.tick, self.device.tick_bits
         return ImuSpec(
             name=self.name,

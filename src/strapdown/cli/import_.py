@@ -1,0 +1,88 @@
+"""``strapdown import``: meaning of the columns of a table of another program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strapdown.cli._common import Force, Input, working
+from strapdown.cli._outcome import Outcome
+from strapdown.errors import FormatError
+from strapdown.formats.foreign import Hints, read_sheet, recognised
+from strapdown.geometry import BodyFrame
+
+UNIT_OPTIONS = {
+    "time": "--time-unit",
+    "angular_velocity": "--gyro-unit",
+    "specific_force": "--accel-unit",
+    "magnetic_field": "--mag-unit",
+}
+
+
+def import_(
+    source: Input,
+    *,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the meaning of the columns: .toml.")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            "--names",
+            help="Names of the columns, separated by commas; others than time and vectors '-'.",
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate", help="Samples per second, where a counter or rows are the time \\[Hz]."
+        ),
+    ] = None,
+    time_unit: Annotated[str | None, typer.Option(help="s, ms, us or ns.")] = None,
+    gyro_unit: Annotated[str | None, typer.Option(help="rad/s or deg/s.")] = None,
+    accel_unit: Annotated[str | None, typer.Option(help="m/s^2, g or mg.")] = None,
+    mag_unit: Annotated[str | None, typer.Option(help="uT, gauss, mgauss, nT or T.")] = None,
+    use: Annotated[
+        list[str] | None,
+        typer.Option(help="A word in the names of the sensor to take, where there are several."),
+    ] = None,
+    body: Annotated[BodyFrame | None, typer.Option(help="Directions of the axes.")] = None,
+    force: Force = False,
+) -> Outcome:
+    """Recognise the columns of a table: CSV of any layout, Parquet, npz, a folder of phone files.
+
+    Every verb reads such files by itself where names and values determine the meaning of the
+    columns. What they do not determine is asked for; --save keeps the answer, which can be
+    edited, for --columns of any verb.
+
+    Examples
+    --------
+    strapdown import phone.csv
+
+    strapdown import logger.csv --gyro-unit deg/s --rate 100 --save logger.toml
+
+    strapdown import raw.txt --names time,gx,gy,gz,ax,ay,az,- --save raw.toml
+    """
+    given = {"time": time_unit, "angular_velocity": gyro_unit, "specific_force": accel_unit,
+             "magnetic_field": mag_unit}  # fmt: skip
+    hints = Hints(
+        units={quantity: unit for quantity, unit in given.items() if unit is not None},
+        rate_hz=rate,
+        names=() if names is None else tuple(name.strip() for name in names.split(",")),
+        words=tuple(use or ()),
+        body=None if body is None else body.value,
+    )
+    with working(f"reading {source}"):
+        sheet = read_sheet(source)
+    found = recognised(sheet, hints)
+    if found.questions or found.plan is None:
+        open_ = "; ".join(found.questions) or "no gyro, accelerometer or magnetometer by its name"
+        raise FormatError(f"expected columns and units, open: {open_}", path=source)
+    view = [*found.plan.lines(), f"axes: {found.plan.body}", *found.notes]
+    if save is not None:
+        found.plan.save(save, force=force)
+        view.append(f"wrote {save}: pass it as --columns {save}")
+    data = {"input": str(source), "columns": found.plan.to_dict(), "notes": list(found.notes)}
+    return Outcome(data, view)

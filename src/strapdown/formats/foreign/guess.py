@@ -1,0 +1,387 @@
+"""Recognise the columns of a table: by names and units, and by values where these are silent.
+
+A unit that neither names nor values determine is a question to the user, never a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.errors import ShapeError
+from strapdown.formats.foreign.names import meaning_of
+from strapdown.formats.foreign.plan import ImportPlan, TimeColumn, VectorColumns
+from strapdown.formats.foreign.sheet import is_instant
+from strapdown.formats.foreign.stamps import ns_from_iso8601
+from strapdown.formats.foreign.units import CLOCK, UNITS, factor
+from strapdown.geometry.frames import BodyFrame
+from strapdown.units import NS_PER_S, STANDARD_GRAVITY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from strapdown._typing import FloatArray
+    from strapdown.formats.foreign.names import Meaning
+    from strapdown.formats.foreign.sheet import Sheet
+
+__all__ = ["Guess", "Hints", "guess", "guess_time"]
+
+_MEASURED: Final = ("angular_velocity", "specific_force", "magnetic_field")
+_USUAL: Final = {
+    "specific_force": (0.85 * STANDARD_GRAVITY, 1.15 * STANDARD_GRAVITY),
+    "magnetic_field": (15e-6, 100e-6),
+}
+"""Plausible median norms: gravity, and the Earth's field with what a device adds to it."""
+_OPTIONS: Final = {
+    "angular_velocity": "--gyro-unit",
+    "specific_force": "--accel-unit",
+    "magnetic_field": "--mag-unit",
+}
+_EPOCHS: Final = (1e9, 2e9)
+"""Seconds since 1970 from 2001 to 2033."""
+_RATES: Final = (5.0, 5000.0)
+"""Plausible sampling rates [Hz]."""
+_FASTEST: Final = 70.0
+"""Largest range of a MEMS gyro, 4000 deg/s [rad/s]."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Facts about a table that the user states.
+
+    Parameters
+    ----------
+    units : mapping of str to str
+        By quantity, or ``"time"``.
+    rate_hz : float, optional
+        Sampling rate, where rows or a counter are the time [Hz].
+    names : sequence of str
+        Names to go by, column by column, where the table has none or says little.
+    words : sequence of str
+        Words in the names of the columns to take where several would do.
+    body : BodyFrame or name, optional
+        Directions of the axes, by default FLU, or as the known layout has them.
+    """
+
+    units: Mapping[str, str] = field(default_factory=dict)
+    rate_hz: float | None = None
+    names: Sequence[str] = ()
+    words: Sequence[str] = ()
+    body: BodyFrame | str | None = None
+
+    @property
+    def states_columns(self) -> bool:
+        """Whether anything is stated about columns or units."""
+        return bool(self.units or self.names or self.words or self.rate_hz)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Recognised columns.
+
+    Parameters
+    ----------
+    plan : ImportPlan, optional
+        None where no vector was found.
+    questions : tuple of str
+        What neither names nor values determine, one line each; the plan is then incomplete.
+    notes : tuple of str
+        Columns that are not read, and why.
+    """
+
+    plan: ImportPlan | None
+    questions: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def guess(sheet: Sheet, hints: Hints) -> Guess:
+    """Return the meaning of the columns of a table.
+
+    Raises
+    ------
+    ShapeError
+        There is not one name per column.
+    """
+    names = hints.names or sheet.names
+    if len(names) != len(sheet.names):
+        raise ShapeError(
+            f"expected {len(sheet.names)} names, one for each column, got {len(names)}"
+        )
+    meanings = {
+        column: meaning
+        for column, name, unit in zip(sheet.names, names, sheet.units, strict=True)
+        if (meaning := meaning_of(name, unit)) is not None
+    }
+    guesser = _Guesser(sheet, meanings, hints)
+    if not meanings and sheet.names[0] == "column 1":
+        question = f"names of the {len(sheet.names)} columns? (--names time,gx,gy,gz,...)"
+        return Guess(None, (question,), ())
+    time = guesser.time()
+    vectors = {q: v for q in _MEASURED if (v := guesser.vector(q, time)) is not None}
+    guesser.mention_unread(vectors)
+    plan = (
+        ImportPlan(time, vectors, body=BodyFrame(hints.body or "FLU"))
+        if time is not None and vectors
+        else None
+    )
+    return Guess(plan, tuple(guesser.questions), tuple(guesser.notes))
+
+
+def guess_time(sheet: Sheet, hints: Hints) -> tuple[TimeColumn | None, tuple[str, ...]]:
+    """Return the time of a table, or None and what is open."""
+    meanings = {name: meaning for name in sheet.names if (meaning := meaning_of(name)) is not None}
+    guesser = _Guesser(sheet, meanings, hints)
+    return guesser.time(), tuple(guesser.questions)
+
+
+class _Guesser:
+    """State of one recognition: what is open, and what is left out."""
+
+    def __init__(self, sheet: Sheet, meanings: Mapping[str, Meaning], hints: Hints) -> None:
+        self._sheet = sheet
+        self._meanings = meanings
+        self._hints = hints
+        self._open_times: list[str] = []
+        self.questions: list[str] = []
+        self.notes: list[str] = []
+
+    def time(self) -> TimeColumn | None:
+        """Return the column of time, or of a counter."""
+        named = [name for name, m in self._meanings.items() if m.quantity == "time"]
+        known = [each for name in named if (each := self._time_of(name)) is not None]
+        if known:
+            self.notes += [f"{each.column}: another time, not read" for each in known[1:]]
+            return known[0]
+        rate = self._hints.rate_hz
+        counters = [name for name, m in self._meanings.items() if m.quantity == "counter"]
+        if rate is not None:
+            column = next(iter([*named, *counters]), None)
+            return TimeColumn(column, "samples", rate, "the rate is stated")
+        if self._open_times:
+            self.questions.append(
+                f"unit of the time {self._open_times[0]!r} (s, ms, us, ns)? (--time-unit, or "
+                "--rate where it counts samples)"
+            )
+        else:
+            where = f"the counter {counters[0]!r}" if counters else "rows without time"
+            self.questions.append(f"sampling rate of {where}? (--rate)")
+        return None
+
+    def _time_of(self, name: str) -> TimeColumn | None:
+        """Return a column as time; None where its values do not run forward, or in what unit."""
+        texts = self._sheet.texts.get(name, ())
+        if texts and all(is_instant(text) for text in texts[:10]):
+            return TimeColumn(name, "iso8601", why="date and time by ISO 8601")
+        values = self._sheet.values[name]
+        steps = np.diff(values)
+        if not len(steps) or not np.isfinite(values).all() or not np.median(steps) >= 0.0:
+            return None
+        if stated := self._hints.units.get("time"):
+            return TimeColumn(name, stated, why="the unit is stated")
+        named = self._meanings[name].unit
+        if named is not None and named in CLOCK and _plausible(steps, named):
+            return TimeColumn(name, named, why="unit by its name")
+        unit, why = _unit_of_time(values, steps)
+        if unit is None:
+            self._open_times.append(name)
+            return None
+        return TimeColumn(name, unit, why=why)
+
+    def vector(self, quantity: str, time: TimeColumn | None) -> VectorColumns | None:
+        """Return the columns and the unit of a vector; None where the table has none."""
+        groups = self._groups(quantity)
+        whole = {source: axes for source, axes in groups.items() if {*"xyz"} <= {*axes}}
+        for source, axes in list(whole.items()):
+            if quantity == "specific_force" and self._lacks_gravity(axes):
+                self._leave_out(axes, "acceleration without gravity, which is no specific force")
+                del whole[source]
+        whole = self._preferred(whole)
+        if not whole:
+            return None
+        if len(whole) > 1:
+            lists = " or ".join(", ".join(axes[a] for a in "xyz") for axes in whole.values())
+            self.questions.append(f"which {_words(quantity)}: {lists}? (--use WORD)")
+            return None
+        (axes,) = whole.values()
+        columns = tuple(axes[axis] for axis in "xyz")
+        unit, why = self._unit(quantity, columns, time)
+        if unit is None:
+            known = ", ".join(UNITS[quantity])
+            self.questions.append(f"unit of {', '.join(columns)} ({known})? {why}")
+            return None
+        return VectorColumns(columns, unit, why)
+
+    def _preferred(self, groups: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Return the vectors with a preferred word in their names, else the calibrated ones."""
+        words = [word.lower() for word in self._hints.words]
+        chosen = {
+            source: axes
+            for source, axes in groups.items()
+            if any(word in axes["x"].lower() for word in words)
+        } or {source: axes for source, axes in groups.items() if "uncal" not in axes["x"].lower()}
+        return chosen or groups
+
+    def _lacks_gravity(self, axes: Mapping[str, str]) -> bool:
+        """Return whether an acceleration in a stated unit is mostly far below gravity."""
+        unit = self._meanings[axes["x"]].unit
+        if unit is None:
+            return False
+        norms = _norms(self._sheet, [axes[axis] for axis in "xyz"])
+        usual = float(np.median(norms)) if len(norms) else STANDARD_GRAVITY
+        in_g = 0.85 < usual < 1.15  # another unit than stated, which others report
+        return not in_g and usual * factor("specific_force", unit) < 0.5 * STANDARD_GRAVITY
+
+    def _unit(
+        self, quantity: str, columns: tuple[str, ...], time: TimeColumn | None
+    ) -> tuple[str | None, str]:
+        """Return the unit of a vector and the reason; None and a hint where it is open."""
+        if stated := self._hints.units.get(quantity):
+            return stated, "the unit is stated"
+        if unit := self._meanings[columns[0]].unit:
+            return unit, "unit by its name"
+        norms = _norms(self._sheet, columns)
+        if not len(norms):
+            return None, f"No values. ({_OPTIONS[quantity]})"
+        if quantity == "angular_velocity":
+            return self._gyro_unit(columns, time)
+        usual = float(np.median(norms))
+        low, high = _USUAL[quantity]
+        fits = [unit for unit, scale in UNITS[quantity].items() if low <= usual * scale <= high]
+        if len(fits) == 1:
+            return fits[0], f"median norm {usual:.4g}, plausible in {fits[0]} only"
+        return None, f"Median norm {usual:.4g}. ({_OPTIONS[quantity]})"
+
+    def _gyro_unit(
+        self, columns: tuple[str, ...], time: TimeColumn | None
+    ) -> tuple[str | None, str]:
+        """Return the unit of a gyro by its range, or by the turn of gravity."""
+        highest = float(np.quantile(_norms(self._sheet, columns), 0.999))
+        if highest > _FASTEST:
+            return "deg/s", f"values up to {highest:.0f} are no rad/s"
+        ratio = self._turn_ratio(columns, time)
+        if ratio is not None:
+            for unit in ("rad/s", "deg/s"):
+                if 0.6 < ratio / factor("angular_velocity", unit) < 1.6:
+                    return unit, "it agrees with the turn of gravity"
+        return None, "Values fit rad/s and deg/s. (--gyro-unit)"
+
+    def _turn_ratio(self, columns: tuple[str, ...], time: TimeColumn | None) -> float | None:
+        """Return the turn of gravity per turn of the gyro; None where there is hardly any."""
+        groups = self._preferred(self._groups("specific_force"))
+        accel = next((axes for axes in groups.values() if {*"xyz"} <= {*axes}), None)
+        if accel is None or time is None:
+            return None
+        rate = _columns(self._sheet, columns)
+        t_s = self._seconds(time, len(rate))
+        return turn_ratio(t_s, rate, _columns(self._sheet, [accel[axis] for axis in "xyz"]))
+
+    def _seconds(self, time: TimeColumn, rows: int) -> FloatArray:
+        """Return the times (N,) of the first rows [s]."""
+        if time.unit == "iso8601" and time.column is not None:
+            texts = self._sheet.texts[time.column]
+            return np.array([ns_from_iso8601(text) for text in texts]) / NS_PER_S
+        values = np.arange(rows) if time.column is None else self._sheet.values[time.column]
+        if time.rate_hz is not None:
+            return values / time.rate_hz
+        return (values - values[:1]) * CLOCK[time.unit] / NS_PER_S
+
+    def _groups(self, quantity: str) -> dict[str, dict[str, str]]:
+        """Return the columns of each vector of a quantity: name by axis."""
+        groups: dict[str, dict[str, str]] = {}
+        for name, meaning in self._meanings.items():
+            if meaning.quantity == quantity:
+                groups.setdefault(meaning.source, {}).setdefault(meaning.axis, name)
+        return groups
+
+    def _leave_out(self, axes: Mapping[str, str], why: str) -> None:
+        self.notes.append(f"{', '.join(axes.values())}: {why}; not read")
+
+    def mention_unread(self, vectors: Mapping[str, VectorColumns]) -> None:
+        """Note what the names state and the import leaves out."""
+        read = {column for vector in vectors.values() for column in vector.columns}
+        for axes in self._groups("gravity_free").values():
+            self._leave_out(axes, "acceleration without gravity, which is no specific force")
+        for axes in self._groups("orientation").values():
+            self._leave_out(axes, "orientation between frames that the table does not name")
+        unknown = [n for n in self._sheet.names if n not in self._meanings and n not in read]
+        if unknown:
+            self.notes.append(f"columns that were not recognised: {', '.join(unknown)[:200]}")
+
+
+def turn_ratio(t_s: FloatArray, rate: FloatArray, force: FloatArray) -> float | None:
+    """Return the turn of gravity, as the accelerometer sees it, per integral of the gyro.
+
+    In slow motion the direction ``u`` of the specific force follows ``du/dt = -w x u``. The
+    ratio is the regression of the left side on the right side over steps of 0.1 s.
+
+    Parameters
+    ----------
+    t_s : (N,)
+        Time [s].
+    rate : (N, 3)
+        Readings of the gyro [unknown unit].
+    force : (N, 3)
+        Readings of the accelerometer [any unit].
+
+    Returns
+    -------
+    float or None
+        1 where the gyro is in rad/s, 0.0175 in deg/s; None where too little turns, or the two do
+        not agree.
+    """
+    good = np.isfinite(t_s) & np.isfinite(rate).all(axis=1) & np.isfinite(force).all(axis=1)
+    t_s, rate, force = t_s[good], rate[good], force[good]
+    if len(t_s) < 50 or not t_s[-1] > t_s[0]:
+        return None
+    edges = np.searchsorted(t_s, np.arange(t_s[0], t_s[-1], 0.1))
+    edges = np.unique(edges)
+    norms = np.linalg.norm(force, axis=1)
+    u = force / np.where(norms > 0.0, norms, 1.0)[:, None]
+    middle = 0.5 * np.diff(t_s)[:, None] * (rate[1:] + rate[:-1])
+    angle = np.vstack([np.zeros(3), np.cumsum(middle, axis=0)])
+    turn = np.diff(angle[edges], axis=0)
+    seen = np.diff(u[edges], axis=0)
+    expected = -np.cross(turn, 0.5 * (u[edges][1:] + u[edges][:-1]))
+    slow = np.abs(norms[edges] / np.median(norms) - 1.0) < 0.1
+    quiet = slow[1:] & slow[:-1]
+    seen, expected = seen[quiet], expected[quiet]
+    scale = float(np.sqrt(np.sum(seen**2) * np.sum(expected**2)))
+    common = float(np.sum(seen * expected))
+    if not len(seen) or not scale > 0.0 or common / scale < 0.7 or np.sum(seen**2) < 0.05:
+        return None
+    return common / float(np.sum(expected**2))
+
+
+def _unit_of_time(values: FloatArray, steps: FloatArray) -> tuple[str | None, str]:
+    """Return the unit of times by their values, and the reason; None where several fit."""
+    for unit, ns in CLOCK.items():
+        if _EPOCHS[0] < float(np.median(values)) * ns / NS_PER_S < _EPOCHS[1]:
+            return unit, f"values are {unit} since 1970"
+    usual = float(np.median(steps))
+    if np.any(values != np.rint(values)) and _plausible(steps, "s"):
+        return "s", f"steps of {usual:.3g} with decimals"
+    fits = [unit for unit in CLOCK if _plausible(steps, unit)]
+    if len(fits) != 1 or usual == 1.0:  # 1 may be a millisecond, or a counter
+        return None, ""
+    return fits[0], f"steps of {usual:.3g} fit {fits[0]} only"
+
+
+def _plausible(steps: FloatArray, unit: str) -> bool:
+    """Return whether steps of time in a unit give a plausible sampling rate."""
+    step_s = float(np.mean(steps)) * CLOCK[unit] / NS_PER_S
+    return step_s > 0.0 and _RATES[0] <= 1.0 / step_s <= _RATES[1]
+
+
+def _columns(sheet: Sheet, names: Sequence[str]) -> FloatArray:
+    return np.column_stack([sheet.values[name] for name in names])
+
+
+def _norms(sheet: Sheet, names: Sequence[str]) -> FloatArray:
+    norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
+    return norms[np.isfinite(norms)]
+
+
+def _words(quantity: str) -> str:
+    return quantity.replace("_", " ")

@@ -1,0 +1,175 @@
+"""Read a table of another program by a plan, a preset, or recognition of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats.foreign.guess import Guess, Hints, guess
+from strapdown.formats.foreign.presets import preset_of
+from strapdown.formats.foreign.stamps import ns_from_counts
+from strapdown.formats.foreign.units import factor
+from strapdown.formats.recording import Recording
+from strapdown.formats.reports import ReadReport
+from strapdown.geometry.frames import BodyFrame
+from strapdown.series import ImuSeries, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.formats.foreign.plan import ImportPlan, TimeColumn
+    from strapdown.formats.foreign.sheet import Sheet
+
+__all__ = ["Content", "import_table", "recognised"]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Columns that were read.
+
+    Parameters
+    ----------
+    counts : (N,) int64
+        Times [ns], or counts of samples.
+    values : mapping of str to (N,) array
+        By name of the column.
+    lost : int
+        Damaged rows.
+    notes : tuple of str
+        For the user.
+    """
+
+    counts: IntArray
+    values: Mapping[str, FloatArray]
+    lost: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+
+def recognised(sheet: Sheet, hints: Hints | None = None) -> Guess:
+    """Return the plan of a known layout, or of the recognition of names and values.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        Names, units and first values, from :func:`read_sheet`.
+    hints : Hints, optional
+        What the user states; statements about columns or units take precedence over a known layout.
+
+    Returns
+    -------
+    Guess
+        Its ``plan`` is complete if there are no ``questions``.
+    """
+    hints = Hints() if hints is None else hints
+    plan = None if hints.states_columns else preset_of(sheet)
+    if plan is None:
+        return guess(sheet, hints)
+    body = plan.body if hints.body is None else BodyFrame(hints.body)
+    return Guess(replace(plan, body=body), (), (f"layout of {plan.name}",))
+
+
+def import_table(
+    path: Path,
+    sheet: Sheet,
+    plan: ImportPlan | None,
+    read: Callable[[TimeColumn, Sequence[str]], Content],
+) -> Recording:
+    """Return a table as a recording.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    sheet : Sheet
+        Its names and first values.
+    plan : ImportPlan, optional
+        Meaning of the columns; by default they are recognised.
+    read : callable
+        Called with the column of time and the names of the columns of vectors.
+
+    Raises
+    ------
+    FormatError
+        Columns of the plan do not exist; nothing, or not everything, was recognised.
+    """
+    notes: tuple[str, ...] = ()
+    if plan is None:
+        found = recognised(sheet)
+        plan, notes = _certain(path, sheet, found), found.notes
+    _check_columns(path, sheet, plan)
+    names = [c.removeprefix("-") for vector in plan.vectors.values() for c in vector.columns]
+    content = read(plan.time, names)
+    t_ns, notes = _times(content, plan, notes)
+    vectors = {quantity: _vector(plan, quantity, content) for quantity in plan.vectors}
+    unknown = np.full((len(t_ns), 3), np.nan)
+    report = ReadReport(
+        "table",
+        len(t_ns),
+        content.lost,
+        notes=(*plan.lines(), f"axes are taken for {plan.body}", *notes, *content.notes),
+    )
+    if vectors.keys() == {"orientation"}:
+        track = Trajectory(t_ns, vectors["orientation"], body=plan.body, world=plan.world)
+        return Recording(path, report, trajectories={"trajectory": track})
+    series = ImuSeries(
+        t_ns,
+        vectors.get("angular_velocity", unknown),
+        vectors.get("specific_force", unknown),
+        magnetic_field=vectors.get("magnetic_field"),
+        q_world_from_body=vectors.get("orientation"),
+        body=plan.body,
+        world=plan.world,
+    )
+    return Recording(path, report, imu={"imu": series})
+
+
+def _certain(path: Path, sheet: Sheet, found: Guess) -> ImportPlan:
+    """Return the recognised plan, or raise with everything that is open."""
+    if found.questions:
+        raise FormatError(
+            f"expected columns and units that names or values determine, got none for: "
+            f"{'; '.join(found.questions)}. Answer by the options of strapdown import, keep the "
+            "answers with --save columns.toml, and pass --columns columns.toml",
+            path=path,
+        )
+    if found.plan is None:
+        raise FormatError(
+            "expected columns of a gyro, an accelerometer or a magnetometer, got "
+            f"{', '.join(map(repr, sheet.names))[:200]}; name them in a file of columns "
+            "(strapdown import --help)",
+            path=path,
+        )
+    return found.plan
+
+
+def _check_columns(path: Path, sheet: Sheet, plan: ImportPlan) -> None:
+    time = [] if plan.time.column is None else [plan.time.column]
+    for name in (*time, *(c for vector in plan.vectors.values() for c in vector.columns)):
+        plain = name.removeprefix("-")
+        if name not in sheet.names and plain not in sheet.names:
+            raise FormatError(str(UnknownNameError("column", plain, sheet.names)), path=path)
+
+
+def _times(
+    content: Content, plan: ImportPlan, notes: tuple[str, ...]
+) -> tuple[IntArray, tuple[str, ...]]:
+    if plan.time.rate_hz is None:
+        return content.counts, notes
+    t_ns, wraps = ns_from_counts(content.counts, plan.time.rate_hz)
+    return t_ns, (*notes, f"the counter wrapped {wraps} times") if wraps else notes
+
+
+def _vector(plan: ImportPlan, quantity: str, content: Content) -> FloatArray:
+    """Return the values (N, 3 or 4) of a vector in SI units."""
+    vector = plan.vectors[quantity]
+    scale = factor(quantity, vector.unit)
+    columns = [
+        content.values[name] if name in content.values else -content.values[name.removeprefix("-")]
+        for name in vector.columns
+    ]
+    return np.column_stack(columns) * scale

@@ -1,0 +1,134 @@
+"""Text tables of other programs: any separator, preamble, decimal comma, time format."""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.errors import FormatError
+from strapdown.formats.foreign.importing import Content, import_table
+from strapdown.formats.foreign.sheet import dialect_of, sheet_of
+from strapdown.formats.foreign.stamps import reader
+from strapdown.formats.text.table import Column, Layout, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from strapdown.formats.foreign.plan import ImportPlan, TimeColumn
+    from strapdown.formats.foreign.sheet import Dialect, Sheet
+    from strapdown.formats.recording import Recording
+
+__all__ = ["content", "read", "sheet", "sniff"]
+
+_SEEN: Final = 1 << 20
+"""Bytes from which columns are recognised."""
+
+
+def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
+    """Return whether a file begins with a table of numbers."""
+    return _dialect(head) is not None
+
+
+def sheet(path: Path) -> Sheet:
+    """Return names, units and first values of a text table.
+
+    Raises
+    ------
+    FormatError
+        It is no table.
+    """
+    lines, dialect = _opened(path, _head(path))
+    return sheet_of(dialect, lines)
+
+
+def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording:
+    """Read a text table of another program.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        Count damaged rows and leave them out, instead of raising an error.
+    plan : ImportPlan, optional
+        Meaning of its columns; by default they are recognised.
+
+    Raises
+    ------
+    FormatError
+        It is no table, a row is damaged, or columns are missing or ambiguous.
+    """
+
+    def rows(time: TimeColumn, names: Sequence[str]) -> Content:
+        return content(path, time, names, salvage=salvage)
+
+    return import_table(path, sheet(path), plan, rows)
+
+
+def content(path: Path, time: TimeColumn, names: Sequence[str], *, salvage: bool) -> Content:
+    """Return columns of a text table, with times in nanoseconds or counts of samples.
+
+    Raises
+    ------
+    FormatError
+        It is no table, or a row is damaged.
+    """
+    layout = _layout(path, time, names)
+    table = read_table(path, layout, salvage=salvage)
+    counts = np.arange(len(table.t_ns)) if time.column is None else table.t_ns
+    values = dict(zip(names, table.values.T, strict=True))
+    return Content(counts, values, table.lost, table.notes)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_SEEN)
+
+
+def _opened(path: Path, head: bytes) -> tuple[list[str], Dialect]:
+    found = _dialect(head)
+    if found is None:
+        raise FormatError("expected rows of numbers in columns, got other text", path=path)
+    return found
+
+
+def _encoding(head: bytes) -> str:
+    """Return the encoding of a file: UTF-8, else the one that reads any byte."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def _dialect(head: bytes) -> tuple[list[str], Dialect] | None:
+    if b"\0" in head:
+        return None
+    text = head.removeprefix(codecs.BOM_UTF8).decode(_encoding(head), "ignore")
+    lines = text.split("\n")
+    lines = [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)]
+    dialect = dialect_of(lines)
+    return None if dialect is None else (lines, dialect)
+
+
+def _layout(path: Path, time: TimeColumn, names: Sequence[str]) -> Layout:
+    """Return the layout by which rows are read."""
+    head = _head(path)
+    lines, dialect = _opened(path, head)
+    opening = next(i for i, line in enumerate(lines) if line.strip() and line[0] != "#")
+    cell = {name: number for number, name in enumerate(dialect.names)}
+    counted = time.column is None
+    return Layout(
+        separator=dialect.separator,
+        width=len(dialect.names),
+        stamp=Column(time.column or "row", 0 if time.column is None else cell[time.column]),
+        read_stamp=(lambda _: 0) if counted else reader(time.unit),
+        columns=[Column(name, cell[name]) for name in names],
+        header=dialect.first_row - opening,
+        ended=False,
+        replacements=[('"', "")] * dialect.quoted + [(",", ".")] * dialect.decimal_comma,
+        encoding=_encoding(head),
+    )
