@@ -46,6 +46,7 @@ STARTS: Final = 3  # of the 24 rotations by quarter turns, those that are refine
 FEW: Final = 500  # readings from which the best start is chosen
 LARGE_DELAY_S: Final = 0.02
 LARGE_ERROR_DEG: Final = 5.0
+MANY: Final = 0.1  # part of the readings
 TURN: Final = "turn the device about two axes, one after the other, by half a turn or more"
 
 
@@ -175,12 +176,17 @@ def _from_gyro(work: _Work, rows: IntArray) -> MagnetometerAlignment:
             f"the magnetometer is {1e3 * found.delay_s:.0f} ms late: shift its stamps, or turn "
             "slowly while its heading counts"
         )
+    if found.outliers > MANY * len(rows):
+        findings.append(
+            f"{found.outliers} of {len(rows)} readings contradict a constant field: repeat it "
+            "away from steel, magnets and cables"
+        )
     if heading > LARGE_ERROR_DEG:
         findings.append(
             f"the heading varies by {heading:.1f} deg after the alignment: the field is not the "
             "same everywhere; repeat it in the open, turning the sensor about one point"
         )
-    return _result(work, found, (heading_before, heading), len(rows), findings)
+    return _result(work, found, (heading_before, heading), len(rows) - found.outliers, findings)
 
 
 def _from_poses(work: _Work) -> MagnetometerAlignment:
@@ -270,6 +276,7 @@ def _result(
         heading_error_deg=heading_deg[1],
         delay_s=delay_s,
         samples=samples,
+        outliers=found.outliers if isinstance(found, ConstantField) else 0,
         fit=work.fit,
         warnings=(*(work.fit.warnings if work.fit else ()), *findings),
     )

@@ -175,8 +175,8 @@ class MagnetometerAlignment:
         with ``poses`` the correction, and its standard deviation.
     delay_s : float, optional
         Delay of the magnetometer relative to the gyro [s]; None with ``poses``.
-    samples : int
-        Readings or poses that were used.
+    samples, outliers : int
+        Readings or poses that were used; readings with the weight 0.
     fit : MagnetometerFit, optional
         Of the ellipsoid, if no calibration was given.
     warnings : tuple of str
@@ -193,6 +193,7 @@ class MagnetometerAlignment:
     heading_error_deg: float
     delay_s: float | None
     samples: int
+    outliers: int
     fit: MagnetometerFit | None
     warnings: tuple[str, ...]
 
@@ -214,7 +215,7 @@ class MagnetometerAlignment:
         errors = self.heading_error_before_deg, self.heading_error_deg
         return [
             *(self.fit.lines() if self.fit else []),
-            f"alignment: {turn} from {self.samples} {unit}",
+            f"alignment: {turn} from {self.samples} {unit}, without {self.outliers} outliers",
             "heading error: {:.2f} deg before, {:.2f} deg after".format(*errors),
             f"dip: {self.dip_deg:.1f} deg{delay}",
             *(f"warning: {text}" for text in own),
@@ -233,6 +234,7 @@ class MagnetometerAlignment:
             "heading_error_deg": self.heading_error_deg,
             "delay_s": self.delay_s,
             "samples": self.samples,
+            "outliers": self.outliers,
             "fit": self.fit.to_dict() if self.fit else None,
             "warnings": list(self.warnings),
         }

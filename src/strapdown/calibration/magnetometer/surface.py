@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BASES", "Surface", "correlation_time", "fit_surface", "with_unknown_iron"]
 
 CUT: Final = 4.685  # robust standard deviations at which the weight becomes 0 (95 % efficiency)
-KEPT: Final = 0.6  # of the samples, those nearest to the surface: start with up to 40 % outliers
+KEPT: Final = 0.6  # of the samples, those nearest to the surface
 STARTS: Final = 10  # concentration steps of the start
 ROUNDS: Final = 60
 SCALED_ROUNDS: Final = 20  # rounds in which the scale of the residuals is estimated again

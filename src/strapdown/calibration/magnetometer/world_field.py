@@ -28,6 +28,7 @@ __all__ = ["ConstantField", "Poses", "fit_constant_field"]
 KNOT_S: Final = 20.0  # between knots of the heading drift
 DRIFT: Final = 0.05  # rad between knots, standard deviation before the recording
 CUT: Final = 4.685  # Tukey's biweight, in robust standard deviations
+MEDIAN: Final = 1.1266  # standard deviation over the median of the size of three of them
 ROUNDS: Final = 40
 SETTLED: Final = 1e-9
 
@@ -81,9 +82,12 @@ class ConstantField:
         Axes (columns, magnetometer axes) and mean information of a reading about a rotation
         around them: 0 where the recording does not determine it, at most 1.
     heading_error : float
-        Root mean square of the heading of the field relative to the drift [rad].
+        Root mean square of the heading of the field relative to the drift, without outliers
+        [rad].
     scale : float
         Robust standard deviation of the noise [of the norm].
+    outliers : int
+        Readings with the weight 0.
     """
 
     rotation: FloatArray
@@ -96,6 +100,7 @@ class ConstantField:
     observed: tuple[FloatArray, FloatArray]
     heading_error: float
     scale: float
+    outliers: int
 
 
 FIELD: Final = 7  # parameters before those of the field: rotation, bias, delay
@@ -131,12 +136,12 @@ def fit_constant_field(
         observed=(np.eye(3), np.zeros(3)),
         heading_error=0.0,
         scale=0.0,
+        outliers=0,
     )
     free = np.arange(0 if fixed_delay_s is None else FIELD, FIELD + 2 + len(fit.drift))
     for _ in range(ROUNDS):
         e, J, prior, prior_J = _residuals(poses, basis, fit)
-        scale = max(1.4826 * float(np.median(np.abs(e))), 1e-12)
-        size2 = (e * e).sum(axis=1) / 3.0
+        scale, size2 = _scale(e)
         weight = np.clip(1.0 - size2 / (CUT * scale) ** 2, 0.0, None) ** 2
         flat, w = J.reshape(-1, J.shape[2]), np.repeat(weight, 3) / scale**2
         normal = flat.T @ (w[:, None] * flat) + prior_J.T @ prior_J
@@ -210,8 +215,8 @@ def _moved(fit: ConstantField, step: FloatArray) -> ConstantField:
 def _judged(poses: Poses, basis: FloatArray, fit: ConstantField) -> ConstantField:
     """Return the fit with its covariance, what it observes, and its heading error."""
     e, J, _, prior_J = _residuals(poses, basis, fit)
-    scale = max(1.4826 * float(np.median(np.abs(e))), 1e-12)
-    inside = (e * e).sum(axis=1) / 3.0 < (CUT * scale) ** 2
+    scale, size2 = _scale(e)
+    inside = size2 < (CUT * scale) ** 2
     count = int(inside.sum())
     flat = J[inside].reshape(-1, J.shape[2])
     normal = flat.T @ flat + scale**2 * prior_J.T @ prior_J
@@ -227,11 +232,18 @@ def _judged(poses: Poses, basis: FloatArray, fit: ConstantField) -> ConstantFiel
     heading = np.angle(np.exp(1j * heading))
     return replace(
         fit,
-        covariance=noise * np.linalg.pinv(normal)[:FIELD, :FIELD],
+        covariance=noise * np.asarray(np.linalg.pinv(normal)[:FIELD, :FIELD], np.float64),
         observed=(axes, values),
         heading_error=float(np.sqrt(np.mean(heading**2))),
         scale=scale,
+        outliers=len(e) - count,
     )
+
+
+def _scale(e: FloatArray) -> tuple[float, FloatArray]:
+    """Return the robust standard deviation of residuals (N, 3), and their mean squares (N,)."""
+    size2: FloatArray = (e * e).sum(axis=1) / 3.0
+    return max(MEDIAN * float(np.sqrt(np.median(size2))), 1e-12), size2
 
 
 def _skew(v: FloatArray) -> FloatArray:
