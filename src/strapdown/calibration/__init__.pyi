@@ -21,6 +21,13 @@ from .in_use.rest_interval import RestInterval as RestInterval
 from .in_use.rest_interval import RestParams as RestParams
 from .in_use.rest_recording import RestCalibration as RestCalibration
 from .in_use.rest_recording import rest_calibration as rest_calibration
+from .magnetometer import Coverage as Coverage
+from .magnetometer import MagCalibrator as MagCalibrator
+from .magnetometer import MagCalibratorState as MagCalibratorState
+from .magnetometer import MagnetometerAlignment as MagnetometerAlignment
+from .magnetometer import MagnetometerFit as MagnetometerFit
+from .magnetometer import align_magnetometer as align_magnetometer
+from .magnetometer import ellipsoid as ellipsoid
 from .noise import ChannelNoise as ChannelNoise
 from .noise import Estimate as Estimate
 from .noise import Minimum as Minimum
