@@ -7,5 +7,9 @@ from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
 from .imu import Provenance as Provenance
+from .poses.ferraris import ferraris as ferraris
+from .poses.multi import multi_position as multi_position
+from .poses.result import PoseCalibration as PoseCalibration
+from .poses.six import six_position as six_position
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration
