@@ -3,6 +3,10 @@ from .allan_deviation import AllanResult as AllanResult
 from .allan_deviation import DeviationKind as DeviationKind
 from .allan_deviation import NoiseType as NoiseType
 from .allan_deviation import allan as allan
+from .dialects import MatrixSplit as MatrixSplit
+from .dialects import Px4Calibration as Px4Calibration
+from .dialects import split_matrix as split_matrix
+from .dialects import to_px4 as to_px4
 from .files import load_calibration as load_calibration
 from .files import save_calibration as save_calibration
 from .imu import ImuCalibration as ImuCalibration
@@ -11,5 +15,8 @@ from .poses.ferraris import ferraris as ferraris
 from .poses.multi import multi_position as multi_position
 from .poses.result import PoseCalibration as PoseCalibration
 from .poses.six import six_position as six_position
+from .poses.table import RateStep as RateStep
+from .poses.table import RateTableCalibration as RateTableCalibration
+from .poses.table import rate_table as rate_table
 from .triad import TemperatureCurve as TemperatureCurve
 from .triad import TriadCalibration as TriadCalibration

@@ -1,4 +1,5 @@
 from ._axes import save as save
+from .calibration import plot_calibration as plot_calibration
 from .events import plot_events as plot_events
 from .health import plot_clipping as plot_clipping
 from .health import plot_spectrum as plot_spectrum
