@@ -191,6 +191,7 @@ TABLE = {
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
+    "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
     "warm": ("warm mahony", NONE),
     "run": ("run pipeline.toml --duration 0.5 --force", NONE),
     "cat": ("cat ipc:{topic}", NONE),
@@ -215,8 +216,8 @@ TABLE = {
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
-CODES = {"mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}}
-"""Nobody sends; nobody may have listened; a .tum holds no velocity."""
+CODES = {"calibrate": {3}, "mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}}
+"""No turns for the gyro; nobody sends; nobody may have listened; a .tum holds no velocity."""
 ENDLESS = {"webots serve", "ros1 serve"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),
@@ -263,6 +264,8 @@ def watched(parent, tmp_path_factory):
     code, _, out = run("sim --motion circle --duration 2 --rate 100 --output imu.mcap")
     assert code == 0, out
     code, _, out = run("fuse imu.mcap --output attitude.tum")
+    assert code == 0, out
+    code, _, out = run("sim --motion six_position --rate 100 --output faces.mcap")
     assert code == 0, out
     return run
 

@@ -14,6 +14,7 @@ from .imu import Provenance as Provenance
 from .poses.ferraris import ferraris as ferraris
 from .poses.multi import multi_position as multi_position
 from .poses.result import PoseCalibration as PoseCalibration
+from .poses.sections import has_faces_and_turns as has_faces_and_turns
 from .poses.six import six_position as six_position
 from .poses.table import RateStep as RateStep
 from .poses.table import RateTableCalibration as RateTableCalibration

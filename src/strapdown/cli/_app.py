@@ -44,6 +44,7 @@ VERBS = {
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
+    "calibrate": "Calibrate a sensor from poses, turns, or its use.",
     "warm": "Compile machine code beforehand, so that long recordings need not wait for it.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
     "run": "Run a pipeline: from device, log or topic through filters to topics and files.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,6 +80,10 @@ def convert(
             help="Noise densities, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", help="Apply this calibration to the IMU: .toml or .json."),
+    ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
@@ -96,6 +101,8 @@ def convert(
     strapdown convert demo.mcap imu.csv --topic imu/data
 
     strapdown convert attitude.csv attitude.tum --force
+
+    strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
     """
     if target.exists() and target.samefile(source):
         raise typer.BadParameter(f"{target} is the input; write to another file")
@@ -104,6 +111,7 @@ def convert(
             f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
             param_hint="'--attitude'",
         )
+    applied = None if calibration is None else _Calibrator(calibration, source, topic)
     gyro_noise, accel_noise = noise or (None, None)
     stream = RateStream(
         RateOptions(
@@ -122,7 +130,8 @@ def convert(
         files.block_writer(target, force=force) as writer,
     ):
         new_log = writer if isinstance(writer, UlogBlockWriter) else None
-        for block in _converted(blocks, stream, topic):
+        calibrated = blocks if applied is None else map(applied, blocks)
+        for block in _converted(calibrated, stream, topic):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
@@ -135,38 +144,5 @@ def convert(
                 "nothing to write",
                 path=source,
             )
-    recognised = blocks.report.notes if blocks.report.format == "table" else ()
-    notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
-    data = {
-        "input": str(source),
-        "output": str(target),
-        "messages": writer.messages,
-        "notes": notes,
-    }
-    lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
-    return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
-
-
-def _converted(
-    blocks: Iterable[Recording], stream: RateStream, topic: str | None
-) -> Iterator[Recording]:
-    """Yield the blocks to write; raise if no block has the topic."""
-    missing: UnknownNameError | None = None
-    found = False
-    for block in _through(blocks, stream):
-        try:
-            chosen = block if topic is None else block.only(topic)
-        except UnknownNameError as error:
-            missing = missing or error
-            continue
-        if chosen.imu or chosen.trajectories or chosen.increments:
-            found = True
-            yield chosen
-    if missing and not found:
-        raise missing
-
-
-def _through(blocks: Iterable[Recording], stream: RateStream) -> Iterator[Recording]:
-    """Yield the blocks as rates, then the remaining rows that waited for an attitude."""
-    yield from map(stream.convert, blocks)
-    yield stream.finish()
+    if calibration is not None:
+        notes.append(f"calibrated by {calibration}")

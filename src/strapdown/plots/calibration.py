@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._words import printable
-from strapdown.plots._axes import BLUE, GREEN, GREY, ORANGE, thinned
+from strapdown.plots._axes import BLUE, GREEN, GREY, ORANGE, draw
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def plot_calibration(
     Returns
     -------
     Figure
-        Calibrated size of the specific force with the still intervals; ``|f| - g`` of each, and
+        Calibrated specific force with still intervals and turns; ``|f| - g`` of each, and
         the error of each turn, fitted and left out; directions of the vertical in the body, both
         halves of the sphere seen from outside in equal areas.
     """
@@ -63,21 +63,21 @@ def plot_calibration(
 
 def _draw_session(axis: Axes, series: ImuSeries, result: PoseCalibration, start_ns: int) -> None:
     force = result.calibration.accel.calibrated(series.specific_force)
-    t, y = thinned(series.t_ns, np.linalg.norm(force, axis=1))
-    axis.plot((t - start_ns) / NS_PER_S, y, color=GREY, linewidth=0.8, label="|f| calibrated")
+    draw(axis, series.t_ns, force, start_ns)
     for spans_ns, colour, height, name in (
-        (result.still_ns, GREEN, 0.92, "still"), (result.turn_ns, ORANGE, 0.84, "turn")
+        (result.still_ns, GREEN, 1.02, "still"), (result.turn_ns, ORANGE, 1.02, "turn")
     ):  # fmt: skip
         spans = (spans_ns - start_ns) / NS_PER_S
         axis.broken_barh(
             [(a, b - a) for a, b in spans.tolist()], (height, 0.06),
             transform=axis.get_xaxis_transform(), color=colour, alpha=0.7, label=name,
+            clip_on=False,
         )  # fmt: skip
     axis.set_xlabel("time since the first sample [s]")
     axis.set_ylabel("specific force [m/s^2]")
     axis.grid(alpha=0.3)
     axis.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", frameon=False
+        loc="lower left", bbox_to_anchor=(0.0, 1.08), ncols=5, fontsize="small", frameon=False
     )
 
 

@@ -106,8 +106,6 @@ class PoseCalibration:
         yield f"coverage: {cone}" + (f"; condition number {numbers}" if numbers else "")
         if np.isfinite(self.time_offset_s):
             yield f"gyro after accelerometer by {self.time_offset_s * millis:.1f} ms"
-        if self.not_observable:
-            yield f"not observable: {', '.join(self.not_observable)}"
 
     def residuals(self) -> dict[str, float]:
         """Return the figures of quality, with the unit at the end of the name."""
@@ -141,12 +139,17 @@ class PoseCalibration:
 
 
 def with_report(result: PoseCalibration, method: str) -> PoseCalibration:
-    """Return a result whose calibration carries its quality and notes."""
-    notes = result.warnings
+    """Return a result that names what is not observable, and a calibration with its quality."""
+    warnings = result.warnings
     if result.not_observable:
-        notes = (*notes, f"not observable: {', '.join(result.not_observable)}")
-    provenance = Provenance(method=method, residuals=result.residuals(), notes=notes)
-    return replace(result, calibration=replace(result.calibration, provenance=provenance))
+        line = (
+            f"not observable: {', '.join(result.not_observable)}; they kept their nominal values: "
+            "add attitudes on other sides, and turns about every axis"
+        )
+        warnings = (*warnings, line)
+    provenance = Provenance(method=method, residuals=result.residuals(), notes=warnings)
+    calibration = replace(result.calibration, provenance=provenance)
+    return replace(result, calibration=calibration, warnings=warnings)
 
 
 def _plain(triad: TriadCalibration) -> dict[str, Any]:

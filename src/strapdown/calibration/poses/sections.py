@@ -13,6 +13,7 @@ from strapdown.calibration.poses.stills import (
     Stills,
     restlessness,
     rolling_spread,
+    session,
     still_rows,
     window_rows,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.series import ImuSeries
 
-__all__ = ["FACES", "Sections", "find_sections", "given_sections", "name_of"]
+__all__ = ["FACES", "Sections", "find_sections", "given_sections", "has_faces_and_turns", "name_of"]
 
 FACES: Final = {f"{axis}_{side}": (k, sign) for k, axis in enumerate("xyz")
                 for side, sign in (("p", 1), ("a", -1))}  # fmt: skip
@@ -34,6 +35,7 @@ TURNS: Final = {f"{axis}_rot": k for k, axis in enumerate("xyz")}
 """Names of the turns about an axis."""
 _STILL: Final = 15.0  # threshold, in the spread of the quietest tenth
 _MOVED: Final = 100.0  # spread of a part, in that of the usual section, that is no rest
+_FACES: Final = 4  # on which a session of faces rests
 _SLANTED: Final = 0.9  # cosine between a face and the vertical below which it is none
 _WHOLE: Final = 0.5  # part of the longest turn that makes a turn
 _MORE: Final = 1.3  # and part of the usual move between faces
@@ -51,6 +53,8 @@ class Sections:
         Axis that is up (+1) or down (-1).
     turn_axis, turn_start, turn_stop : (T,) int64
         Turns: axis and rows; the stop is exclusive.
+    slanted : int
+        Number of rests on no face, which are left out.
     """
 
     stills: Stills
@@ -59,6 +63,7 @@ class Sections:
     turn_axis: IntArray
     turn_start: IntArray
     turn_stop: IntArray
+    slanted: int = 0
 
     def of_face(self, axis: int, sign: int) -> IntArray:
         """Return the sections of a face."""
@@ -159,6 +164,26 @@ def _labels(force: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     return axis, np.sign(largest).astype(np.int64), np.abs(largest) / np.maximum(length, 1e-300)
 
 
+def has_faces_and_turns(series: ImuSeries) -> bool:
+    """Return whether a recording is certainly a session of faces and turns.
+
+    It rests on four faces or more, never in a slanted attitude, and makes a whole turn between two
+    rests on one face.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        Recording of N samples.
+    """
+    try:
+        series, _ = session(series, "find faces and turns in")
+        found = find_sections(series)
+    except ValueRangeError:
+        return False
+    faces = {*zip(found.axis.tolist(), found.sign.tolist(), strict=True)}
+    return len(faces) >= _FACES and not found.slanted and len(found.turn_axis) > 0
+
+
 def find_sections(series: ImuSeries) -> Sections:
     """Return the sections of a session, by stillness and the largest axis.
 
@@ -198,7 +223,9 @@ def find_sections(series: ImuSeries) -> Sections:
         _MORE * float(np.median(moves)) if len(moves) else 0.0,
     )
     turns = same & (about > least)
-    return Sections(stills, axis, sign, axis[:-1][turns], first[turns], after[turns])
+    return Sections(
+        stills, axis, sign, axis[:-1][turns], first[turns], after[turns], int((~level).sum())
+    )
 
 
 def _integral(series: ImuSeries, bias: FloatArray, start: int, stop: int) -> FloatArray:

@@ -79,14 +79,11 @@ class RateTableCalibration:
     def lines(self) -> list[str]:
         """Return the report for people."""
         gyro = self.calibration.gyro
-        lines = [
+        return [
             f"gyro from {len(self.rate)} rates: to {rms(self.error) / RAD_PER_DEG:.4f} deg/s",
             f"  bias {_listed(gyro.bias / RAD_PER_DEG, gyro.sigma_bias / RAD_PER_DEG)} deg/s",
             f"  scale {_listed(np.diag(gyro.matrix), np.diag(gyro.sigma_matrix))}",
         ]
-        if self.not_observable:
-            lines.append(f"not observable: {', '.join(self.not_observable)}")
-        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -173,10 +170,14 @@ def rate_table(
             f"rates differ by {rms(error) / RAD_PER_DEG:.2f} deg/s from those of the table: check "
             "the times and signs of the steps, and leave out the ramps"
         )
+    if lacking:
+        warnings.append(
+            f"not observable: {', '.join(lacking)}; they kept their nominal values: add rates both "
+            "ways about every axis, and for the sensitivity to force with the axis up and down"
+        )
     provenance = Provenance(
-        method="rate_table", residuals={"rate_rad_s": rms(error)},
-        notes=(*warnings, *[f"not observable: {', '.join(lacking)}"][: len(lacking)]),
-    )  # fmt: skip
+        method="rate_table", residuals={"rate_rad_s": rms(error)}, notes=tuple(warnings)
+    )
     calibration = ImuCalibration(
         gyro=TriadCalibration(
             matrix=A, bias=unit * fit.parameters[:3], covariance=whole, unit_in=unit_in
