@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 __all__ = ["multi_position"]
 
 FEWEST: Final = 12
-"""Still intervals that a calibration needs."""
+"""Attitudes that a calibration needs."""
 _THRESHOLDS: Final = range(1, 11)  # in variances of the initial rest
 _PARAMETERS: Final = 9
 _POOR_DIRECTION: Final = 3.0 * RAD_PER_DEG
@@ -110,7 +110,7 @@ def multi_position(  # noqa: PLR0913 (one option a choice of the session)
     Raises
     ------
     ValueRangeError
-        The session does not begin with a rest, has fewer than 12 still intervals, or lacks a
+        The session does not begin with a rest, has fewer than 12 attitudes, or lacks a
         sensor.
     """
     gravity, warnings = gravity_of(gravity, latitude, height)
@@ -173,11 +173,11 @@ def _best_stills(
     for k in _THRESHOLDS:
         start, stop = still_rows(series, windows, float(k))
         told(0.05 * k)
-        most = max(most, len(start))
-        if len(start) < FEWEST or hash(start.tobytes() + stop.tobytes()) == before:
+        stills = Stills.of(series, start, stop)
+        most = max(most, count := stills.attitudes)
+        if count < FEWEST or hash(start.tobytes() + stop.tobytes()) == before:
             continue
         before = hash(start.tobytes() + stop.tobytes())
-        stills = Stills.of(series, start, stop)
         fit = fit_force(stills.force, stills.force_noise, gravity)
         count = int(fit.used.sum())
         score = rms(fit.residuals[fit.used]) * count / max(count - _PARAMETERS, 1)
@@ -185,7 +185,7 @@ def _best_stills(
             best = score, float(k), stills, fit
     if best is None:
         raise ValueRangeError(
-            f"expected {FEWEST} still intervals of {WINDOW_S:g} s or more, got {most}; put the "
+            f"expected {FEWEST} attitudes at rest for {WINDOW_S:g} s or more, got {most}; put the "
             "device down in 30 to 50 attitudes, for 1 to 4 s each"
         )
     _, threshold, stills, fit = best
@@ -284,7 +284,9 @@ class _Session:
             )
         step_s = float(np.median(np.diff(self.series.t_ns))) / NS_PER_S
         if abs(offset_s) > 1.5 * step_s:
+            where = "behind" if offset_s > 0.0 else "ahead of"
             lines.append(
-                f"the gyro is {offset_s * 1e3:.1f} ms behind the accelerometer: shift its stamps"
+                f"the gyro is {abs(offset_s) * 1e3:.0f} ms {where} the accelerometer: shift its "
+                "stamps"
             )
         return lines

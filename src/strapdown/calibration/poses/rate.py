@@ -31,6 +31,7 @@ NEAR_SI: Final = (0.7, 1.4)
 """Scales within which the readings count as rad/s."""
 _STEEP: Final = 5.0  # standard deviations of the slope of a bias that drifts
 _PRIOR: Final = 0.2  # of an element of the matrix, in scales
+_COARSE: Final = 4  # steps that are summed to try scales
 _STEPS: Final = 1.04  # ratio of the scales that are tried
 _AXES: Final = "xyz"
 _NAMES: Final = tuple(
@@ -217,8 +218,10 @@ def rate_start(turns: Turns, up: FloatArray) -> float:
     tried = 0.6 * least * _STEPS ** np.arange(round(np.log(20.0) / np.log(_STEPS)))
     tried = np.concatenate([tried, -tried])
 
+    coarse = turns.summed(_COARSE)
+
     def error(scale: float) -> float:
-        return float(np.median(_errors(turns, up, scale * np.eye(3))))
+        return float(np.median(_errors(coarse, up, scale * np.eye(3))))
 
     best = float(tried[np.argmin([error(scale) for scale in tried])])
     return 1.0 if NEAR_SI[0] < best < NEAR_SI[1] else best

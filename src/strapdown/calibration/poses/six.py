@@ -46,6 +46,7 @@ SLOPE: Final = 0.5 * RAD_PER_DEG
 """Error of a face or an axis of a turn where the session does not show it [rad]."""
 ANGLE: Final = 0.5 * RAD_PER_DEG
 """Error of the angle of a turn by hand [rad]."""
+_CROOKED: Final = 1.0 * RAD_PER_DEG
 _INCOMPLETE: Final = 0.01  # part of a turn that may be missing unnoticed
 _OTHER_UNIT: Final = 0.3  # error of a scale that is one of units
 _PRIOR: Final = np.concatenate([np.full(3, 2.0), np.full(9, 0.2)])  # bias [m/s^2], matrix
@@ -116,6 +117,7 @@ def six_position(  # noqa: PLR0913 (what the session does not contain)
     gyro = _fit_turns(series, found, rate, bias, turn_deg * RAD_PER_DEG, force.tilt)
     warnings += _unit_line(unit_of_gyro(_size(gyro.triad)))
     warnings += _turn_warnings(series, found, rate, gyro, f, turn_deg)
+    warnings += _face_warnings(found, force.tilt)
     size = np.linalg.norm(f, axis=1)
     result = PoseCalibration(
         calibration=ImuCalibration(
@@ -145,6 +147,22 @@ def _size(triad: TriadCalibration) -> float:
 
 def _unit_line(unit: tuple[str, str | None]) -> list[str]:
     return [] if unit[1] is None else [unit[1]]
+
+
+def _face_warnings(found: Sections, tilt: float) -> list[str]:
+    """Return findings about the faces."""
+    lines = []
+    if found.slanted:
+        lines.append(
+            f"left out {found.slanted} rests that are on no face: calibrate from many attitudes "
+            "(multi_position) where there are more of them"
+        )
+    if tilt > _CROOKED:
+        lines.append(
+            f"the faces disagree by {tilt / RAD_PER_DEG:.1f} deg: put the device on a level base, "
+            "against a square, or calibrate from many attitudes (multi_position)"
+        )
+    return lines
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ WINDOW_S: Final = 1.0
 _TRIMMED: Final = 0.25  # part of a window that is cut from both ends of an interval
 _FINEST: Final = 1e-6  # spread that counts as none, as a part of the signal's
 _RESTLESS: Final = 25.0  # spread of a window, in initial spreads, that is a movement
+_OTHER: Final = 0.02  # change of the readings, in their range, that is another attitude
 _GAP: Final = 5.0  # median steps
 _FEWEST: Final = 5  # samples in a window
 
@@ -61,6 +62,14 @@ class Stills:
         force, force_noise = _means(series.specific_force, start, stop)
         rate, rate_noise = _means(series.angular_velocity, start, stop)
         return cls(start, stop, force, rate, force_noise, rate_noise)
+
+    @property
+    def attitudes(self) -> int:
+        """Number of attitudes: an interval may follow another one without a movement."""
+        if not len(self):
+            return 0
+        steps = np.linalg.norm(np.diff(self.force, axis=0), axis=1)
+        return 1 + int(np.sum(steps > _OTHER * np.linalg.norm(np.ptp(self.force, axis=0))))
 
     def span_ns(self, series: ImuSeries) -> IntArray:
         """Return first and last stamp of each interval (M, 2) [ns]."""

@@ -88,6 +88,13 @@ class Turns:
             angle[row, : last[k] - first[k]] = plain[first[k] : last[k]]
         return cls(which, which + 1, angle, (end - begin)[which] / NS_PER_S)
 
+    def summed(self, count: int) -> Turns:
+        """Return turns whose steps are sums of ``count`` steps: nearly the same, and faster."""
+        padding = -self.angle.shape[1] % count
+        padded = np.pad(self.angle, ((0, 0), (0, padding), (0, 0)))
+        angle = padded.reshape(len(self), -1, count, 3).sum(axis=2)
+        return Turns(self.before, self.after, angle, self.duration_s)
+
     def rotation(self, matrix: FloatArray) -> FloatArray:
         """Return ``R_before_from_after`` (T, 3, 3) of each turn with a matrix of the gyro."""
         return _product(self._steps(matrix))
