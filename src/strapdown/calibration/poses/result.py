@@ -105,7 +105,8 @@ class PoseCalibration:
         cone = f"largest empty cone {self.empty_cone_rad / RAD_PER_DEG:.0f} deg"
         yield f"coverage: {cone}" + (f"; condition number {numbers}" if numbers else "")
         if np.isfinite(self.time_offset_s):
-            yield f"gyro after accelerometer by {self.time_offset_s * millis:.1f} ms"
+            offset_ms = round(self.time_offset_s * millis, 1) + 0.0  # no -0.0
+            yield f"gyro after accelerometer by {offset_ms:.1f} ms"
 
     def residuals(self) -> dict[str, float]:
         """Return the figures of quality, with the unit at the end of the name."""

@@ -28,6 +28,7 @@ _TRIMMED: Final = 0.25  # part of a window that is cut from both ends of an inte
 _FINEST: Final = 1e-6  # spread that counts as none, as a part of the signal's
 _RESTLESS: Final = 25.0  # spread of a window, in initial spreads, that is a movement
 _OTHER: Final = 0.02  # change of the readings, in their range, that is another attitude
+_DISTURBED: Final = 0.1  # part of the initial rest that may be disturbed
 _GAP: Final = 5.0  # median steps
 _FEWEST: Final = 5  # samples in a window
 
@@ -211,11 +212,10 @@ def restlessness(series: ImuSeries, initial_still_s: float | None) -> FloatArray
         if initial_still_s is None:
             quiet = float(np.quantile(windows, 0.1))
         else:
-            quiet = float(np.linalg.norm(values[:rest].var(axis=0)))
-            usual = max(float(np.median(windows[: rest - size + 1])), floor)
-            moved = np.flatnonzero(part * windows[: rest - size + 1] > _RESTLESS * usual)
-            if len(moved):
-                at_s = (series.t_ns[moved[0] + size - 1] - series.t_ns[0]) / NS_PER_S
+            quiet = float(np.median(windows[: rest - size + 1]))
+            moved = part * windows[: rest - size + 1] > _RESTLESS * max(quiet, floor)
+            if np.mean(moved) > _DISTURBED:
+                at_s = (series.t_ns[np.argmax(moved) + size - 1] - series.t_ns[0]) / NS_PER_S
                 raise ValueRangeError(
                     f"expected rest during the first {initial_still_s:g} s, got a movement after "
                     f"{at_s:.1f} s; leave the device alone for that long, or pass a shorter "
