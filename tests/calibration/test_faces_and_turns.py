@@ -210,6 +210,9 @@ def test_wrong_sections_are_named(sessions, procedure):
         ({"x_p": (start, end)}, r"expected rest in section x_p, got a movement at \d"),
         ({"x_p": (stop, start)}, "start before end"),
         ({"x_p": (start, 10**6)}, "within 0 and"),
+        ({"x_p": {"start": start}}, "expected section x_p as two rows, or as start and end"),
+        ({"x_p": (0.5, 700)}, "as two rows"),
+        ({"x_p": 7}, "as two rows"),
     ):
         with pytest.raises(ValueRangeError, match=text):
             procedure(series, sections | wrong, gravity=sessions.GRAVITY)
