@@ -144,5 +144,83 @@ def convert(
                 "nothing to write",
                 path=source,
             )
+    recognised = blocks.report.notes if blocks.report.format == "table" else ()
+    notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
     if calibration is not None:
         notes.append(f"calibrated by {calibration}")
+    data = {
+        "input": str(source),
+        "output": str(target),
+        "messages": writer.messages,
+        "notes": notes,
+    }
+    lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
+    return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
+
+
+class _Calibrator:
+    """Calibration of the blocks of a recording.
+
+    Raises
+    ------
+    FormatError
+        The calibration depends on a temperature, which recordings do not hold, or there are
+        several sensors and no topic.
+    """
+
+    def __init__(self, path: Path, source: Path, topic: str | None) -> None:
+        from strapdown.calibration import load_calibration  # noqa: PLC0415 (only with the option)
+
+        self._calibration = load_calibration(path)
+        self._source, self._topic = source, topic
+        self._seen: set[str] = set()
+        if self._calibration.needs_temperature:
+            raise FormatError(
+                f"expected a temperature of each sample, on which {path.name} depends, got none; "
+                "in Python, calibration.apply(series, temperature_c=...) takes one, and "
+                "calibration.without_temperature() is that of the reference temperature",
+                path=source,
+            )
+
+    def __call__(self, block: Recording) -> Recording:
+        """Return a block with calibrated samples and increments."""
+        self._seen |= {*block.imu, *block.increments}
+        if self._topic is None and len(self._seen) > 1:
+            raise FormatError(
+                "expected one sensor for --calibration, got the topics "
+                f"{', '.join(sorted(self._seen))}; choose one with --topic",
+                path=self._source,
+            )
+        apply, chosen = self._calibration.apply, self._topic
+        return replace(
+            block,
+            imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
+            increments={
+                n: apply(s) if chosen in {None, n} else s for n, s in block.increments.items()
+            },
+        )
+
+
+def _converted(
+    blocks: Iterable[Recording], stream: RateStream, topic: str | None
+) -> Iterator[Recording]:
+    """Yield the blocks to write; raise if no block has the topic."""
+    missing: UnknownNameError | None = None
+    found = False
+    for block in _through(blocks, stream):
+        try:
+            chosen = block if topic is None else block.only(topic)
+        except UnknownNameError as error:
+            missing = missing or error
+            continue
+        if chosen.imu or chosen.trajectories or chosen.increments:
+            found = True
+            yield chosen
+    if missing and not found:
+        raise missing
+
+
+def _through(blocks: Iterable[Recording], stream: RateStream) -> Iterator[Recording]:
+    """Yield the blocks as rates, then the remaining rows that waited for an attitude."""
+    yield from map(stream.convert, blocks)
+    yield stream.finish()
