@@ -72,7 +72,8 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "cat", "send",
+    "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "calibrate",
+    "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 
