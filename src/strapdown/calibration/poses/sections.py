@@ -97,6 +97,11 @@ def given_sections(series: ImuSeries, rows: IntArray, sections: Mapping[str, Any
         A section is empty or outside, the sensor moves in it, it shows another face, or the same
         face as another one.
     """
+    if np.any(np.diff(rows) < 0):
+        raise ValueRangeError(
+            "expected stamps in ascending order for sections by row, got a step back; sort the "
+            "series, or leave the sections to be found"
+        )
     spans = {name: _span(name, value, rows) for name, value in sections.items()}
     faces = sorted((span, name) for name, span in spans.items() if name in FACES)
     turns = sorted((span, name) for name, span in spans.items() if name in TURNS)
