@@ -153,13 +153,30 @@ def test_what_is_missing_is_named(sessions):
     result = six_position(series, gravity=sessions.GRAVITY)
     np.testing.assert_allclose(result.calibration.accel.matrix, sessions.ACCEL, atol=2e-3)
     (line,) = result.warnings
-    assert line.startswith("not observable: gyro scale z; they kept")
+    assert line.startswith("not observable: gyro misalignment xz, gyro misalignment yz")
+    assert "they kept their nominal values" in line
+    assert "scale x" not in line
     with pytest.raises(ValueRangeError, match=r"six faces, got none with -y up, -z up"):
         ferraris(series, sections, gravity=sessions.GRAVITY)
     flat = {name: span for name, span in sections.items() if name in {"x_p", "x_a", "y_p"}}
     lacking = six_position(series, flat, gravity=sessions.GRAVITY).not_observable
     assert {"accelerometer scale z", "gyro scale x", "gyro scale y"} <= set(lacking)
     assert "accelerometer scale x" not in lacking
+
+
+def test_without_turns_the_moves_between_faces_give_the_scales(sessions):
+    motion, _ = sessions.faces(turns=())
+    result = six_position(sessions.recorded(motion), gravity=sessions.GRAVITY)
+    gyro = result.calibration.gyro
+    error = np.abs(np.diag(gyro.matrix - sessions.GYRO))
+    assert np.all(error < 3.0 * np.diag(gyro.sigma_matrix))
+    assert np.all(np.diag(gyro.sigma_matrix) < 0.015)
+    assert not any("gyro scale" in name for name in result.not_observable)
+    assert "gyro misalignment yx" in result.not_observable
+    counts = sessions.recorded(motion)
+    counts = counts.replace(angular_velocity=4778.0 * counts.angular_velocity)
+    unknown = six_position(counts, gravity=sessions.GRAVITY)
+    assert "gyro scale x" in unknown.not_observable
 
 
 def test_an_incomplete_turn_is_named_by_the_moves_between_faces(sessions):
@@ -210,6 +227,9 @@ def test_wrong_sections_are_named(sessions, procedure):
         ({"x_p": (start, end)}, r"expected rest in section x_p, got a movement at \d"),
         ({"x_p": (stop, start)}, "start before end"),
         ({"x_p": (start, 10**6)}, "within 0 and"),
+        ({"x_p": {"start": start}}, "expected section x_p as two rows, or as start and end"),
+        ({"x_p": (0.5, 700)}, "as two rows"),
+        ({"x_p": 7}, "as two rows"),
     ):
         with pytest.raises(ValueRangeError, match=text):
             procedure(series, sections | wrong, gravity=sessions.GRAVITY)
@@ -217,6 +237,8 @@ def test_wrong_sections_are_named(sessions, procedure):
         procedure(series, sections | {"x_q": (other, end)}, gravity=sessions.GRAVITY)
     with pytest.raises(ValueRangeError, match="expected sections of faces"):
         procedure(series, {}, gravity=sessions.GRAVITY)
+    with pytest.raises(ValueRangeError, match="stamps in ascending order"):
+        procedure(series[::-1], sections, gravity=sessions.GRAVITY)
 
 
 def test_a_closed_form_needs_one_turn_about_each_axis(sessions):

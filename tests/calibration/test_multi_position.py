@@ -256,6 +256,8 @@ def test_a_session_that_cannot_be_calibrated_says_why(sessions):
         )
     with pytest.raises(ValueRangeError, match="100 samples or more"):
         multi_position(series[:50], gravity=9.8)
+    with pytest.raises(TypeError, match="expected series as ImuSeries, got str"):
+        multi_position("tumble.mcap")
     with pytest.raises(ValueRangeError, match="rate of 5 Hz"):
         multi_position(series[::50], gravity=9.8)
 

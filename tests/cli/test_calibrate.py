@@ -82,6 +82,22 @@ def test_sections_come_from_a_file(folder, kind, sessions):
     assert data["still_intervals"] == 6
 
 
+def test_the_session_of_imucal_needs_no_program(data_dir, tmp_path):
+    source = data_dir / "imucal" / "example_ferraris_session.csv"
+    sections = data_dir / "imucal" / "example_ferraris_session_list.json"
+    columns = tmp_path / "columns.toml"
+    assert run("import", source, "--rate", "102.4", "--save", columns).exit_code == 0
+    read = (source, "--columns", columns, "--gravity", "9.81", "--json")
+    done = run("calibrate", *read, "--kind", "ferraris", "--sections", sections)
+    assert done.exit_code == 0, done.output
+    theirs = json.loads((data_dir / "imucal" / "ferraris_golden.json").read_text())
+    found = json.loads(done.stdout)
+    np.testing.assert_allclose(found["accel"]["bias"], theirs["b_a"], atol=1e-8)
+    np.testing.assert_allclose(np.degrees(found["gyro"]["bias"]), theirs["b_g"], atol=1e-8)
+    alone = json.loads(run("calibrate", *read).stdout)
+    assert (alone["kind"], alone["turns"], alone["exit"]) == ("six", 3, 3)
+
+
 def test_wrong_options_are_named(folder, tmp_path):
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "bad.json").write_text("{")

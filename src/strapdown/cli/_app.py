@@ -74,7 +74,7 @@ GROUPS = {
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
     "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "allan",
-    "cat", "send",
+    "calibrate", "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 

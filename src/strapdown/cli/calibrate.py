@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import typer
 
-import strapdown.formats as files
 from strapdown import calibration as procedures
 from strapdown import plots
 from strapdown.calibration import save_calibration
@@ -28,6 +27,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._reading import open_input
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.units import RAD_PER_DEG
 
@@ -211,7 +211,7 @@ def calibrate(
         turn_deg=turn,
     )
     with working(f"reading {source}"):
-        recording = files.open(source, on_error="salvage")
+        recording = open_input(source)
     name = kind or _recognised(recording.imu_series(topic), options)
     series = measured(recording, topic, *KINDS[name].needs, to="calibrate")
     with progress_bar(f"{name} over {len(series)} samples") as progress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -96,6 +97,11 @@ def given_sections(series: ImuSeries, rows: IntArray, sections: Mapping[str, Any
         A section is empty or outside, the sensor moves in it, it shows another face, or the same
         face as another one.
     """
+    if np.any(np.diff(rows) < 0):
+        raise ValueRangeError(
+            "expected stamps in ascending order for sections by row, got a step back; sort the "
+            "series, or leave the sections to be found"
+        )
     spans = {name: _span(name, value, rows) for name, value in sections.items()}
     faces = sorted((span, name) for name, span in spans.items() if name in FACES)
     turns = sorted((span, name) for name, span in spans.items() if name in TURNS)
@@ -119,7 +125,13 @@ def given_sections(series: ImuSeries, rows: IntArray, sections: Mapping[str, Any
 def _span(name: str, value: Any, rows: IntArray) -> tuple[int, int]:  # noqa: ANN401 (two forms)
     if name not in FACES and name not in TURNS:
         raise UnknownNameError("section", name, [*FACES, *TURNS])
-    first, after = (value["start"], value["end"]) if hasattr(value, "keys") else value
+    try:
+        first, after = (value["start"], value["end"]) if hasattr(value, "keys") else value
+        first, after = index(first), index(after)
+    except (KeyError, TypeError, ValueError):
+        raise ValueRangeError(
+            f"expected section {name} as two rows, or as start and end, got {value!r}"
+        ) from None
     if not 0 <= first < after <= rows[-1] + 1:
         raise ValueRangeError(
             f"expected section {name} within 0 and {rows[-1] + 1}, start before end, got "

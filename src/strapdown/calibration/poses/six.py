@@ -48,6 +48,9 @@ ANGLE: Final = 0.5 * RAD_PER_DEG
 """Error of the angle of a turn by hand [rad]."""
 _CROOKED: Final = 1.0 * RAD_PER_DEG
 _INCOMPLETE: Final = 0.01  # part of a turn that may be missing unnoticed
+_KNOWN: Final = 0.01  # standard deviation of a scale that the moves determine
+_UNLIKE: Final = 0.05  # miss of the moves [rad] above which they are of another unit
+_UNKNOWN: Final = 0.01  # misalignment that these moves do not determine, and its effect on them
 _OTHER_UNIT: Final = 0.3  # error of a scale that is one of units
 _PRIOR: Final = np.concatenate([np.full(3, 2.0), np.full(9, 0.2)])  # bias [m/s^2], matrix
 _LARGE: Final = 45.0 * RAD_PER_DEG  # a move between faces
@@ -116,7 +119,9 @@ def six_position(  # noqa: PLR0913 (what the session does not contain)
     rate = bias.remove(series, found.stills, all_force)
     gyro = _fit_turns(series, found, rate, bias, turn_deg * RAD_PER_DEG, force.tilt)
     warnings += _unit_line(unit_of_gyro(_size(gyro.triad)))
-    warnings += _turn_warnings(series, found, rate, gyro, f, turn_deg)
+    excess, sigma = _scales_by_moves(series, found, rate, gyro, f)
+    gyro = _completed(gyro, excess, sigma)
+    warnings += _turn_warnings(found, gyro, excess, sigma, turn_deg)
     warnings += _face_warnings(found, force.tilt)
     size = np.linalg.norm(f, axis=1)
     result = PoseCalibration(
@@ -269,7 +274,11 @@ def _fit_turns(  # noqa: PLR0913, PLR0917 (the session and the steps before)
     change = np.kron(A, A.T)
     whole[3:, 3:] = change @ covariance_M @ change.T
     expected = angle * signs[:, None] * np.eye(3)[axes]
-    lacking = tuple(f"gyro scale {a}" for a, k in zip("xyz", known, strict=True) if not k)
+    lacking = tuple(
+        f"gyro scale {row}" if row == column else f"gyro misalignment {row}{column}"
+        for column, whole_turn in zip("xyz", known, strict=True) if not whole_turn
+        for row in "xyz"
+    )  # fmt: skip
     return _Turned(
         TriadCalibration(matrix=A, bias=bias.bias, covariance=whole),
         np.linalg.norm(turned @ A.T - expected, axis=1), known, lacking,
@@ -289,10 +298,27 @@ def _integrals(series: ImuSeries, found: Sections, rate: FloatArray) -> FloatArr
     return np.asarray(total[last] - total[first])
 
 
-def _turn_warnings(  # noqa: PLR0913, PLR0917 (both sides of the comparison)
-    series: ImuSeries, found: Sections, rate: FloatArray, gyro: _Turned, force: FloatArray,
-    turn_deg: float,
-) -> list[str]:  # fmt: skip
+def _completed(gyro: _Turned, excess: FloatArray, sigma: FloatArray) -> _Turned:
+    """Return a calibration with the scales by moves, about axes that have no turn."""
+    by_moves = ~gyro.known & (sigma < _KNOWN) & (np.abs(excess) < _OTHER_UNIT / 2.0)
+    A = (1.0 + np.where(by_moves, excess, 0.0))[:, None] * gyro.triad.matrix
+    covariance = np.array(gyro.triad.covariance)
+    for axis in np.flatnonzero(by_moves):
+        element = 3 + 4 * axis  # on the diagonal
+        covariance[element, :] = covariance[:, element] = 0.0
+        spread = np.hypot(sigma[axis], _UNKNOWN)
+        covariance[element, element] = (spread * A[axis, axis]) ** 2
+    found = {f"gyro scale {'xyz'[axis]}" for axis in np.flatnonzero(by_moves)}
+    return replace(
+        gyro,
+        triad=replace(gyro.triad, matrix=A, covariance=covariance),
+        not_observable=tuple(name for name in gyro.not_observable if name not in found),
+    )
+
+
+def _turn_warnings(
+    found: Sections, gyro: _Turned, excess: FloatArray, sigma: FloatArray, turn_deg: float
+) -> list[str]:
     """Return findings about the turns: incomplete by the moves between faces, or by themselves.
 
     The moves between the faces know the scale of the gyro from gravity. A turn that disagrees
@@ -304,7 +330,6 @@ def _turn_warnings(  # noqa: PLR0913, PLR0917 (both sides of the comparison)
             f"no turn was found between rests on the same face ({', '.join(repeated)}): turn by "
             f"{turn_deg:g} deg about each axis, with 2 s of rest before and after"
         )
-    excess, sigma = _scales_by_moves(series, found, rate, gyro, force)
     nominal = np.diag(gyro.triad.matrix)
     for axis in np.flatnonzero(gyro.known):
         off = nominal[axis] - 1.0
@@ -328,7 +353,7 @@ def _scales_by_moves(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the excess of the true rotation about each axis, and its standard deviation.
 
-    Three factors that turn gravity from face to face.
+    Three factors that turn gravity from face to face; unknown where none do.
     """
     up = force / np.linalg.norm(force, axis=1, keepdims=True)
     turns = Turns.of(series, rate, found.stills.start, found.stills.stop)
@@ -348,5 +373,7 @@ def _scales_by_moves(
     sigma, prior = np.full(len(turns), 1e-3), np.full(3, 0.2)
     fit = minimise(model, np.zeros(3), sigma, prior=prior, robust=0.05)
     excess = excess_noise(fit.residuals, sigma, 2 * len(turns) - 3)
+    if excess > _UNLIKE:
+        return np.zeros(3), np.full(3, np.inf)
     fit = minimise(model, np.zeros(3), np.hypot(sigma, excess), prior=prior, robust=0.05)
     return fit.parameters, np.sqrt(np.diag(fit.covariance))

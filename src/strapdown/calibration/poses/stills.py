@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.errors import ValueRangeError
+from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -103,7 +104,10 @@ def session(series: ImuSeries, doing: str) -> tuple[ImuSeries, IntArray]:
     ------
     ValueRangeError
         There are too few samples, or a sensor is missing.
+    TypeError
+        It is no series.
     """
+    require_series(series)
     for name in ("specific_force", "angular_velocity"):
         if not np.isfinite(getattr(series, name)).any():
             raise ValueRangeError(f"expected {name} to {doing}, got none")
