@@ -165,6 +165,6 @@ def test_a_calibration_by_temperature_needs_one(folder, tmp_path):
     done = run("convert", folder / "tumble.mcap", tmp_path / "out.mcap", "--calibration",
                tmp_path / "t.toml")  # fmt: skip
     assert done.exit_code == 1
-    assert "expected a temperature of each sample" in done.output
+    assert "expected the temperature of the sensor" in done.output
     assert "without_temperature()" in done.output
     assert not (tmp_path / "out.mcap").exists()

@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import strapdown
 from strapdown.calibration import load_pair
+from strapdown.cli._app import app
 from strapdown.cli._pair import pair
 from strapdown.errors import FormatError, UnknownNameError, UnsupportedError
 from strapdown.formats import Recording
@@ -91,3 +93,23 @@ def test_other_endings_are_refused_before_the_files_are_read(tmp_path):
         pair(tmp_path / "a.mcap", tmp_path / "b.mcap", output=tmp_path / "pair.txt")
     with pytest.raises(FileNotFoundError):
         pair(tmp_path / "a.mcap", tmp_path / "b.mcap")
+
+
+def test_the_verb_takes_two_recordings(recordings):
+    names = [str(recordings / name) for name in ("one.mcap", "two.mcap")]
+    done = CliRunner().invoke(app, ["calibrate", "--pair", *names, "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["offset_s"] == pytest.approx(-7.0, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--pair", "a.mcap", "b.mcap", "--kind", "six"],
+        ["c.mcap", "--pair", "a.mcap", "b.mcap"],
+        ["a.mcap", "--scale"],
+        [],
+    ],
+)
+def test_options_that_contradict_a_pair_are_usage_errors(arguments):
+    assert CliRunner().invoke(app, ["calibrate", *arguments]).exit_code == 2

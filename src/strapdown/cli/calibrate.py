@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
+import numpy as np
 import typer
 
 from strapdown import calibration as procedures
@@ -17,7 +19,6 @@ from strapdown import plots
 from strapdown.calibration import save_calibration
 from strapdown.cli._common import (
     Force,
-    Input,
     Topic,
     check_targets,
     measured,
@@ -27,12 +28,21 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._pair import pair as align
 from strapdown.cli._reading import open_input
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.units import RAD_PER_DEG
+from strapdown.units import MICROTESLA, RAD_PER_DEG
 
 if TYPE_CHECKING:
-    from strapdown.calibration import ImuCalibration, PoseCalibration
+    from strapdown.calibration import (
+        ImuCalibration,
+        MagnetometerAlignment,
+        MagnetometerFit,
+        PoseCalibration,
+        RestCalibration,
+        TemperatureCalibration,
+        TemperatureReadings,
+    )
     from strapdown.series import ImuSeries
 
 __all__ = ["KINDS", "Kind", "Options", "Result", "calibrate"]
@@ -56,6 +66,13 @@ class Result(Protocol):
         """Return the report as plain values."""
 
 
+class Hemisphere(StrEnum):
+    """Half of the Earth, by the dip of its magnetic field."""
+
+    NORTH = "north"
+    SOUTH = "south"
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of the verb, in SI units, for every kind.
@@ -72,6 +89,16 @@ class Options:
         Rows of faces and turns by name.
     turn_deg : float
         Angle of each turn [deg].
+    norm : float, optional
+        Of the local magnetic field [T].
+    hemisphere : Hemisphere, optional
+        Where the magnetometer was.
+    heading : float, optional
+        Of the forward axis at rest, from north towards east [rad].
+    temperature : TemperatureReadings, optional
+        Of the sensor.
+    warm_up_s : float
+        Time left out at the start of a recording of temperature [s].
     progress : callable, optional
         Called with the fraction done.
     """
@@ -82,6 +109,11 @@ class Options:
     initial_still_s: float = 30.0
     sections: Mapping[str, Any] | None = None
     turn_deg: float = 360.0
+    norm: float | None = None
+    hemisphere: Hemisphere | None = None
+    heading: float | None = None
+    temperature: TemperatureReadings | None = None
+    warm_up_s: float = 60.0
     progress: Callable[[float], object] | None = None
 
 
@@ -127,6 +159,41 @@ def _ferraris(series: ImuSeries, options: Options) -> PoseCalibration:
     )
 
 
+def _rest(series: ImuSeries, options: Options) -> RestCalibration:
+    return procedures.rest_calibration(
+        series, latitude=options.latitude, heading=options.heading, gravity=options.gravity
+    )
+
+
+def _temperature(series: ImuSeries, options: Options) -> TemperatureCalibration:
+    if options.temperature is None:
+        raise FormatError(
+            "expected the temperature of the sensor, the recording has none; pass --temperature "
+            "with a CSV file of the columns t_ns or t_s and temperature_c"
+        )
+    return procedures.temperature_curve(series, options.temperature, warm_up_s=options.warm_up_s)
+
+
+def _mag(series: ImuSeries, options: Options) -> MagnetometerFit | MagnetometerAlignment:
+    """Align the magnetometer by what else was measured: gyro, or poses at rest, or nothing."""
+    if not np.isfinite(series.specific_force).any():
+        return procedures.ellipsoid(series, norm=options.norm)
+    return procedures.align_magnetometer(
+        series,
+        norm=options.norm,
+        method="gyro" if np.isfinite(series.angular_velocity).any() else "poses",
+        hemisphere=None if options.hemisphere is None else options.hemisphere.value,
+    )
+
+
+def _draw_mag(series: ImuSeries, result: Result, title: str) -> Any:  # noqa: ANN401 (a figure)
+    return plots.plot_magnetometer(series, result.calibration, title=title)
+
+
+def _draw_temperature(series: ImuSeries, result: TemperatureCalibration, title: str) -> Any:  # noqa: ANN401, ARG001
+    return plots.plot_temperature(result, title=title)
+
+
 def _draw_poses(series: ImuSeries, result: PoseCalibration, title: str) -> Any:  # noqa: ANN401 (a figure)
     return plots.plot_calibration(series, result, title=title)
 
@@ -136,12 +203,17 @@ KINDS: Final[Mapping[str, Kind]] = {
     "multi": Kind(_BOTH, _multi, _draw_poses),
     "six": Kind(_BOTH, _six, _draw_poses),
     "ferraris": Kind(_BOTH, _ferraris, _draw_poses),
+    "mag": Kind((), _mag, _draw_mag),
+    "rest": Kind(_BOTH, _rest),
+    "temperature": Kind(_BOTH, _temperature, _draw_temperature),
 }
 """Procedures by the name of ``--kind``."""
 
 
 def calibrate(
-    source: Input,
+    source: Annotated[
+        Path | None, typer.Argument(help="A recording, recognised by content; or --pair.")
+    ] = None,
     *,
     kind: Annotated[
         str | None,
@@ -181,13 +253,55 @@ def calibrate(
     turn: Annotated[
         float, typer.Option("--turn", help="Angle of each turn, for six and ferraris \\[deg].")
     ] = 360.0,
+    norm: Annotated[
+        float | None, typer.Option("--norm", help="Norm of the local field, for mag \\[uT].")
+    ] = None,
+    hemisphere: Annotated[
+        Hemisphere | None,
+        typer.Option("--hemisphere", help="For mag: shows whether its axes are left-handed."),
+    ] = None,
+    heading: Annotated[
+        float | None,
+        typer.Option(
+            "--heading",
+            help="Of the forward axis, east of north, for rest with --latitude \\[deg].",
+        ),
+    ] = None,
+    temperature: Annotated[
+        Path | None,
+        typer.Option(
+            "--temperature",
+            help="CSV with t_ns or t_s and temperature_c, for temperature; by default that of the "
+            "recording.",
+        ),
+    ] = None,
+    warm_up: Annotated[
+        float, typer.Option("--warm-up", help="Start to leave out, for temperature \\[s].")
+    ] = 60.0,
+    pair: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--pair",
+            metavar="FIRST SECOND",
+            help="Two recordings of one body: clock offset, rotation and lever arm of the second, "
+            "an IMU or a pose.",
+        ),
+    ] = None,
+    second_topic: Annotated[
+        str | None, typer.Option("--second-topic", help="The topic of the second, for --pair.")
+    ] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Estimate scale errors of the first too, for --pair.")
+    ] = False,
     force: Force = False,
 ) -> Outcome:
     """Calibrate a sensor from poses, turns, or its use, and write the calibration.
 
     Many attitudes (multi): leave the device alone for 30 s, then put it down in 30 to 50
     attitudes for 2 s each. Six faces (six, ferraris): rest on each face, and a whole turn
-    about each axis. "strapdown convert --calibration" applies the result to recordings.
+    about each axis. A magnetometer (mag): turn it through all directions. Also the bias at rest
+    (rest) and over temperature (temperature), and two sensors on one body (--pair). "strapdown
+    convert --calibration" applies the result to recordings.
 
     Exit code 3: there are findings, such as attitudes that are missing.
 
@@ -198,7 +312,27 @@ def calibrate(
     strapdown calibrate tumble.mcap --gravity 9.807 --output cal.toml --picture cal.png
 
     strapdown calibrate faces.csv --kind six --gravity 9.81 --json
+
+    strapdown calibrate turns.mcap --kind mag --norm 48.6 --output mag.toml
+
+    strapdown calibrate --pair helmet.mcap reference.tum --output pair.toml
     """
+    if pair is not None:
+        if source is not None or kind is not None:
+            raise typer.BadParameter("expected two recordings and no --kind", param_hint="'--pair'")
+        return align(
+            *pair,
+            topic=topic,
+            second_topic=second_topic,
+            scale=scale,
+            output=output,
+            picture=picture,
+            force=force,
+        )
+    if source is None:
+        raise typer.BadParameter("expected a recording, or --pair", param_hint="'SOURCE'")
+    if second_topic is not None or scale:
+        raise typer.BadParameter("expected --pair with it", param_hint="'--second-topic'")
     if kind is not None and kind not in KINDS:
         raise UnknownNameError("kind of calibration", kind, KINDS)
     check_targets(output, picture, force=force, recording=False)
@@ -209,10 +343,24 @@ def calibrate(
         initial_still_s=initial_still,
         sections=None if sections is None else _read_sections(sections),
         turn_deg=turn,
+        norm=None if norm is None else norm * MICROTESLA,
+        hemisphere=hemisphere,
+        heading=None if heading is None else heading * RAD_PER_DEG,
+        warm_up_s=warm_up,
     )
     with working(f"reading {source}"):
         recording = open_input(source)
     name = kind or _recognised(recording.imu_series(topic), options)
+    if name == "temperature":
+        options = replace(
+            options,
+            temperature=procedures.recorded_temperature(recording, topic)
+            if temperature is None
+            else procedures.read_temperature(temperature),
+        )
+    draw = KINDS[name].picture
+    if picture is not None and draw is None:
+        raise typer.BadParameter(f"there is no figure of kind {name}", param_hint="'--picture'")
     series = measured(recording, topic, *KINDS[name].needs, to="calibrate")
     with progress_bar(f"{name} over {len(series)} samples") as progress:
         result = KINDS[name].run(series, replace(options, progress=progress))
@@ -224,7 +372,6 @@ def calibrate(
         save_calibration(_with_origin(result.calibration, source), output, force=force)
         view.append(f"wrote {output}")
         data["output"] = str(output)
-    draw = KINDS[name].picture
     if picture is not None and draw is not None:
         with working("drawing"):
             plots.save(draw(series, result, f"{source.name}: {name}"), picture, force=force)

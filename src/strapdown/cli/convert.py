@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from strapdown.calibration import TemperatureReadings
     from strapdown.formats import Recording
 
 
@@ -84,6 +86,14 @@ def convert(
         Path | None,
         typer.Option("--calibration", help="Apply this calibration to the IMU: .toml or .json."),
     ] = None,
+    temperature: Annotated[
+        Path | None,
+        typer.Option(
+            "--temperature",
+            help="CSV with t_ns or t_s and temperature_c, for a calibration that depends on it; by "
+            "default that of the recording.",
+        ),
+    ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
@@ -111,7 +121,7 @@ def convert(
             f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
             param_hint="'--attitude'",
         )
-    applied = None if calibration is None else _Calibrator(calibration, source, topic)
+    applied = None if calibration is None else _Calibrator(calibration, source, topic, temperature)
     gyro_noise, accel_noise = noise or (None, None)
     stream = RateStream(
         RateOptions(
@@ -164,23 +174,31 @@ class _Calibrator:
     Raises
     ------
     FormatError
-        The calibration depends on a temperature, which recordings do not hold, or there are
-        several sensors and no topic.
+        The calibration depends on a temperature and there is none, or there are several sensors
+        and no topic.
     """
 
-    def __init__(self, path: Path, source: Path, topic: str | None) -> None:
-        from strapdown.calibration import load_calibration  # noqa: PLC0415 (only with the option)
+    def __init__(
+        self, path: Path, source: Path, topic: str | None, temperature: Path | None
+    ) -> None:
+        from strapdown import calibration as procedures  # noqa: PLC0415 (only with the option)
 
-        self._calibration = load_calibration(path)
+        self._calibration = procedures.load_calibration(path)
         self._source, self._topic = source, topic
         self._seen: set[str] = set()
-        if self._calibration.needs_temperature:
-            raise FormatError(
-                f"expected a temperature of each sample, on which {path.name} depends, got none; "
-                "in Python, calibration.apply(series, temperature=...) takes one, and "
-                "calibration.without_temperature() is that of the reference temperature",
-                path=source,
-            )
+        self._temperature: TemperatureReadings | None = None
+        if temperature is not None:
+            self._temperature = procedures.read_temperature(temperature)
+        elif self._calibration.needs_temperature:
+            recording = files.open(source, on_error="salvage")
+            self._temperature = procedures.recorded_temperature(recording, topic)
+            if self._temperature is None:
+                raise FormatError(
+                    f"expected the temperature of the sensor, on which {path.name} depends, the "
+                    "recording has none; pass --temperature with a CSV file of the columns t_ns or "
+                    "t_s and temperature_c",
+                    path=source,
+                )
 
     def __call__(self, block: Recording) -> Recording:
         """Return a block with calibrated samples and increments."""
@@ -191,7 +209,8 @@ class _Calibrator:
                 f"{', '.join(sorted(self._seen))}; choose one with --topic",
                 path=self._source,
             )
-        apply, chosen = self._calibration.apply, self._topic
+        apply = partial(self._calibration.apply, temperature=self._temperature)
+        chosen = self._topic
         return replace(
             block,
             imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
