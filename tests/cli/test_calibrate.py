@@ -166,5 +166,5 @@ def test_a_calibration_by_temperature_needs_one(folder, tmp_path):
                tmp_path / "t.toml")  # fmt: skip
     assert done.exit_code == 1
     assert "expected the temperature of the sensor" in done.output
-    assert "without_temperature()" in done.output
+    assert "pass --temperature" in done.output
     assert not (tmp_path / "out.mcap").exists()
