@@ -47,13 +47,13 @@ class PairResult:
     """Relation of a second sensor to a first one on the same body.
 
     All sigmas are standard deviations. What the motion did not determine is in
-    :attr:`not_observable`; its value means nothing.
+    ``not_observable``; its value means nothing.
 
     Parameters
     ----------
     offset_s, offset_sigma_s : float
         Stamp of the first minus stamp of the second for the same instant, at
-        :attr:`t_reference_ns` [s].
+        ``t_reference_ns`` [s].
     drift_ppm, drift_sigma_ppm : float
         Growth of the offset per time of the second [ppm].
     t_reference_ns : int
