@@ -7,6 +7,7 @@ MCAP                    magic bytes                              ``.mcap``
 ROS 1 bag               ``#ROSBAG V``                            ``.bag``
 ROS 2 bag               its folder, or magic bytes of SQLite     a folder: no ending
 ULog (PX4)              magic bytes                              ``.ulg``
+DataFlash (ArduPilot)   a FMT message
 npz arrays              a zip archive of arrays                  ``.npz``
 Parquet                 magic bytes                              ``.parquet``
 EuRoC                   ``#timestamp``, or its folder
