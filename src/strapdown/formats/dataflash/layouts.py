@@ -14,7 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FMT", "FMT_LAYOUT", "HEAD", "Layout", "layout_of"]
+__all__ = ["FMT", "FMT_LAYOUT", "HEAD", "NUMBERS", "Layout", "layout_of"]
+
+NUMBERS: Final = "iuf"
+"""Kinds of fields that hold one number."""
 
 HEAD: Final = b"\xa3\x95"
 """First bytes of every message."""
@@ -75,6 +78,10 @@ class Layout(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         """Names of the fields, in order."""
         return self.dtype.names or ()
+
+    def has(self, kinds: str, *columns: str) -> bool:
+        """Return whether all these fields exist and hold a value of one of numpy's kinds."""
+        return all(name in self.columns and self.dtype[name].kind in kinds for name in columns)
 
 
 def layout_of(kind: int, size: int, name: bytes, letters: bytes, columns: bytes) -> Layout:

@@ -78,7 +78,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
     records = Records(path.read_bytes(), path=path, salvage=salvage)
     if not records.layouts:
         raise FormatError("expected messages of a DataFlash log, got no intact one", path=path)
-    found = Conversion(records)
+    with np.errstate(all="ignore"):  # numbers that damage changed
+        found = Conversion(records)
     notes = list(found.notes)
     for topic, series in found.imu.items():
         notes += doubts(topic, series)
@@ -100,9 +101,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
 def _clock_offset_ns(records: Records) -> int | None:
     """Return the offset from stamps to time since 1970 [ns], by the first fix of a receiver."""
     for name in ("GPS", "GPS2"):
-        if name in records.counts and {"TimeUS", "Status", "GMS", "GWk"} <= set(
-            records.layouts[name].columns
-        ):
+        layout = records.layouts.get(name)
+        if layout is not None and layout.has("iu", "TimeUS", "Status", "GMS", "GWk"):
             rows = records.rows(name)
             fixed = (rows["Status"] >= _FIX_3D) & (rows["GWk"] > 0) & (rows["TimeUS"] <= LATEST_US)
             if fixed.any():

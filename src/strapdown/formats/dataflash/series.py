@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats.dataflash.layouts import NUMBERS
 from strapdown.geometry import BodyFrame, WorldFrame, euler
 from strapdown.series import ImuSeries, SensorIdentity, Trajectory
 from strapdown.units import GAUSS, NS_PER_US, RAD_PER_DEG
@@ -136,14 +137,15 @@ class Conversion:
     def _parts(self, numbers: dict[str, int], columns: tuple[str, ...]) -> Iterator[_Part]:
         """Yield the messages of these names that have the columns, by sensor."""
         for name in filter(self._records.counts.__contains__, numbers):
-            fields = self._records.layouts[name].columns
-            stamp = "SampleUS" if "SampleUS" in fields else "TimeUS"
-            if not {stamp, *columns} <= set(fields):
-                missing = [each for each in (stamp, *columns) if each not in fields]
-                self.notes.append(f"{name}: left out, it has no {', '.join(missing)}")
+            layout = self._records.layouts[name]
+            stamp = "SampleUS" if "SampleUS" in layout.columns else "TimeUS"
+            missing = [each for each in columns if not layout.has(NUMBERS, each)]
+            missing += [] if layout.has("iu", stamp) else [stamp]
+            if missing:
+                self.notes.append(f"{name}: left out, it has no number {', '.join(missing)}")
                 continue
             rows = self._records.rows(name)
-            number = next((each for each in ("I", "C") if each in fields), None)
+            number = next((each for each in ("I", "C") if layout.has("iu", each)), None)
             each_row = np.full(len(rows), numbers[name]) if number is None else rows[number]
             for instance in np.unique(each_row):
                 of_one = rows[each_row == instance]
@@ -189,7 +191,15 @@ class Conversion:
             world=WorldFrame.NED,
             sensor=SensorIdentity(topic, accel_id, gyro_id),
         )
-        self.notes += _health(part, topic)
+        self.notes += self._health(part, topic)
+
+    def _health(self, part: _Part, topic: str) -> Iterator[str]:
+        """Yield a note for each triad that the autopilot reports unhealthy."""
+        for column, what in (("GH", "gyroscope"), ("AH", "accelerometer")):
+            if self._records.layouts[part.name].has(NUMBERS, column):
+                ill = int((part.rows[column] == 0).sum())
+                if ill:
+                    yield f"{topic}: {what} unhealthy in {ill} of {len(part.rows)} rows"
 
     def _add_field(self, part: _Part) -> None:
         """Assign magnetometer samples to the rows of the IMU of the same number."""
@@ -213,11 +223,11 @@ class Conversion:
 
     def _add_track(self, part: _Part, topic: str) -> None:
         """Add attitude, with velocity and position where the message has them."""
-        fields = self._records.layouts[part.name].columns
+        layout = self._records.layouts[part.name]
         try:
             angles = self._vectors(part, _ANGLES, _ANGLE)
             velocity, position = (
-                self._vectors(part, columns, quantity) if set(columns) <= set(fields) else None
+                self._vectors(part, columns, quantity) if layout.has(NUMBERS, *columns) else None
                 for columns, quantity in (
                     (("VN", "VE", "VD"), _SPEED),
                     (("PN", "PE", "PD"), _LENGTH),
@@ -238,19 +248,10 @@ class Conversion:
         )
 
 
-def _health(part: _Part, topic: str) -> Iterator[str]:
-    """Yield a note for each triad that the autopilot reports unhealthy."""
-    for column, what in (("GH", "gyroscope"), ("AH", "accelerometer")):
-        if column in (part.rows.dtype.names or ()):
-            ill = int((part.rows[column] == 0).sum())
-            if ill:
-                yield f"{topic}: {what} unhealthy in {ill} of {len(part.rows)} rows"
-
-
 def _device_ids(records: Records) -> dict[int, tuple[int, int]]:
     """Return the device ids of accelerometer and gyroscope by number, from the parameters."""
     layout = records.layouts.get("PARM")
-    if layout is None or not {"Name", "Value"} <= set(layout.columns):
+    if layout is None or not (layout.has("S", "Name") and layout.has(NUMBERS, "Value")):
         return {}
     rows = records.rows("PARM")
     values, _ = records.column("PARM", rows, "Value")

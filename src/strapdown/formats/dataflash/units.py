@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,14 +42,13 @@ class Units:
         self._units: dict[int, str] = {}
         self._multipliers: dict[int, float] = {}
         self._letters: dict[int, tuple[bytes, bytes]] = {}
-        for row in _rows(messages, "UNIT", "Id", "Label"):
+        for row in _rows(messages, "UNIT", {"Id": "iu", "Label": "S"}):
             self._units[int(row["Id"]) & 0xFF] = bytes(row["Label"]).decode("ascii", "replace")
-        for row in _rows(messages, "MULT", "Id", "Mult"):
+        for row in _rows(messages, "MULT", {"Id": "iu", "Mult": "f"}):
             # ArduPilot widens float32 to double; seven digits restore 0.001
             self._multipliers[int(row["Id"]) & 0xFF] = float(f"{row['Mult']:.7g}")
-        for row in _rows(messages, "FMTU", "FmtType", "UnitIds", "MultIds"):
-            letters = bytes(row["UnitIds"]), bytes(row["MultIds"])
-            self._letters[int(row["FmtType"])] = letters
+        for row in _rows(messages, "FMTU", {"FmtType": "iu", "UnitIds": "S", "MultIds": "S"}):
+            self._letters[int(row["FmtType"])] = bytes(row["UnitIds"]), bytes(row["MultIds"])
 
     def of(self, layout: Layout, column: str) -> tuple[str, float]:
         """Return the unit of a field, empty where none is stated, and its multiplier."""
@@ -60,9 +59,9 @@ class Units:
         return unit, multiplier if np.isfinite(multiplier) and multiplier > 0.0 else 1.0
 
 
-def _rows(messages: _Messages, name: str, *columns: str) -> NDArray[np.void]:
-    """Return the messages of a name; none where they lack a column."""
+def _rows(messages: _Messages, name: str, columns: Mapping[str, str]) -> Iterable[np.void]:
+    """Return the messages of a name; none where they lack a field of its kind."""
     layout = messages.layouts.get(name)
-    if layout is None or not set(columns) <= set(layout.columns):
-        return np.empty(0, np.dtype([(each, "u1") for each in columns]))
+    if layout is None or not all(layout.has(kinds, each) for each, kinds in columns.items()):
+        return ()
     return messages.rows(name)
