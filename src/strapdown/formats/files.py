@@ -56,6 +56,7 @@ _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
         "mcap": "mcap.reader",
         "ulog": "ulog.reader",
         "dataflash": "dataflash.reader",
+        "tlog": "mavlink.reader",
         "npz": "arrays.npz",
         "parquet": "arrays.parquet",
         "bag": "bag.reader",
