@@ -97,8 +97,9 @@ def flight(seconds=10, rate_hz=100) -> DataFlashLog:
             log.add("IMU", t_us + 20 * number, number, rate, 0.0, 0.0, 0.0, *force,
                     0, 0, 41.5, 1, 1, 1000, 1000)  # fmt: skip
         if row % (rate_hz // 10) == 0:
+            field = [round(each) for each in milligauss(roll, math.radians(30.0))]
             for number in (0, 1):
-                log.add("MAG", t_us + 40, number, 200 + number, -115, 420, *[0] * 6, 1, t_us)
+                log.add("MAG", t_us + 40, number, *field, *[0] * 6, 1, t_us)
             centi = round(math.degrees(roll) * 100.0)
             log.add("ATT", t_us + 60, 0, centi, 0, 0, 3000, 3000, 0, 0, 3)
             log.add("XKF1", t_us + 60, 0, centi, 0, 3000, 1.0, 2.0, -0.5, 0.0, 10.0, 20.0, -30.0,
@@ -110,6 +111,46 @@ def flight(seconds=10, rate_hz=100) -> DataFlashLog:
     return log
 
 
+def milligauss(roll, yaw):
+    """Return the field of the Earth, 210 mG north and 430 mG down, on axes of the body."""
+    x, y, z = 210.0 * math.cos(yaw), -210.0 * math.sin(yaw), 430.0
+    return (
+        x,
+        y * math.cos(roll) + z * math.sin(roll),
+        z * math.cos(roll) - y * math.sin(roll),
+    )
+
+
 def write_flight(path: Path) -> None:
     """Write the flight."""
     path.write_bytes(flight().data)
+
+
+def write_telemetry(path: Path, seconds=10, rate_hz=10) -> None:
+    """Write the same motion as a telemetry log of a ground station, packed by pymavlink."""
+    from pymavlink.dialects.v20 import common  # noqa: PLC0415 (few tests need it)
+
+    packer = common.MAVLink(None, srcSystem=1, srcComponent=1)
+    start_us = 1_576_369_200_000_000
+    turn, data = 2.0 * math.pi * 0.2, bytearray()
+    for row in range(seconds * rate_hz):
+        t_us = row * 1_000_000 // rate_hz
+        roll = math.radians(10.0) * math.sin(turn * row / rate_hz)
+        rate = math.radians(10.0) * turn * math.cos(turn * row / rate_hz)
+        force = [round(-1000.0 * each) for each in (0.0, math.sin(roll), math.cos(roll))]
+        field = [round(each) for each in milligauss(roll, math.radians(30.0))]
+        messages = [
+            common.MAVLink_raw_imu_message(t_us, *force, round(1000.0 * rate), 0, 0, *field),
+            common.MAVLink_attitude_message(
+                t_us // 1000, roll, 0.0, math.radians(30.0), rate, 0.0, 0.0
+            ),
+        ]
+        if row % rate_hz == 0:
+            messages += [
+                common.MAVLink_heartbeat_message(2, 3, 0, 0, 0, 3),  # 3: ArduPilot
+                common.MAVLink_system_time_message(start_us + t_us, t_us // 1000),
+            ]
+        for message in messages:
+            data += struct.pack(">Q", start_us + t_us + 20_000) + message.pack(packer)
+            packer.seq = (packer.seq + 1) % 256
+    path.write_bytes(data)
