@@ -19,7 +19,6 @@ import strapdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
 # The same examples in every run, so that a commit which passed goes on passing, and few of them;
 # `pytest -m hypothesis --hypothesis-profile=whole` takes all, and `search` looks for new ones.
@@ -118,24 +117,30 @@ def need_peer():
     return need
 
 
+def beside(name: str):
+    """Return a module beside this file."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="session")
 def px4():
     """The module ``px4_flight`` beside this file: an autopilot of our own, and its logs."""
-    return module_beside("px4_flight")
+    return beside("px4_flight")
 
 
 @pytest.fixture(scope="session")
 def ardupilot_log():
     """The module ``ardupilot_log`` beside this file: a writer of DataFlash logs of our own."""
-    return module_beside("ardupilot_log")
+    return beside("ardupilot_log")
 
 
-def module_beside(name: str) -> ModuleType:
-    """Import a module beside this file."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="session")
+def sessions():
+    """The module ``calibration_sessions`` beside this file: sessions with known truth."""
+    return beside("calibration_sessions")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from strapdown.calibration import TemperatureReadings
     from strapdown.formats import Recording
 
 
@@ -97,6 +99,18 @@ def convert(
     form: Annotated[
         Form | None, typer.Option("--format", help="Format of standard output, for TARGET -.")
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", help="Apply this calibration to the IMU: .toml or .json."),
+    ] = None,
+    temperature: Annotated[
+        Path | None,
+        typer.Option(
+            "--temperature",
+            help="CSV with t_ns or t_s and temperature_c, for a calibration that depends on it; by "
+            "default that of the recording.",
+        ),
+    ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
@@ -114,6 +128,8 @@ def convert(
     strapdown convert demo.mcap imu.csv --topic imu/data
 
     strapdown convert attitude.csv attitude.tum --force
+
+    strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
 
     cat flight.ulg | strapdown convert - - --format mcap > flight.mcap
     """
@@ -135,9 +151,22 @@ def convert(
             accel_noise_density=accel_noise,
             epoch=counts_from_1970(clock, file),
         )
-        outcome = _convert(source, file, RateStream(options), topic, clock, force=force)
+        applied = None
+        if calibration is not None:
+            applied = _Calibrator(calibration, source, topic, temperature)
+        outcome = _convert(
+            source,
+            file,
+            RateStream(options),
+            applied=applied,
+            topic=topic,
+            clock=clock,
+            force=force,
+        )
     name = "standard output" if target == DASH else target
     data = {"input": str(source), "output": str(target), **outcome.data}
+    if calibration is not None:
+        data["notes"].append(f"calibrated by {calibration}")
     view = [f"wrote {name}: {data['messages']} messages", *data["notes"]]
     return replace(outcome, data=data, view=view)
 
@@ -166,9 +195,10 @@ def _convert(
     source: Path,
     target: Path,
     stream: RateStream,
+    *,
+    applied: _Calibrator | None,
     topic: str | None,
     clock: Clock,
-    *,
     force: bool,
 ) -> Outcome:
     """Convert a recording to a file."""
@@ -178,7 +208,8 @@ def _convert(
         files.block_writer(target, force=force) as writer,
     ):
         new_log = writer if isinstance(writer, UlogBlockWriter) else None
-        for block in _converted(blocks, stream, topic):
+        calibrated = blocks if applied is None else map(applied, blocks)
+        for block in _converted(calibrated, stream, topic):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
@@ -197,6 +228,58 @@ def _convert(
     notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
     lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
     return Outcome({"messages": writer.messages, "notes": notes}, [], lost)
+
+
+class _Calibrator:
+    """Calibration of the blocks of a recording.
+
+    Raises
+    ------
+    FormatError
+        The calibration depends on a temperature and there is none, or there are several sensors
+        and no topic.
+    """
+
+    def __init__(
+        self, path: Path, source: Path, topic: str | None, temperature: Path | None
+    ) -> None:
+        from strapdown import calibration as procedures  # noqa: PLC0415 (only with the option)
+
+        self._calibration = procedures.load_calibration(path)
+        self._source, self._topic = source, topic
+        self._seen: set[str] = set()
+        self._temperature: TemperatureReadings | None = None
+        if temperature is not None:
+            self._temperature = procedures.read_temperature(temperature)
+        elif self._calibration.needs_temperature:
+            recording = files.open(as_file(source), on_error="salvage")
+            self._temperature = procedures.recorded_temperature(recording, topic)
+            if self._temperature is None:
+                raise FormatError(
+                    f"expected the temperature of the sensor, on which {path.name} depends, the "
+                    "recording has none; pass --temperature with a CSV file of the columns t_ns or "
+                    "t_s and temperature_c",
+                    path=source,
+                )
+
+    def __call__(self, block: Recording) -> Recording:
+        """Return a block with calibrated samples and increments."""
+        self._seen |= {*block.imu, *block.increments}
+        if self._topic is None and len(self._seen) > 1:
+            raise FormatError(
+                "expected one sensor for --calibration, got the topics "
+                f"{', '.join(sorted(self._seen))}; choose one with --topic",
+                path=self._source,
+            )
+        apply = partial(self._calibration.apply, temperature=self._temperature)
+        chosen = self._topic
+        return replace(
+            block,
+            imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
+            increments={
+                n: apply(s) if chosen in {None, n} else s for n, s in block.increments.items()
+            },
+        )
 
 
 def _converted(

@@ -116,8 +116,8 @@ def relative_line(error: RelativePoseError) -> str:
     """Return the relative errors as one line."""
     length = f"{error.over_s:g} s" if error.over_m is None else f"{error.over_m:g} m"
     return (
-        f"over {length}: {error.translation:.3f} m ({error.drift_percent:.2f} % of the way), "
-        f"{error.rotation_deg:.3f} deg RMS over {error.pairs} pieces"
+        f"over {length}: {error.translation:.3f} m ({error.drift_percent:.2f} % of the distance), "
+        f"{error.rotation_deg:.3f} deg RMS over {error.pairs} segments"
     )
 
 

@@ -14,6 +14,7 @@ import strapdown.formats as files
 from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tlog
 from strapdown.cli._common import Force, read_losses
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError, PeerLostError
 from strapdown.webots.run.runner import ended_by_signals
 
@@ -37,7 +38,8 @@ def record(
         float | None, typer.Option(help="Seconds to listen; by default until Ctrl-C.")
     ] = None,
     tlog: Annotated[
-        Path | None, typer.Option(help="Read this telemetry log instead of listening.")
+        Path | None,
+        typer.Option(help="Read this telemetry log, - for standard input, instead of listening."),
     ] = None,
     raw_scale: Annotated[
         tuple[float, float, float] | None,
@@ -94,7 +96,9 @@ def record(
 
 def _logged(path: Path, scale: RawScale | None) -> Recording:
     """Return the messages of a telemetry log; raise if there are none of an IMU or attitude."""
-    recording = read_tlog(path, on_error="salvage", scale=scale)
+    file = as_file(path)
+    with naming(path):
+        recording = read_tlog(file, on_error="salvage", scale=scale)
     if not (recording.imu or recording.trajectories):
         found = ", ".join(f"{name} {count}" for name, count in recording.report.skipped.items())
         what = f"expected messages of an IMU or of attitude, got others: {found}"
