@@ -162,6 +162,16 @@ def test_unhealthy_rows_and_a_compass_without_imu_are_noted(ardupilot_log, writt
     )
 
 
+def test_a_second_message_of_the_same_name_is_counted(ardupilot_log, written):
+    log = ardupilot_log.DataFlashLog(units=False)
+    for _ in range(2):
+        log.define("IMU", "Qffffff", "TimeUS,GyrX,GyrY,GyrZ,AccX,AccY,AccZ")
+        log.add("IMU", 0, 0, 0, 0, 0, 0, -9.8)
+    recording = strapdown.open(written(log))
+    assert len(recording.imu["imu/0"]) == 1
+    assert recording.report.skipped == {"IMU:142": 1}
+
+
 def test_a_stamp_beyond_nanoseconds_is_a_lost_message(ardupilot_log, written):
     log = ardupilot_log.DataFlashLog()
     for stamp in (1000, 2**64 - 1):

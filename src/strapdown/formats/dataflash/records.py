@@ -49,7 +49,8 @@ class Records:
     Attributes
     ----------
     layouts : dict of str to Layout
-        Of the messages that the log contains, by name.
+        Of the messages that the log contains, by name; of a second message of the same name by
+        name and number, such as ``IMU:200``.
     counts : dict of str to int
         Intact messages by name, without those that define others.
     lost_bytes : int
@@ -76,11 +77,12 @@ class Records:
         self.layouts: dict[str, Layout] = {}
         for kind, layout in self._defined.items():
             if self._starts[kind]:
-                self.layouts.setdefault(layout.name, layout)
+                is_second = layout.name in self.layouts
+                self.layouts[f"{layout.name}:{kind}" if is_second else layout.name] = layout
         self.counts = {
-            layout.name: len(self._starts[layout.kind])
-            for layout in self.layouts.values()
-            if layout.name not in _DEFINITIONS
+            name: len(self._starts[layout.kind])
+            for name, layout in self.layouts.items()
+            if name not in _DEFINITIONS
         }
         self._units = Units(self)
 
