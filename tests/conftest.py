@@ -132,6 +132,12 @@ def px4():
 
 
 @pytest.fixture(scope="session")
+def ardupilot_log():
+    """The module ``ardupilot_log`` beside this file: a writer of DataFlash logs of our own."""
+    return beside("ardupilot_log")
+
+
+@pytest.fixture(scope="session")
 def sessions():
     """The module ``calibration_sessions`` beside this file: sessions with known truth."""
     return beside("calibration_sessions")

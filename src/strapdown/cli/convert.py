@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -24,6 +25,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import input_blocks
+from strapdown.cli._streams import DASH, as_file, standard_output
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
@@ -44,13 +46,25 @@ class At(StrEnum):
     END = "end"
 
 
+class Form(StrEnum):
+    """Format of standard output."""
+
+    MCAP = "mcap"
+    BAG = "bag"
+    CSV = "csv"
+    TUM = "tum"
+    NPZ = "npz"
+    PARQUET = "parquet"
+    ULG = "ulg"
+
+
 def convert(
     source: Input,
     target: Annotated[
         Path,
         typer.Argument(
             help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg; without an "
-            "ending, the folder of a ROS 2 bag."
+            "ending, the folder of a ROS 2 bag; - is standard output."
         ),
     ],
     *,
@@ -81,6 +95,9 @@ def convert(
             metavar="GYRO ACCEL",
             help="Noise densities, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
+    ] = None,
+    form: Annotated[
+        Form | None, typer.Option("--format", help="Format of standard output, for TARGET -.")
     ] = None,
     calibration: Annotated[
         Path | None,
@@ -113,27 +130,78 @@ def convert(
     strapdown convert attitude.csv attitude.tum --force
 
     strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
+
+    cat flight.ulg | strapdown convert - - --format mcap > flight.mcap
     """
-    if target.exists() and target.samefile(source):
-        raise typer.BadParameter(f"{target} is the input; write to another file")
-    if attitude is not None and target.suffix.lower() not in OF_RATES:
-        raise typer.BadParameter(
-            f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
-            param_hint="'--attitude'",
-        )
-    applied = None if calibration is None else _Calibrator(calibration, source, topic, temperature)
-    gyro_noise, accel_noise = noise or (None, None)
-    stream = RateStream(
-        RateOptions(
-            rates=target.suffix.lower() in OF_RATES and not increments,
+    with _written(target, form) as file:
+        if file.exists() and file.samefile(as_file(source)):
+            raise typer.BadParameter(f"{target} is the input; write to another file")
+        if attitude is not None and file.suffix.lower() not in OF_RATES:
+            raise typer.BadParameter(
+                f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {file}",
+                param_hint="'--attitude'",
+            )
+        gyro_noise, accel_noise = noise or (None, None)
+        options = RateOptions(
+            rates=file.suffix.lower() in OF_RATES and not increments,
             stamp=stamp.value,
             fifo_delay=fifo_delay,
             attitude=attitude,
             gyro_noise_density=gyro_noise,
             accel_noise_density=accel_noise,
-            epoch=counts_from_1970(clock, target),
+            epoch=counts_from_1970(clock, file),
         )
-    )
+        applied = None
+        if calibration is not None:
+            applied = _Calibrator(calibration, source, topic, temperature)
+        outcome = _convert(
+            source,
+            file,
+            RateStream(options),
+            applied=applied,
+            topic=topic,
+            clock=clock,
+            force=force,
+        )
+    name = "standard output" if target == DASH else target
+    data = {"input": str(source), "output": str(target), **outcome.data}
+    if calibration is not None:
+        data["notes"].append(f"calibrated by {calibration}")
+    view = [f"wrote {name}: {data['messages']} messages", *data["notes"]]
+    return replace(outcome, data=data, view=view)
+
+
+@contextmanager
+def _written(target: Path, form: Form | None) -> Iterator[Path]:
+    """Yield the file to write: the target, or one that is copied to standard output."""
+    if target != DASH:
+        if form is not None:
+            raise typer.BadParameter(
+                "it works for standard output, TARGET -; the ending of a file gives its format",
+                param_hint="'--format'",
+            )
+        yield target
+        return
+    if form is None:
+        raise typer.BadParameter(
+            f"expected one of {', '.join(Form)} for standard output, got none",
+            param_hint="'--format'",
+        )
+    with standard_output(form) as file:
+        yield file
+
+
+def _convert(
+    source: Path,
+    target: Path,
+    stream: RateStream,
+    *,
+    applied: _Calibrator | None,
+    topic: str | None,
+    clock: Clock,
+    force: bool,
+) -> Outcome:
+    """Convert a recording to a file."""
     with (
         working(f"converting {source}"),
         input_blocks(source) as blocks,
@@ -145,7 +213,9 @@ def convert(
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
-                new_log.describe(scan_ulog(source, salvage=True), shift_us=shift_us, topic=topic)
+                new_log.describe(
+                    scan_ulog(as_file(source), salvage=True), shift_us=shift_us, topic=topic
+                )
                 new_log = None
             writer.write(block)
         if not writer.messages:
@@ -156,16 +226,8 @@ def convert(
             )
     recognised = blocks.report.notes if blocks.report.format == "table" else ()
     notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
-    if calibration is not None:
-        notes.append(f"calibrated by {calibration}")
-    data = {
-        "input": str(source),
-        "output": str(target),
-        "messages": writer.messages,
-        "notes": notes,
-    }
     lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
-    return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
+    return Outcome({"messages": writer.messages, "notes": notes}, [], lost)
 
 
 class _Calibrator:
@@ -190,7 +252,7 @@ class _Calibrator:
         if temperature is not None:
             self._temperature = procedures.read_temperature(temperature)
         elif self._calibration.needs_temperature:
-            recording = files.open(source, on_error="salvage")
+            recording = files.open(as_file(source), on_error="salvage")
             self._temperature = procedures.recorded_temperature(recording, topic)
             if self._temperature is None:
                 raise FormatError(

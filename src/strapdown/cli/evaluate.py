@@ -12,6 +12,7 @@ import strapdown.formats as files
 from strapdown.cli._common import read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import ValueRangeError
 from strapdown.evaluation import (
     Alignment,
@@ -63,7 +64,9 @@ def evaluate(
     strapdown evaluate walk.tum truth.tum --align-position rigid2d --rpe-m 10
     """
     with working("reading"):
-        recordings = [open_input(estimate), files.open(reference, on_error="salvage")]
+        with naming(reference):
+            truth_file = files.open(as_file(reference), on_error="salvage")
+        recordings = [open_input(estimate), truth_file]
     track = recordings[0].trajectory(estimate_topic)
     truth = recordings[1].trajectory(reference_topic or recordings[1].reference_topic())
     data: dict[str, Any] = {"estimate": str(estimate), "reference": str(reference)}
