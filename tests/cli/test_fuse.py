@@ -160,6 +160,47 @@ def test_a_recording_without_a_row_is_one_line(tmp_path):
     assert "expected samples to fuse, the IMU has none" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def thinned(tmp_path_factory):
+    """Windows of 5 ms at rest: 2 a second (coverage 1 %), 3 of 4, and too few to serve."""
+
+    def windows(step, count=800):
+        t_ns = np.arange(1, count, step) * 5_000_000
+        each = np.full(len(t_ns), 5_000_000)
+        force = np.tile([0.0, 0.0, -9.81 * 0.005], (len(t_ns), 1))
+        return strapdown.Increments(t_ns, 0.0 * force, force, each, each, body="FRD")
+
+    most = windows(1)
+    most = most[np.arange(len(most)) % 4 != 1]
+    path = tmp_path_factory.mktemp("thinned") / "thinned.npz"
+    increments = {"imu.0": windows(100), "imu.1": most, "imu.2": windows(3)}
+    strapdown.write(path, strapdown.Recording(increments=increments))
+    return path
+
+
+@pytest.mark.parametrize("verb", [["fuse", "--filter", "mahony"], ["odometry"]])
+def test_a_thinned_topic_is_refused_with_the_topic_that_serves(thinned, tmp_path, verb):
+    def answer(*options):
+        target = ("--force", "-o", str(tmp_path / "a.tum"))
+        return runner.invoke(app, [*verb, str(thinned), *target, *options])
+
+    done = answer("--topic", "imu.0")
+    assert done.exit_code == 1
+    assert "got 1.1% in imu.0; use imu.1 (--topic imu.1), which covers 75" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert answer("--topic", "imu.0", "--anyway").exit_code in {0, 3}
+    assert answer().exit_code in {0, 3}
+    assert answer("--topic", "imu.1").exit_code in {0, 3}
+
+
+def test_slow_windows_of_a_px4_log_are_refused_with_the_topic_that_serves(data_dir, tmp_path):
+    log = data_dir / "px4" / "ulog" / "sample_log_small.ulg"
+    done = run(log, "--topic", "vehicle_imu.0", "--output", tmp_path / "a.tum")
+    assert done.exit_code == 1
+    assert "got 1.1% in vehicle_imu.0; use sensor_combined (--topic" in done.stderr
+    assert not (tmp_path / "a.tum").exists()
+
+
 @pytest.mark.parametrize(
     ("rate", "force", "doubted"),
     [(0.1, 9.8, False), (0.1, 1.0, True), (200.0, 9.8, True), (30.0, 9.8, False)],

@@ -14,9 +14,11 @@ import typer
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import (
+    Anyway,
     Force,
     Topic,
     check_targets,
+    covered,
     doubts,
     frames_of,
     measured,
@@ -81,6 +83,7 @@ def fuse(
         Alignment | None, typer.Option(help="Rotation removed before a reference is compared.")
     ] = None,
     topic: Topic = None,
+    anyway: Anyway = False,
     live: Annotated[
         str | None,
         typer.Option(metavar="[HOST:]PORT", help="Receive MAVLink IMU messages here, by UDP."),
@@ -121,7 +124,13 @@ def fuse(
         raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
     if live is not None and source is None:
         _alone(
-            "--live", smooth=smooth, compare=compare_all, picture=picture, align=align, topic=topic
+            "--live",
+            smooth=smooth,
+            compare=compare_all,
+            picture=picture,
+            align=align,
+            topic=topic,
+            anyway=anyway,
         )
         refuse_reading()
         check_targets(output, None, force=force)
@@ -138,6 +147,7 @@ def fuse(
     check_targets(output, picture, force=force)
     with working(f"reading {source}"):
         recording = open_input(source)
+    topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, topic, "angular_velocity", to="fuse")
     if compare_all:
         return _compared(recording, series, picture, align, no_mag=no_mag, force=force)

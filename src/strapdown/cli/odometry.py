@@ -11,10 +11,12 @@ import typer
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import (
+    Anyway,
     Force,
     Input,
     Topic,
     check_targets,
+    covered,
     doubts,
     measured,
     progress_bar,
@@ -45,6 +47,7 @@ def odometry(
         bool, typer.Option("--smooth", help="With --foot: use the samples after each instant too.")
     ] = False,
     topic: Topic = None,
+    anyway: Anyway = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File of the track: .csv, .tum, ..."),
@@ -72,6 +75,7 @@ def odometry(
     check_targets(output, picture, force=force)
     with working(f"reading {source}"):
         recording = open_input(source)
+    topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
     view: list[Any] = [*recording.report.notes, *doubts(series)]
     data: dict[str, Any] = {"input": str(source)}
