@@ -33,14 +33,14 @@ from strapdown.cli._params import ParamsFile, changed, changed_lines, configured
 from strapdown.cli._reading import open_input, refuse_reading
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FILTERS, SMOOTHERS, OrientationSmoother
+from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from strapdown.estimation import OrientationFilter, OrientationResult
+    from strapdown.estimation import OrientationFilter, OrientationResult, OrientationSmoother
     from strapdown.series import ImuSeries, Trajectory
 
     Estimator: TypeAlias = OrientationFilter | OrientationSmoother[Any]
@@ -209,6 +209,8 @@ def _estimated(
     series: ImuSeries, estimator: Estimator, name: str, *, no_mag: bool
 ) -> OrientationResult:
     """Return the orientation by a filter or a smoother."""
+    from strapdown.estimation import OrientationSmoother  # noqa: PLC0415 (loads the estimators)
+
     if isinstance(estimator, OrientationSmoother):
         with progress_bar(f"{name} over {len(series)} samples") as progress:
             return estimator.run(series, use_magnetic_field=not no_mag, progress=progress)
