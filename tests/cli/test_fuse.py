@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from typer.testing import CliRunner
 import strapdown
 from strapdown.bridges.mavlink import MavlinkLink
 from strapdown.cli._app import app
+from strapdown.cli._params import configured
+from strapdown.errors import ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS, ErrorStateFilter, ErrorStateParams
 from strapdown.simulation import simulate
 
@@ -248,6 +251,19 @@ def test_a_wrong_file_of_parameters_is_one_line(tmp_path, text, words):
     assert words in done.stderr
     assert ("params.toml" in done.stderr) == ("there is no" not in words)
     assert done.stderr.count("\n") == 1
+
+
+def test_a_parameter_that_a_line_cannot_express_is_left_to_python():
+    @dataclass(frozen=True)
+    class Params:
+        gains: tuple[float, ...] = (1.0, 2.0)
+
+    @dataclass
+    class Filter:
+        params: Params = field(default_factory=Params)
+
+    with pytest.raises(ValueRangeError, match="--set: gains is no number, flag or text; set it"):
+        configured(Filter, None, ["gains=1,2"])
 
 
 @pytest.fixture(scope="module")

@@ -155,7 +155,11 @@ def _updated(params: Any, values: Mapping[str, object], where: str) -> Any:  # n
 
 def _require_type(name: str, value: object, usual: object, where: str) -> None:
     """Raise unless a value has the type of the usual one; a float may be a whole number."""
-    kind = next(kind for kind in _TYPES if isinstance(usual, kind))
+    kind = next((kind for kind in _TYPES if isinstance(usual, kind)), None)
+    if kind is None:  # of an estimator of a plugin
+        raise ValueRangeError(
+            f"{where}: {name} is no number, flag or text; set it in Python, as params of the class"
+        )
     accepted = (int, float) if kind is float else kind
     if isinstance(value, accepted) and isinstance(value, bool) is (kind is bool):
         return
