@@ -133,5 +133,30 @@ def test_without_aiding_the_command_says_how_little_is_known(walk):
     assert "gait" not in data
 
 
+def test_navigators_take_their_parameters(tmp_path):
+    up = np.tile([0.0, 0.0, 9.81], (400, 1))
+    rest = strapdown.ImuSeries(np.arange(400) * STEP_NS, np.zeros((400, 3)), up)
+    strapdown.write(tmp_path / "rest.csv", rest)
+    (tmp_path / "noise.toml").write_text("accel_noise = 0.3\n")
+    sigma = {}
+    for name, options in {
+        "usual": [],
+        "file": ["--params", tmp_path / "noise.toml"],
+        "set": ["--params", tmp_path / "noise.toml", "--set", "accel_noise=3e-3"],
+    }.items():
+        data, done = run_json("odometry", tmp_path / "rest.csv", *options)
+        assert done.exit_code == 0
+        assert data["params"] == ({"accel_noise": 0.3} if name == "file" else {})
+        sigma[name] = data["end_sigma_m"]
+    assert sigma["set"] == sigma["usual"] < 0.5 * sigma["file"]
+    data, _ = run_json("odometry", tmp_path / "rest.csv", "--foot", "--set", "contact_height=0.05")
+    assert data["params"] == {"contact_height": 0.05}
+    done = run("odometry", tmp_path / "rest.csv", "--set", "contact_height=0.05")
+    assert done.exit_code == 1
+    assert "there is no parameter of NavigatorParams 'contact_height'" in done.stderr
+    done = run("odometry", tmp_path / "rest.csv", "--set", "patience=2.5")
+    assert "--set: expected patience as a whole number, got '2.5'" in done.stderr
+
+
 def test_a_smooth_open_loop_is_a_usage_error(walk):
     assert run("odometry", walk, "--smooth").exit_code == 2

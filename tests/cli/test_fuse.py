@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from typer.testing import CliRunner
 import strapdown
 from strapdown.bridges.mavlink import MavlinkLink
 from strapdown.cli._app import app
-from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.cli._params import configured
+from strapdown.errors import ValueRangeError
+from strapdown.estimation import FILTERS, SMOOTHERS, ErrorStateFilter, ErrorStateParams
 from strapdown.simulation import simulate
 
 runner = CliRunner()
@@ -127,6 +130,10 @@ def test_what_does_not_exist_is_one_line(recorded, arguments, words):
         ["flight.mcap"],
         ["flight.mcap", "--live", "14550"],
         ["flight.mcap", "--compare", "--output", "attitude.csv"],
+        ["flight.mcap", "--compare", "--set", "gyro_noise=1"],
+        ["flight.mcap", "--compare", "--params", "noise.toml"],
+        ["flight.mcap", "--output", "attitude.csv", "--set", "gyro_noise"],
+        ["flight.mcap", "--output", "attitude.csv", "--set", "=1"],
         ["flight.mcap", "--output", "attitude.csv", "--duration", "1"],
         ["--live", "14550", "--compare"],
     ],
@@ -158,6 +165,146 @@ def test_a_recording_without_a_row_is_one_line(tmp_path):
     done = run(tmp_path / "a.csv", "--compare")
     assert done.exit_code == 1
     assert "expected samples to fuse, the IMU has none" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def estimate(recorded, tmp_path_factory):
+    """Return attitude and JSON of a fusion with some options."""
+    folder = tmp_path_factory.mktemp("estimates")
+
+    def fused(*options):
+        data, done = run_json(recorded, "--force", "-o", folder / "a.csv", *options)
+        assert done.exit_code in {0, 3}, done.stderr
+        return strapdown.open(folder / "a.csv").trajectory().q_world_from_body, data
+
+    return fused
+
+
+def test_set_parameters_are_those_of_the_filter(flight, estimate):
+    series = flight.samples.series()
+    found, data = estimate("--set", "gyro_noise=0.02", "--set", "sample_kind=point")
+    params = ErrorStateParams(gyro_noise=0.02, sample_kind="point")
+    expected = ErrorStateFilter(params).run(series).q_world_from_body
+    np.testing.assert_allclose(np.abs((found * expected).sum(axis=1)), 1.0, atol=1e-12)
+    assert data["params"] == {"sample_kind": "point", "gyro_noise": 0.02}
+    usual, data = estimate()
+    assert data["params"] == {}
+    assert np.abs((found * usual).sum(axis=1)).min() < 1.0 - 1e-7
+
+
+def test_a_file_sets_parameters_and_set_takes_precedence(estimate, tmp_path):
+    file = tmp_path / "noise.toml"
+    file.write_text("rate_noise = 1\nlearn_bias_at_rest = false\ntau_acc = 2.5\n")
+    _, data = estimate("--filter", "vqf", "--params", file, "--set", "tau_acc=1.5")
+    assert data["params"] == {"tau_acc": 1.5, "learn_bias_at_rest": False, "rate_noise": 1}
+
+
+def test_set_parameters_of_a_smoother_are_its_own(estimate):
+    _, data = estimate("--smooth", "--set", "bias_walk=1e-4", "--set", "bias_walk=.0002")
+    assert data["params"] == {"bias_walk": 0.0002}
+
+
+def test_the_view_shows_the_parameters_that_were_changed(recorded, tmp_path):
+    options = ("--set", "gyro_noise=2e-2", "--set", "accel_noise=0.05", "--set", "gyro_range=35")
+    view = run(recorded, "-o", tmp_path / "a.csv", *options).stdout
+    assert "parameters: gyro_range 35 (default inf), gyro_noise 0.02 (default 0.002)\n" in view
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("gyronoise=1", "there is no parameter of ErrorStateParams 'gyronoise'; the nearest names"),
+        ("gyro_noise=low", "--set: expected gyro_noise as a number, got 'low'"),
+        ("gyro_noise=true", "--set: expected gyro_noise as a number, got 'true'"),
+        ("gyro_noise=-1", "--set: expected gyro_noise finite and positive, got -1"),
+        ("gyro_noise=nan", "--set: expected gyro_noise finite and positive, got nan"),
+        ("gyro_noise=", "--set: expected gyro_noise as a number, got ''"),
+        ("sample_kind=some", "'some'; the nearest names: 'mean'"),
+    ],
+)
+@pytest.mark.parametrize("source", ["none.csv", "--live=127.0.0.1:0"])
+def test_a_wrong_setting_is_one_line_before_the_work(tmp_path, setting, words, source):
+    done = run(source, "--set", setting, "--output", tmp_path / "a.csv")
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tau_acc = 'slow'", "expected tau_acc as a number, got 'slow'"),
+        ("tau_acc = true", "expected tau_acc as a number, got True"),
+        ("tau_acc = [1.0]", "expected tau_acc as a number, got [1.0]"),
+        ("learn_bias_at_rest = 1", "expected learn_bias_at_rest as true or false, got 1"),
+        ("tau_acc = 0", "expected tau_acc finite and positive, got 0"),
+        ("[vqf]\ntau_acc = 1", "expected a flat table of parameters (NAME = value), got the table"),
+        ("tau_acc 1", "expected a table of parameters, got"),
+        ("tau_ac = 1", "there is no parameter of VqfParams 'tau_ac'; the nearest names: 'tau_acc'"),
+    ],
+)
+def test_a_wrong_file_of_parameters_is_one_line(tmp_path, text, words):
+    (tmp_path / "params.toml").write_text(text)
+    options = ("--params", tmp_path / "params.toml", "--output", tmp_path / "a.csv")
+    done = run("none.csv", "--filter", "vqf", *options)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert ("params.toml" in done.stderr) == ("there is no" not in words)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_parameter_that_a_line_cannot_express_is_left_to_python():
+    @dataclass(frozen=True)
+    class Params:
+        gains: tuple[float, ...] = (1.0, 2.0)
+
+    @dataclass
+    class Filter:
+        params: Params = field(default_factory=Params)
+
+    with pytest.raises(ValueRangeError, match="--set: gains is no number, flag or text; set it"):
+        configured(Filter, None, ["gains=1,2"])
+
+
+@pytest.fixture(scope="module")
+def thinned(tmp_path_factory):
+    """Windows of 5 ms at rest: 2 a second (coverage 1 %), 3 of 4, and too few to serve."""
+
+    def windows(step, count=800):
+        t_ns = np.arange(1, count, step) * 5_000_000
+        each = np.full(len(t_ns), 5_000_000)
+        force = np.tile([0.0, 0.0, -9.81 * 0.005], (len(t_ns), 1))
+        return strapdown.Increments(t_ns, 0.0 * force, force, each, each, body="FRD")
+
+    most = windows(1)
+    most = most[np.arange(len(most)) % 4 != 1]
+    path = tmp_path_factory.mktemp("thinned") / "thinned.npz"
+    increments = {"imu.0": windows(100), "imu.1": most, "imu.2": windows(3)}
+    strapdown.write(path, strapdown.Recording(increments=increments))
+    return path
+
+
+@pytest.mark.parametrize("verb", [["fuse", "--filter", "mahony"], ["odometry"]])
+def test_a_thinned_topic_is_refused_with_the_topic_that_serves(thinned, tmp_path, verb):
+    def answer(*options):
+        target = ("--force", "-o", str(tmp_path / "a.tum"))
+        return runner.invoke(app, [*verb, str(thinned), *target, *options])
+
+    done = answer("--topic", "imu.0")
+    assert done.exit_code == 1
+    assert "got 1.1% in imu.0; use imu.1 (--topic imu.1), which covers 75" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert answer("--topic", "imu.0", "--anyway").exit_code in {0, 3}
+    assert answer().exit_code in {0, 3}
+    assert answer("--topic", "imu.1").exit_code in {0, 3}
+
+
+def test_slow_windows_of_a_px4_log_are_refused_with_the_topic_that_serves(data_dir, tmp_path):
+    log = data_dir / "px4" / "ulog" / "sample_log_small.ulg"
+    done = run(log, "--topic", "vehicle_imu.0", "--output", tmp_path / "a.tum")
+    assert done.exit_code == 1
+    assert "got 1.1% in vehicle_imu.0; use sensor_combined (--topic" in done.stderr
+    assert not (tmp_path / "a.tum").exists()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +357,7 @@ def test_live_attitude_goes_back_and_into_a_file(tmp_path):
             data, done = run_json(
                 *("--live", f"127.0.0.1:{port}", "--to", "{}:{}".format(*ear.address)),
                 *("--duration", "3", "--filter", "complementary"),
-                *("--output", tmp_path / "live.tum"),
+                *("--output", tmp_path / "live.tum", "--set", "bias_limit=0"),
             )
         finally:
             stop.set()
@@ -218,6 +365,7 @@ def test_live_attitude_goes_back_and_into_a_file(tmp_path):
                 thread.join()
     assert done.exit_code in {0, 3}, done.output
     assert data["attitudes"] >= 200
+    assert data["params"] == {"bias_limit": 0.0}
     track = strapdown.open(tmp_path / "live.tum").trajectory()
     assert len(track) == data["attitudes"]
     assert {answer.get_type() for answer in answers} == {"ATTITUDE_QUATERNION"}

@@ -293,6 +293,33 @@ def test_a_gyro_far_off_is_believed_at_rest():
     assert tilt[ride.t > 8.0].max() < 1.5
 
 
+def test_an_accelerometer_bias_is_found_in_rotation():
+    bias = np.array([0.08, -0.05, 0.06])  # rotated through all attitudes, it differs from gravity
+    ride = Ride(3, 120.0, turning=1.0)
+    ride.velocity[:] = 0.0
+    series, _ = ride.read()
+    params = ErrorStateParams(speed_sigma=0.05, accel_noise=0.005)  # turned about one place
+    orientation = ErrorStateFilter(params)
+    result = orientation.run(series.replace(specific_force=series.specific_force + bias))
+    error = np.abs(result.accel_bias - bias)
+    np.testing.assert_allclose(result.accel_bias[-1], bias, atol=0.02)
+    assert (error[-1] < 4.0 * result.accel_bias_sigma[-1]).all()
+    assert (result.accel_bias_sigma[-1] < 0.5 * DEFAULTS.accel_bias_sigma).all()
+    np.testing.assert_array_equal(result.accel_bias_sigma[0], [DEFAULTS.accel_bias_sigma] * 3)
+    estimate = orientation.estimate
+    np.testing.assert_array_equal(estimate.accel_bias, result.accel_bias[-1])
+    np.testing.assert_array_equal(estimate.accel_bias_sigma, result.accel_bias_sigma[-1])
+    other = result.in_frames(world="NED", body="FRD")
+    np.testing.assert_array_equal(other.accel_bias, result.accel_bias * [1.0, -1.0, -1.0])
+    np.testing.assert_array_equal(other.accel_bias_sigma, result.accel_bias_sigma)
+
+
+def test_before_the_first_sample_no_accelerometer_bias_is_known():
+    estimate = ErrorStateFilter().estimate
+    assert estimate.accel_bias is None
+    assert estimate.accel_bias_sigma is None
+
+
 def believed(seed):
     """Return readings with the errors of the parameters, and the true attitude."""
     p, ride = DEFAULTS, Ride(seed, 40.0, turning=1.0)

@@ -207,6 +207,16 @@ def test_the_sign_is_continuous_even_over_most_of_a_turn_in_one_step(name):
 
 
 @every_filter
+def test_an_accelerometer_bias_is_given_by_filters_that_estimate_one(tumble, name):
+    readings, _ = tumble(np.arange(0, SECOND, 10 * MS))
+    orientation = FILTERS[name]()
+    result = orientation.run(readings)
+    for found in (result, orientation.estimate):
+        assert (found.accel_bias is not None) == (name == "eskf")
+        assert (found.accel_bias_sigma is not None) == (name == "eskf")
+
+
+@every_filter
 def test_a_result_converts_between_frames_and_back(tumble, name):
     readings, _ = tumble(np.arange(0, SECOND, 10 * MS))
     result = FILTERS[name]().run(readings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,15 @@ def throttled():
 def test_a_throttled_stream_of_mean_rates_is_refused(throttled, topic):
     with pytest.raises(FormatError, match=r"50\.0%"):
         vehicle_imu_from_recording(throttled, topic=topic)
+
+
+def test_the_refusal_names_the_longest_topic_that_covers_the_time(throttled):
+    series = throttled.imu["sensor_combined"]
+    half = series.replace(specific_force=np.full((100, 3), np.nan))  # a gyro only
+    imu = {**throttled.imu, "gyro": half, "short": series[:20], "long": series[:50]}
+    recording = replace(throttled, imu=imu)
+    with pytest.raises(FormatError, match=r"use long \(--topic long\), which covers 100\.0%"):
+        vehicle_imu_from_recording(recording, topic="sensor_combined")
 
 
 @pytest.fixture

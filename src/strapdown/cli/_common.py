@@ -14,6 +14,7 @@ import strapdown.formats as files
 from strapdown._words import printable
 from strapdown.cli._outcome import is_watched
 from strapdown.errors import FormatError
+from strapdown.formats._coverage import LEAST_FUSED, refuse_uncovered, share_of
 from strapdown.formats._output import check_ending, refuse
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OF_RATES",
+    "Anyway",
     "Clock",
     "Force",
     "Input",
@@ -31,6 +33,7 @@ __all__ = [
     "Topic",
     "check_targets",
     "counts_from_1970",
+    "covered",
     "doubts",
     "frames_of",
     "measured",
@@ -63,6 +66,9 @@ Input: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 Topic: TypeAlias = Annotated[
     str | None, typer.Option("--topic", help="The topic to use if the input holds several.")
+]
+Anyway: TypeAlias = Annotated[
+    bool, typer.Option("--anyway", help="Accept a topic whose data cover little of the time.")
 ]
 Clock: TypeAlias = Annotated[
     Since | None,
@@ -107,6 +113,14 @@ def check_targets(
                 raise FormatError(
                     "expected a folder that exists; create it first", path=path.parent
                 )
+
+
+def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:
+    """Return the IMU topic to estimate from; raise if its data cover too little of the time."""
+    name = recording.imu_topic(topic)
+    if not anyway:
+        refuse_uncovered(recording, name, share_of(recording, name), least=LEAST_FUSED)
+    return name
 
 
 def measured(recording: Recording, topic: str | None, *names: str, to: str) -> ImuSeries:

@@ -7,16 +7,18 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import (
+    Anyway,
     Force,
     Topic,
     check_targets,
+    covered,
     doubts,
     frames_of,
     measured,
@@ -27,6 +29,7 @@ from strapdown.cli._common import (
 from strapdown.cli._compare import aligned, compare
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
+from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
 from strapdown.cli._reading import open_input, refuse_reading
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
@@ -35,8 +38,20 @@ from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 
 if TYPE_CHECKING:
-    from strapdown.estimation import OrientationResult
+    from collections.abc import Callable, Mapping
+
+    from strapdown.estimation import OrientationFilter, OrientationResult, OrientationSmoother
     from strapdown.series import ImuSeries, Trajectory
+
+    Estimator: TypeAlias = OrientationFilter | OrientationSmoother[Any]
+
+DEFAULT = "eskf"
+
+
+def _chosen(arguments: Mapping[str, Any]) -> Callable[[], Estimator]:
+    """Return the filter or smoother that the arguments of the verb select."""
+    name = arguments.get("filter_name") or DEFAULT
+    return SMOOTHERS[name] if arguments.get("smooth") else FILTERS[name]
 
 
 def fuse(
@@ -52,7 +67,7 @@ def fuse(
             help=f"One of: {', '.join(FILTERS)}.",
             autocompletion=completed(FILTERS),
         ),
-    ] = "eskf",
+    ] = DEFAULT,
     smooth: Annotated[
         bool,
         typer.Option(
@@ -81,7 +96,10 @@ def fuse(
     align: Annotated[
         Alignment | None, typer.Option(help="Rotation removed before a reference is compared.")
     ] = None,
+    settings: Annotated[list[str] | None, setting(_chosen)] = None,
+    params: ParamsFile = None,
     topic: Topic = None,
+    anyway: Anyway = False,
     live: Annotated[
         str | None,
         typer.Option(metavar="[HOST:]PORT", help="Receive MAVLink IMU messages here, by UDP."),
@@ -102,6 +120,9 @@ def fuse(
     estimate over the first second. --compare runs every estimator; without a reference it
     shows the difference of each from the best smoother.
 
+    Parameters are those of the class of the estimator, such as ErrorStateParams; those of a
+    smoother have other names than those of its filter.
+
     With --live the samples are those in HIGHRES_IMU or HIL_SENSOR of the first sender heard.
 
     Examples
@@ -114,6 +135,8 @@ def fuse(
 
     strapdown fuse walk.csv --filter vqf --no-mag --output attitude.csv --json
 
+    strapdown fuse walk.csv --set gyro_noise=0.004 --set speed_sigma=2 --output attitude.csv
+
     strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
     if filter_name not in FILTERS:
@@ -122,11 +145,19 @@ def fuse(
         raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
     if live is not None and source is None:
         _alone(
-            "--live", smooth=smooth, compare=compare_all, picture=picture, align=align, topic=topic
+            "--live",
+            smooth=smooth,
+            compare=compare_all,
+            picture=picture,
+            align=align,
+            topic=topic,
+            anyway=anyway,
         )
         refuse_reading()
         check_targets(output, None, force=force)
-        return _live(filter_name, live, to, duration, output, no_mag=no_mag, force=force)
+        orientation = configured(FILTERS[filter_name], params, settings)
+        options = {"no_mag": no_mag, "force": force}
+        return _live(filter_name, orientation, live, to, duration, output=output, **options)
     if source is None or live is not None:
         raise typer.BadParameter("expected either a recording or --live", param_hint="'SOURCE'")
     _alone("SOURCE", to=to, duration=duration)
@@ -135,18 +166,21 @@ def fuse(
             "expected --output, --picture or --compare", param_hint="'--output'"
         )
     if compare_all:
-        _alone("--compare", output=output, smooth=smooth)
+        _alone("--compare", output=output, smooth=smooth, set=settings or None, params=params)
     check_targets(output, picture, force=force)
+    chosen = _chosen({"filter_name": filter_name, "smooth": smooth})
+    estimator = configured(chosen, params, settings)
     with working(f"reading {source}"):
         recording = open_input(source)
+    topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, topic, "angular_velocity", to="fuse")
     if compare_all:
         return _compared(recording, series, picture, align, no_mag=no_mag, force=force)
     name = f"{filter_name} smoothed" if smooth else filter_name
-    result = _estimated(series, filter_name, smooth=smooth, no_mag=no_mag)
+    result = _estimated(series, estimator, name, no_mag=no_mag)
     attitude = result.trajectory()
-    data = {"input": str(source), "filter": name, **_as_data(output, attitude)}
-    notes = [*recording.report.notes, *doubts(series)]
+    data = {"input": str(source), **_as_data(name, estimator, output, attitude)}
+    notes = [*recording.report.notes, *doubts(series), *changed_lines(estimator)]
     view = [*notes, frames_of(attitude), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
@@ -172,13 +206,17 @@ def _alone(option: str, **others: object) -> None:
         raise typer.BadParameter(f"does not go with {', '.join(names)}", param_hint=f"'{option}'")
 
 
-def _estimated(series: ImuSeries, name: str, *, smooth: bool, no_mag: bool) -> OrientationResult:
-    """Return the orientation by a filter, or by its smoother."""
-    if not smooth:
-        with working(f"{name} filter over {len(series)} samples"):
-            return FILTERS[name]().run(series, use_magnetic_field=not no_mag)
-    with progress_bar(f"{name} smoother over {len(series)} samples") as progress:
-        return SMOOTHERS[name]().run(series, use_magnetic_field=not no_mag, progress=progress)
+def _estimated(
+    series: ImuSeries, estimator: Estimator, name: str, *, no_mag: bool
+) -> OrientationResult:
+    """Return the orientation by a filter or a smoother."""
+    from strapdown.estimation import OrientationSmoother  # noqa: PLC0415 (loads the estimators)
+
+    if isinstance(estimator, OrientationSmoother):
+        with progress_bar(f"{name} over {len(series)} samples") as progress:
+            return estimator.run(series, use_magnetic_field=not no_mag, progress=progress)
+    with working(f"{name} filter over {len(series)} samples"):
+        return estimator.run(series, use_magnetic_field=not no_mag)
 
 
 def _against_reference(
@@ -226,11 +264,12 @@ def _compared(
 
 def _live(
     name: str,
+    orientation: OrientationFilter,
     listen: str,
     to: str | None,
     duration: float | None,
-    output: Path | None,
     *,
+    output: Path | None,
     no_mag: bool,
     force: bool,
 ) -> Outcome:
@@ -240,7 +279,6 @@ def _live(
 
     stop, heard = Event(), Recording()
     until = math.inf if duration is None else time.monotonic() + duration
-    orientation = FILTERS[name]()
     with MavlinkLink(listen=listen) as inward, ended_by_signals(stop.set) as signals:
         host, port = inward.address
         say(f"listening at {host}:{port}")
@@ -262,18 +300,22 @@ def _live(
             f"expected HIGHRES_IMU or HIL_SENSOR at {host}:{port}, received none; check the target "
             "address of the sender"
         )
-    view = [frames_of(attitude), str(orientation.report)]
+    view = [*changed_lines(orientation), frames_of(attitude), str(orientation.report)]
     if output is not None:
         heard = replace(heard, trajectories={"attitude": attitude})
         lost += files.write(output, heard, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
-    data = {"filter": name, "listened": f"{host}:{port}", **_as_data(output, attitude)}
+    data = {"listened": f"{host}:{port}", **_as_data(name, orientation, output, attitude)}
     data["report"] = orientation.report.to_dict()
     return Outcome(data, view, lost, code=128 + signals[0] if signals else EXIT_OK)
 
 
-def _as_data(output: Path | None, attitude: Trajectory) -> dict[str, Any]:
+def _as_data(
+    name: str, estimator: object, output: Path | None, attitude: Trajectory
+) -> dict[str, Any]:
     return {
+        "filter": name,
+        "params": changed(estimator),
         "output": None if output is None else str(output),
         "attitudes": len(attitude),
         "frames": {"world": str(attitude.world), "body": str(attitude.body)},

@@ -11,10 +11,12 @@ import typer
 import strapdown.formats as files
 from strapdown import plots
 from strapdown.cli._common import (
+    Anyway,
     Force,
     Input,
     Topic,
     check_targets,
+    covered,
     doubts,
     measured,
     progress_bar,
@@ -22,6 +24,7 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
 from strapdown.cli._reading import open_input
 from strapdown.estimation.foot import FootNavigator
 from strapdown.estimation.navigation import StrapdownNavigator
@@ -29,9 +32,16 @@ from strapdown.evaluation import closing_error
 from strapdown.formats import Recording
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from strapdown.estimation.foot import FootResult
     from strapdown.estimation.navigation import NavigationResult
     from strapdown.series import ImuSeries
+
+
+def _chosen(arguments: Mapping[str, Any]) -> Callable[[], FootNavigator | StrapdownNavigator]:
+    """Return the navigator that the arguments of the verb select."""
+    return FootNavigator if arguments.get("foot") else StrapdownNavigator
 
 
 def odometry(
@@ -44,7 +54,10 @@ def odometry(
     smooth: Annotated[
         bool, typer.Option("--smooth", help="With --foot: use the samples after each instant too.")
     ] = False,
+    settings: Annotated[list[str] | None, setting(_chosen)] = None,
+    params: ParamsFile = None,
     topic: Topic = None,
+    anyway: Anyway = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File of the track: .csv, .tum, ..."),
@@ -59,30 +72,36 @@ def odometry(
     The recording must begin at rest, at the origin. On a foot the drift is a few percent of the
     distance; elsewhere position is lost within seconds, and the printed sigma states by how much.
 
+    Parameters are those of NavigatorParams, or with --foot of FootParams.
+
     Examples
     --------
     strapdown odometry walk.csv --foot --output track.csv
 
     strapdown odometry walk.csv --foot --smooth --output track.mcap --picture track.png
 
+    strapdown odometry walk.csv --foot --set contact_height=0.05 --output track.csv
+
     strapdown odometry flight.ulg --output dead_reckoning.mcap --json
     """
     if smooth and not foot:
         raise typer.BadParameter("expected --foot with --smooth", param_hint="'--smooth'")
     check_targets(output, picture, force=force)
+    navigator = configured(_chosen({"foot": foot}), params, settings)
     with working(f"reading {source}"):
         recording = open_input(source)
+    topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
-    view: list[Any] = [*recording.report.notes, *doubts(series)]
-    data: dict[str, Any] = {"input": str(source)}
+    view: list[Any] = [*recording.report.notes, *doubts(series), *changed_lines(navigator)]
+    data: dict[str, Any] = {"input": str(source), "params": changed(navigator)}
     result: NavigationResult
-    if foot:
-        result = walked = _walked(series, smooth=smooth)
+    if isinstance(navigator, FootNavigator):
+        result = walked = _walked(navigator, series, smooth=smooth)
         data["gait"] = _gait(walked)
         view.append(str(walked.gait()))
     else:
         with working(f"navigating over {len(series)} samples"):
-            result = StrapdownNavigator().run(series)
+            result = navigator.run(series)
     track = result.trajectory()
     whole, plane = closing_error(track)
     sigma = _sigma(result)
@@ -109,9 +128,9 @@ def odometry(
     return Outcome(data, view, lost)
 
 
-def _walked(series: ImuSeries, *, smooth: bool) -> FootResult:
+def _walked(navigator: FootNavigator, series: ImuSeries, *, smooth: bool) -> FootResult:
     with progress_bar(f"walking over {len(series)} samples") as progress:
-        return FootNavigator().run(series, smooth=smooth, progress=progress)
+        return navigator.run(series, smooth=smooth, progress=progress)
 
 
 def _gait(walked: FootResult) -> dict[str, Any]:

@@ -92,7 +92,8 @@ class RecursiveFilter(Generic[Params]):
     """Base class of the filters: everything but the parameters and the step.
 
     A filter defines its ``NAME``, its ``DEFAULTS``, the type ``MEMORY`` of its state, and its
-    ``STEP(memory, counts, params, sample)``.
+    ``STEP(memory, counts, params, sample)``. A filter with further estimates also defines the
+    type ``ROW`` of a row of its result, and ``WRITE(row, memory)``.
 
     Parameters
     ----------
@@ -107,6 +108,8 @@ class RecursiveFilter(Generic[Params]):
     DEFAULTS: ClassVar[FilterParams]
     MEMORY: ClassVar[type[FilterMemory]]
     STEP: ClassVar[Callable[..., object]]
+    ROW: ClassVar[type[FilterRow]] = FilterRow
+    WRITE: ClassVar[Callable[..., object]] = write
     HAS_HEADING_OFFSET: ClassVar[bool] = False
 
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
@@ -119,7 +122,8 @@ class RecursiveFilter(Generic[Params]):
     def program(cls) -> Program:
         """Return the program that the filter runs."""
         memory = cls.MEMORY, FilterCounts, cls.DEFAULTS.record()
-        return Program(cls.NAME, bind(step_through, step=cls.STEP), memory, FilterRow)
+        loop = bind(step_through, step=cls.STEP, write=cls.WRITE)
+        return Program(cls.NAME, loop, memory, cls.ROW)
 
     def reset(self, state: FilterState | None = None) -> None:
         """Restore a saved state, or the state before the first sample; clear the report.
@@ -239,7 +243,7 @@ class RecursiveFilter(Generic[Params]):
             N rows in the frames of the series.
         """
         samples = as_columns(series, use_magnetic_field=use_magnetic_field)
-        out = empty_columns(len(series))
+        out = empty_columns(self.ROW, len(series))
         execution = self._execution
         with execution.lock, own_account(execution):
             execution.replace(2, self.params.settings())
@@ -294,9 +298,9 @@ def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
     return SampleColumns(inside, use_magnetic_field=use_magnetic_field)
 
 
-def empty_columns(count: int) -> dict[str, Any]:
+def empty_columns(kind: type[FilterRow], count: int) -> dict[str, Any]:
     """Return uninitialised columns of ``count`` rows, by the names of their fields."""
-    row = np.empty(0, FilterRow.dtype())
+    row = np.empty(0, kind.dtype())
     names = row.dtype.names or ()
     return {name: np.empty((count, *row[name].shape[1:]), row[name].dtype) for name in names}
 
@@ -310,7 +314,7 @@ def as_result(
     has_heading_offset: bool = False,
 ) -> OrientationResult:
     """Return columns (ENU from FLU) as a result in the frames of the series."""
-    sigma = columns["gyro_bias_sigma"]
+    accel_sigma = _known(columns.get("accel_bias_sigma"))
     return OrientationResult(
         series.t_ns,
         columns["orientation"],
@@ -318,11 +322,18 @@ def as_result(
         gyro_bias=columns["gyro_bias"],
         rest=columns["at_rest"],
         magnetic_disturbance=columns["disturbed"],
-        gyro_bias_sigma=sigma if bool((sigma[-1:, 0] >= 0.0).all()) else None,
+        gyro_bias_sigma=_known(columns["gyro_bias_sigma"]),
+        accel_bias=None if accel_sigma is None else columns["accel_bias"],
+        accel_bias_sigma=accel_sigma,
         heading_offset=columns["heading_offset"] if has_heading_offset else None,
         report=report,
         uses_magnetic_field=uses_magnetic_field,
     ).in_frames(world=series.world, body=series.body)
+
+
+def _known(sigma: FloatArray | None) -> FloatArray | None:
+    """Return standard deviations, or None if the filter does not estimate the quantity."""
+    return None if sigma is None or bool((sigma[-1:, 0] < 0.0).any()) else sigma
 
 
 def report_of(counts: FilterCounts) -> FilterReport:

@@ -192,6 +192,9 @@ class OrientationEstimate:
         Whether the magnetic field differs from the usual one.
     heading_offset : float
         Heading of the magnetic world in that of the gyro [rad], if the filter keeps both.
+    accel_bias, accel_bias_sigma : (3,), optional
+        Bias of the accelerometer, subtracted from the readings [m/s^2, FLU], and its standard
+        deviation; None if the filter does not estimate it.
     """
 
     t_ns: int
@@ -202,6 +205,8 @@ class OrientationEstimate:
     rest: bool
     magnetic_disturbance: bool
     heading_offset: float
+    accel_bias: FloatArray | None = None
+    accel_bias_sigma: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,6 +226,10 @@ class OrientationResult(Columns):
         Bias, subtracted from the readings [rad/s, body].
     gyro_bias_sigma : (N, 3), optional
         Its standard deviation [rad/s, body]; None if the filter does not estimate it.
+    accel_bias, accel_bias_sigma : (N, 3), optional
+        Bias of the accelerometer, subtracted from the readings [m/s^2, body], and its standard
+        deviation; None if the filter does not estimate it. A smoother gives one bias for the
+        whole recording, in ``self_calibration``.
     rest : (N,) bool
         Whether the sensor is at rest.
     magnetic_disturbance : (N,) bool
@@ -243,6 +252,10 @@ class OrientationResult(Columns):
     rest: BoolArray = field(metadata=FLAG)
     magnetic_disturbance: BoolArray = field(metadata=FLAG)
     gyro_bias_sigma: FloatArray | None = field(default=None, kw_only=True, metadata=BODY_MAGNITUDES)
+    accel_bias: FloatArray | None = field(default=None, kw_only=True, metadata=BODY_VECTOR)
+    accel_bias_sigma: FloatArray | None = field(
+        default=None, kw_only=True, metadata=BODY_MAGNITUDES
+    )
     heading_offset: FloatArray | None = field(default=None, kw_only=True, metadata=SCALAR)
     report: FilterReport = field(default=FilterReport(), kw_only=True)
     uses_magnetic_field: bool = field(default=False, kw_only=True)

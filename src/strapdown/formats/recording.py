@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Held = TypeVar("Held")
     Stamped = TypeVar("Stamped", ImuSeries, Trajectory, Increments)
 
-__all__ = ["HOLDS", "Recording", "as_recording"]
+__all__ = ["HOLDS", "Recording", "as_recording", "is_whole"]
 
 REFERENCE_WORDS = ("truth", "reference")
 SINCE_BOOT = frozenset({"ulog", "dataflash", "tlog"})
@@ -101,15 +101,32 @@ class Recording:
         FormatError
             The file holds no IMU at all.
         """
-        sources: dict[str, ImuSeries | Increments] = {**self.imu, **self.increments}
-        whole = {name: source for name, source in sources.items() if _is_whole(source)}
-        name = _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
+        name = self.imu_topic(topic)
         if name in self.imu:
             return self.imu[name]
         from strapdown.messages.conversion.px4 import series_from_increments  # noqa: PLC0415 (few need it)
 
         rates = series_from_increments(self.increments[name])
         return rates.replace(world=WorldFrame.NED) if rates.body == BodyFrame.FRD else rates
+
+    def imu_topic(self, topic: str | None = None) -> str:
+        """Return the topic that :meth:`imu_series` uses.
+
+        Parameters
+        ----------
+        topic : str, optional
+            A topic that must exist.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        FormatError
+            The file holds no IMU at all.
+        """
+        sources: dict[str, ImuSeries | Increments] = {**self.imu, **self.increments}
+        whole = {name: source for name, source in sources.items() if is_whole(source)}
+        return _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
 
     @property
     def tracks(self) -> dict[str, Trajectory]:
@@ -268,7 +285,7 @@ def _only(topics: Mapping[str, Held], topic: str) -> dict[str, Held]:
     return {name: held for name, held in topics.items() if name == topic}
 
 
-def _is_whole(source: ImuSeries | Increments) -> bool:
+def is_whole(source: ImuSeries | Increments) -> bool:
     """Return whether something of both triads was measured."""
     return isinstance(source, Increments) or all(
         np.isfinite(column).any() for column in (source.angular_velocity, source.specific_force)

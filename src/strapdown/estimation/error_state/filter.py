@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import filled
 from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.field import (
     forget_field,
@@ -43,10 +47,10 @@ from strapdown.estimation.error_state.update import (
     set_variance,
     symmetrise,
 )
-from strapdown.estimation.filter import RecursiveFilter
+from strapdown.estimation.filter import FilterRow, RecursiveFilter, write
 from strapdown.estimation.intake import FilterCounts, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
-from strapdown.geometry.vectors import add_to, clear, four, put, square, three
+from strapdown.geometry.vectors import add_to, clear, copy, four, put, square, three
 from strapdown.inertial.navigation.mechanisation import plus
 from strapdown.samples.clock import DROPPED, START
 from strapdown.units import STANDARD_GRAVITY
@@ -54,6 +58,7 @@ from strapdown.units import STANDARD_GRAVITY
 if TYPE_CHECKING:
     from strapdown._kernels.records import Vector
     from strapdown._typing import Three
+    from strapdown.estimation.result import OrientationEstimate
     from strapdown.samples.sample import Sample
 
 __all__ = ["ErrorStateFilter"]
@@ -304,6 +309,30 @@ def publish(s: ErrorStateMemory) -> None:
             s.covariance[i][j] = s.covariance[j][i] = s.error_covariance[PHI + i][PHI + j]
 
 
+class ErrorStateRow(FilterRow):
+    """Estimates after a sample, with the bias of the accelerometer."""
+
+    accel_bias: Vector = filled(3)
+    accel_bias_sigma: Vector = filled(3)
+
+
+@kernel
+def write_row(row: ErrorStateRow, s: ErrorStateMemory) -> None:
+    """Write the estimates of the filter to a row."""
+    write(row, s)
+    copy(row.accel_bias, s.accel_bias)
+    for i in range(3):
+        row.accel_bias_sigma[i] = accel_bias_sigma(s, i)
+
+
+@kernel
+def accel_bias_sigma(s: ErrorStateMemory, i: int) -> float:
+    """Return the standard deviation of an accelerometer bias; -1 before the first sample."""
+    if s.bias_scale == 0.0:
+        return -1.0
+    return math.sqrt(max(s.error_covariance[ACCEL_ERROR + i][ACCEL_ERROR + i], 0.0))
+
+
 class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
     """Orientation and errors of the gyro (bias, scale, misalignment), with covariance.
 
@@ -340,3 +369,16 @@ class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):
     DEFAULTS = ErrorStateParams()
     MEMORY = ErrorStateMemory
     STEP = error_state_step
+    ROW = ErrorStateRow
+    WRITE = write_row
+
+    @property
+    def estimate(self) -> OrientationEstimate:
+        """Estimates at the stamp of the last sample."""
+        with self._execution.lock:
+            s: ErrorStateMemory = self._execution.memory(0)
+            common = super().estimate
+            sigma = np.array([accel_bias_sigma(s, i) for i in range(3)])
+            if sigma[0] < 0.0:
+                return common
+            return replace(common, accel_bias=np.array(s.accel_bias), accel_bias_sigma=sigma)

@@ -23,7 +23,13 @@ import numpy as np
 from strapdown._version import __version__
 from strapdown.errors import FormatError
 from strapdown.formats import write
-from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
+from strapdown.formats._coverage import (
+    ANYWAY,
+    LEAST_COVERAGE,
+    Coverage,
+    refuse_uncovered,
+    share_of,
+)
 from strapdown.formats._mean_rates import with_kinds
 from strapdown.formats.px4.raw_topics import imu_pairs, parameters_of, release_of, thermal_of
 from strapdown.formats.recording import Recording
@@ -74,7 +80,6 @@ _SENSORS: Final[tuple[Sensor, Sensor]] = ("gyro", "accel")
 _GAP: Final = 1.5  # multiple of the median step above which a message is missing
 _ROUNDED_NS: Final = 2 * NS_PER_US  # rounding of two ends and a length, not a gap
 _COARSE: Final = ("scaled_imu", "raw_imu")
-_REMEDY: Final = "pass anyway=True (--anyway) to use it nevertheless"
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,22 +217,22 @@ def _from_topic(
     recording: Recording, settings: PipelineSettings, topic: str | None, *, anyway: bool
 ) -> MadeImu:
     """Integrate the samples of one topic, or use its windows unchanged."""
-    name = topic or _longest(recording)
+    name = recording.imu_topic(topic)
     windows = _windows_of(recording, name)
     if windows is not None:
         made = _taken(name, windows)
         if not anyway:
-            _refuse_uncovered(name, _share(made.increments), recording)
+            refuse_uncovered(recording, name, _share(made.increments))
         return made
     series = recording.imu_series(name)
     if any(word in name for word in _COARSE) and not anyway:
         raise FormatError(
-            f"expected samples of a finer resolution than those of {name} to integrate; {_REMEDY}",
+            f"expected samples of a finer resolution than those of {name} to integrate; {ANYWAY}",
             path=recording.path,
             topic=name,
         )
     if not anyway:
-        _refuse_uncovered(name, recording.report.coverage.get(name, 1.0), recording)
+        refuse_uncovered(recording, name, share_of(recording, name))
     settings, notes = with_kinds(settings, recording, name, anyway=anyway)
     return replace(_made(name, vehicle_imu_from_series(series, settings)), notes=notes)
 
@@ -240,15 +245,6 @@ def _windows_of(recording: Recording, name: str) -> NDArray[np.void] | Increment
     if name in recording.sensor_combined:
         return vehicle_imu_from_sensor_combined(recording.sensor_combined[name])
     return recording.increments.get(name)
-
-
-def _longest(recording: Recording) -> str:
-    """Return the topic of the default IMU of a recording."""
-    offered = recording.imu_series()
-    for name, series in recording.imu.items():
-        if series is offered:
-            return name
-    return max(recording.increments, key=lambda name: len(recording.increments[name]))
 
 
 def _taken(name: str, windows: NDArray[np.void] | Increments) -> MadeImu:
@@ -270,17 +266,6 @@ def _between(increments: Increments) -> tuple[str, ...]:
 
 def _without_window(lost_ns: int, gaps: int) -> str:
     return f"{lost_ns / NS_PER_S:.3f} s have no window, gaps: {gaps}"
-
-
-def _refuse_uncovered(name: str, share: float, recording: Recording) -> None:
-    """Raise an error where the intervals of a stream have gaps."""
-    if share < LEAST_COVERAGE:
-        raise FormatError(
-            f"expected windows that cover {LEAST_COVERAGE:.0%} of the time, got {share:.1%} in "
-            f"{name}; log the samples, or every window; {_REMEDY}",
-            path=recording.path,
-            topic=name,
-        )
 
 
 def _shifted(records: NDArray[np.void], shift_ns: int) -> NDArray[np.void]:
@@ -307,7 +292,7 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
         got = ", ".join(f"{one.source} {_share(one.increments):.1%}" for one in offered)
         raise FormatError(
             f"expected raw samples, or windows that cover {LEAST_COVERAGE:.0%} of the time, got "
-            f"{got}; log FIFOs or at the full rate (SDLOG_PROFILE); {_REMEDY}",
+            f"{got}; log FIFOs or at the full rate (SDLOG_PROFILE); {ANYWAY}",
             path=log.path,
         )
     return {}
