@@ -218,7 +218,7 @@ TABLE = {
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
-TABLE_OF_A_PHONE = "time (s),gx (dps),gy (dps),gz (dps)\n" + "0,1,2,3\n" * 5
+TABLE_OF_A_PHONE = "time (s),gx (dps),gy (dps),gz (dps)\n0,1,2,3\n0.01,1,2,3\n0.02,1,2,3\n"
 CODES = {
     "allan": {3},
     "calibrate": {3},

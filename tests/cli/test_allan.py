@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from contextlib import chdir
 
 import numpy as np
@@ -43,11 +44,11 @@ def still(tmp_path_factory):
 
 
 def test_a_log_gives_figures_and_files_for_other_programs(still, tmp_path):
-    names = ("allan.png", "psd.svg", "mine.toml", "imu.yaml", "curves.csv")
-    picture, spectrum, sheet, kalibr, data = (tmp_path / name for name in names)
+    names = ("allan.png", "psd.svg", "mine.toml", "imu.yaml", "eskf.toml", "curves.csv")
+    picture, spectrum, sheet, kalibr, params, data = (tmp_path / name for name in names)
     found, done = run_json(
         "allan", still, "-o", picture, "--spectrum", spectrum, "--sheet", sheet,
-        "--kalibr", kalibr, "--inflate", 2, "--data", data,
+        "--kalibr", kalibr, "--params", params, "--inflate", 2, "--data", data,
     )  # fmt: skip
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
     assert b"<svg" in spectrum.read_bytes()
@@ -58,6 +59,10 @@ def test_a_log_gives_figures_and_files_for_other_programs(still, tmp_path):
     assert "still.mcap of 2026-05-28: 1 h at 10 Hz" in sheet.read_text()
     values = YAML(typ="safe").load(kalibr.read_text())
     assert values["gyroscope_noise_density"] == pytest.approx(2.0 * density, rel=0.03)
+    numbers = tomllib.loads(params.read_text())
+    assert numbers["gyro_noise"] == pytest.approx(2.0 * density, rel=0.03)
+    fused = run("fuse", still, "--params", params, "--output", tmp_path / "attitude.csv")
+    assert fused.exit_code == 0, fused.output
     rows = list(csv.DictReader(data.read_text().splitlines()))
     assert float(rows[0]["angular_velocity.y"]) == found["allan"]["deviation"][0][1]
     assert found["covariance"]["angular_velocity"][0][0] == pytest.approx(1e-6, rel=0.03)

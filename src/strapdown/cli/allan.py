@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
 from strapdown.errors import ValueRangeError
+from strapdown.estimation import ErrorStateParams
 from strapdown.formats._output import check_ending, replacing
 from strapdown.units import NS_PER_S
 
@@ -58,8 +60,14 @@ def allan(
         Path | None, typer.Option("--sheet", help="A sensor profile (.toml) for strapdown sim.")
     ] = None,
     kalibr: Annotated[Path | None, typer.Option("--kalibr", help="imu.yaml for kalibr.")] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(
+            "--params", help="Noise parameters of eskf (.toml) for strapdown fuse --params."
+        ),
+    ] = None,
     inflate: Annotated[
-        float, typer.Option("--inflate", help="Factor on the densities in imu.yaml.")
+        float, typer.Option("--inflate", help="Factor on the densities in imu.yaml and parameters.")
     ] = 1.0,
     data: Annotated[
         Path | None, typer.Option("--data", help="Curves with bounds and model as .csv.")
@@ -89,12 +97,12 @@ def allan(
     strapdown allan static.csv --kind mdev --data mdev.csv --json
     """
     is_fitted = kind in FITTED or kind not in KINDS  # an unknown kind is refused by its function
-    if not is_fitted and (sheet or kalibr or spectrum):
+    if not is_fitted and (sheet or kalibr or params or spectrum):
         raise typer.BadParameter(
-            f"expected {', '.join(FITTED)} with --sheet, --kalibr or --spectrum, got {kind}",
+            f"expected {', '.join(FITTED)} for files of the fit and the spectrum, got {kind}",
             param_hint="'--kind'",
         )
-    _check(output, sheet, kalibr, data, spectrum, force=force)
+    _check((sheet, params), output, kalibr, data, spectrum, force=force)
     with working(f"reading {source}"):
         recording = open_input(source)
     series = recording.imu_series(topic)
@@ -116,7 +124,7 @@ def allan(
     if data is not None:
         texts[data] = result.to_csv(fit)
     if fit is not None:
-        texts |= _exports(fit, origin, sheet, kalibr, inflate)
+        texts |= _exports(fit, origin, sheet, kalibr, params, inflate)
     for path, text in texts.items():
         with replacing(path, force=force) as partial:
             partial.write_text(text, "utf-8")
@@ -133,8 +141,8 @@ def allan(
 
 
 def _check(
+    tables: tuple[Path | None, ...],
     output: Path | None,
-    sheet: Path | None,
     kalibr: Path | None,
     data: Path | None,
     spectrum: Path | None,
@@ -142,20 +150,22 @@ def _check(
     force: bool,
 ) -> None:
     """Check all targets before the work."""
-    endings = {".toml": sheet, ".csv": data}
-    for ending, path in endings.items():
+    endings = [*((path, (".toml",)) for path in tables), (data, (".csv",))]
+    for path, known in (*endings, (kalibr, (".yaml", ".yml"))):
         if path is not None:
-            check_ending(path, (ending,))
-    if kalibr is not None:
-        check_ending(kalibr, (".yaml", ".yml"))
-    for path in (sheet, kalibr, data):
+            check_ending(path, known)
         check_targets(path, None, force=force, recording=False)
     for path in (output, spectrum):
         check_targets(None, path, force=force)
 
 
-def _exports(
-    fit: NoiseFit, origin: str, sheet: Path | None, kalibr: Path | None, inflate: float
+def _exports(  # noqa: PLR0917 (one file each)
+    fit: NoiseFit,
+    origin: str,
+    sheet: Path | None,
+    kalibr: Path | None,
+    params: Path | None,
+    inflate: float,
 ) -> dict[Path, str]:
     """Return the texts of the files for other programs."""
     texts = {}
@@ -163,6 +173,13 @@ def _exports(
         texts[sheet] = fit.to_sheet(sheet.stem, source=origin)
     if kalibr is not None:
         texts[kalibr] = fit.to_kalibr(inflate=inflate, source=origin)
+    if params is not None:
+        usual, found = (
+            asdict(ErrorStateParams()),
+            asdict(fit.to_params(ErrorStateParams, inflate=inflate)),
+        )
+        lines = [f"{name} = {value!r}" for name, value in found.items() if value != usual[name]]
+        texts[params] = "\n".join([f"# eskf, from {origin}", *lines]) + "\n"
     return texts
 
 
