@@ -42,7 +42,8 @@ def _unit(found: TimeReport, topic: str) -> list[Finding]:
     for factor, unit in _FACTORS.items():
         if _USUAL_HZ[0] <= rate * factor <= _USUAL_HZ[1]:
             times = f"{factor:g} times too slow" if factor > 1.0 else "1000 times too fast"
-            likely = f"{times}, as if the unit of time is {unit}"
+            thinned = ", or a thinned recording" if factor > 1.0 else ""
+            likely = f"{times}, as if the unit of time is {unit}{thinned}"
             mended = f"series.replace(t_ns=series.t_ns // {factor:.0f})"
             if factor < 1.0:
                 mended = "series.replace(t_ns=series.t_ns * 1000)"

@@ -36,6 +36,7 @@ VERBS = {
     "sim": "Simulate a sensor, or many, on a motion: a name, a trajectory, a world.",
     "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
     "info": "Print the contents of a recording: topics, rates, gaps, frames.",
+    "check": "Check units, axes, signs and stamps of a recording.",
     "import": "Recognise the columns of a table of another program, and keep their meaning.",
     "convert": "Convert a recording to the format that the output's ending names.",
     "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
@@ -71,7 +72,8 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "cat", "send",
+    "info", "check", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate",
+    "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 

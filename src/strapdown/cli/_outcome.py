@@ -44,6 +44,8 @@ class Outcome:
         The text output; plain strings are printed without markup.
     lost : sequence of str
         One line for each kind of data that was lost, dropped or repaired.
+    found : int
+        Number of findings about the data; any gives the exit code of a loss.
     code : int
         Exit code of a program that the verb ran; it takes precedence.
     aside : bool
@@ -53,6 +55,7 @@ class Outcome:
     data: Mapping[str, Any]
     view: Sequence[RenderableType]
     lost: Sequence[str] = ()
+    found: int = 0
     code: int = EXIT_OK
     aside: bool = False
 
@@ -107,7 +110,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
         with announce_compiling(_say_compiling):
             outcome = verb()
         code = outcome.code
-        if outcome.lost and not code:
+        if (outcome.lost or outcome.found) and not code:
             code = EXIT_FAILED if strict else EXIT_LOSSY
         with until_unread():
             if json:
