@@ -140,7 +140,9 @@ def _as_command(verb: Callable[..., Outcome], *, reads: bool) -> Callable[..., N
 
     def command(**arguments: object) -> None:
         switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
-        options: dict[str, Any] = {name: arguments.pop(name, None) for name in READING}
+        options: dict[str, Any] = dict.fromkeys(READING)
+        if reads:
+            options = {name: arguments.pop(name, None) for name in READING}
         with reading(**options):
             code = run(lambda: verb(**arguments), **switches)
         raise typer.Exit(code)

@@ -44,20 +44,20 @@ class Outcome:
         The text output; plain strings are printed without markup.
     lost : sequence of str
         One line for each kind of data that was lost, dropped or repaired.
-    found : int
-        Number of findings about the data; any gives the exit code of a loss.
     code : int
         Exit code of a program that the verb ran; it takes precedence.
     aside : bool
         Print the view on standard error, because that program uses standard output.
+    found : int
+        Number of findings about the data; any gives the exit code of a loss.
     """
 
     data: Mapping[str, Any]
     view: Sequence[RenderableType]
     lost: Sequence[str] = ()
-    found: int = 0
     code: int = EXIT_OK
     aside: bool = False
+    found: int = 0
 
 
 @dataclass
