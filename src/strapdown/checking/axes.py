@@ -120,11 +120,18 @@ def agreement(turn: FloatArray, vectors: FloatArray, *, scaled: bool, unbiased: 
     logs = np.log(spread + _FLOOR)
     better = logs[0, 0] - logs  # than as recorded
     limit = 0.5 * _DISAGREES if unbiased else _DISAGREES
-    turned = np.sqrt(_variance(vectors)) > 0.5 * limit
+    unturned = np.sqrt(_variance(vectors))
+    turned = unturned > 0.5 * limit
     contradicted = spread[0, 0] > np.where(turned, 0.5 * limit, limit)
     against = ((better > _DISTINCT) & contradicted).sum(axis=-1)
     distinct = against + (better < -_DISTINCT).sum(axis=-1)
     convicted = (against >= _LEAST_WINDOWS) & (against >= _MAJORITY * distinct)
+    # A vehicle in a steady turn feels a force that is constant in its axes, as if it did not
+    # turn: a smaller unit has to explain turns better than no rotation does.
+    gain = np.log(unturned + _FLOOR) - logs[1:]
+    explained = ((gain > _DISTINCT) & turned).sum(axis=-1)
+    unexplained = (gain < -_DISTINCT).sum(axis=-1)
+    convicted[1:] &= (explained >= _LEAST_WINDOWS) & (explained > unexplained)
     s, k = _simplest(convicted, logs.mean(axis=-1)) if convicted.any() else (0, 0)
     return Agreement(
         SIGNED[k], scales[s], int(distinct[s, k]), int(against[s, k]), _excluded(logs[s], k)

@@ -20,6 +20,7 @@ _BLOCK_S: Final = 1.0
 _LEAST_SAMPLES: Final = 8
 _STEADY: Final = 0.02
 """Deviation of a specific force at rest, relative to its mean: noise and vibration."""
+_SLOWEST: Final = 0.25
 _TOLERANCE: Final = 0.15
 """Scale error of 5 % and biases of 0.1 g, without calibration, leave the norm within this."""
 _UNITS: Final = {"g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAVITY, "m/s^2": 1.0}
@@ -34,8 +35,9 @@ class Rest:
     seconds : int
         Number of blocks.
     norm : float
-        Median norm of the specific force over them [unit of the series]; over all samples where
-        no block is at rest.
+        Median norm of the specific force over the quarter of them that turns least (in a steady
+        turn, too, the force is constant) [unit of the series]; over all samples where no block
+        is at rest.
     rate : (3,), optional
         Mean angular velocity of the block that turns least: the bias of the gyro [unit of the
         series]. None where no block is at rest.
@@ -61,9 +63,14 @@ def rest_of(series: ImuSeries) -> Rest | None:
     if not still.any():
         return Rest(0, float(np.median(np.linalg.norm(force, axis=1))), None)
     turns, _ = _moments(rate, first, count)
-    turns = turns[still & np.isfinite(turns).all(axis=1)]
-    least = turns[np.argmin(np.linalg.norm(turns, axis=1))] if len(turns) else None
-    return Rest(int(still.sum()), float(np.median(norm[still])), least)
+    known = still & np.isfinite(turns).all(axis=1)
+    if not known.any():
+        return Rest(int(still.sum()), float(np.median(norm[still])), None)
+    size = np.linalg.norm(turns[known], axis=1)
+    slow = size <= np.quantile(size, _SLOWEST)
+    return Rest(
+        int(still.sum()), float(np.median(norm[known][slow])), turns[known][np.argmin(size)]
+    )
 
 
 def check_force(rest: Rest | None, topic: str) -> CheckReport:

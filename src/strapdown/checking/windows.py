@@ -114,11 +114,13 @@ def integrated(turn: FloatArray) -> FloatArray:
     ndarray, shape (W, K + 1, 4)
         Quaternions from the body after each step to the body at the begin, x y z w.
     """
-    whole = quaternion.from_rotation_vector(turn)
     q = np.empty((len(turn), turn.shape[1] + 1, 4))
     q[:, 0] = quaternion.IDENTITY
-    for step in range(turn.shape[1]):
-        q[:, step + 1] = quaternion.multiply(q[:, step], whole[:, step])
+    q[:, 1:] = quaternion.from_rotation_vector(turn)
+    reach = 1  # each entry is the product of this many steps, and then of twice as many
+    while reach < q.shape[1]:
+        q[:, reach:] = quaternion.multiply(q[:, :-reach], q[:, reach:])
+        reach *= 2
     return q
 
 
