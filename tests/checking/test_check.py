@@ -279,3 +279,34 @@ def test_errors_are_found_in_every_recording_that_shows_them(recordings, name):
         "mag in uT": ["px4 sample_appended_multiple"],  # its field is too strong as it is
     }
     assert missed == known.get(name, [])
+
+
+ROWS = np.arange(2000) * 10_000_000
+RATES, SHAKES = np.random.default_rng(4).normal(size=(2, 2000, 3))
+FORCES = SHAKES + np.array([0.0, 0.0, 9.8])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "series",
+    [
+        ImuSeries(ROWS, RATES, FORCES, q_world_from_body=np.zeros((2000, 4))),
+        ImuSeries(ROWS, RATES, FORCES, q_world_from_body=np.full((2000, 4), 1e200)),
+        ImuSeries(ROWS, RATES, np.where(FORCES > 11.0, np.inf, FORCES)),
+        ImuSeries(ROWS, 1e200 * RATES, 1e200 * FORCES),
+        ImuSeries(np.append(ROWS[:-1], 2**62), RATES, FORCES),  # a day would be less
+        ImuSeries(ROWS[::-1].copy(), RATES, FORCES),
+        ImuSeries(np.zeros(2000, np.int64), RATES, FORCES),
+        ImuSeries(ROWS, RATES, 0.0 * FORCES, magnetic_field=0.0 * FORCES),
+    ],
+    ids=["no q", "large q", "infinite", "large", "a gap", "backward", "one stamp", "zeros"],
+)
+def test_broken_values_convict_no_axes(series):
+    track = Trajectory(series.t_ns[:1], [[0.0, 0.0, 0.0, 1.0]])
+    codes = {finding.code for finding in check(series, {"short": track}).findings}
+    assert codes <= {"time_gaps", "time_order", "accel_gravity", "mag_strength", "stuck"}
+
+
+def test_what_is_no_series_is_refused():
+    with pytest.raises(TypeError, match="expected series as ImuSeries"):
+        check(np.zeros((10, 3)))

@@ -40,6 +40,8 @@ _TILT: Final = 0.3
 """Error of the mean direction of gravity, 17 deg, beyond mounting and filters."""
 _CONSTANT: Final = 0.01
 """Largest change of an orientation that was never set, beyond rounding [rad]."""
+_UNIT: Final = 0.01
+"""Largest error of the length of a quaternion; zeros mark a missing one."""
 _ROWS: Final = 4000
 
 
@@ -161,7 +163,7 @@ def check_attitude(
     """
     found = _evidence(series, track, windows, norm)
     if found is None:
-        return CheckReport((), (), (f"{topic}: no common time with the IMU",))
+        return CheckReport((), (), (f"{topic}: no orientation at the times of the IMU",))
     conventions = _conventions()
     good_turns = [not found.turns or found.turn_error(c.convert) < _TURN_ERROR for c in conventions]
     errors = [float(np.linalg.norm(found.gravity(c.convert) - found.up)) for c in conventions]
@@ -187,12 +189,15 @@ def _evidence(
 ) -> _Evidence | None:
     """Return what an orientation is compared with; None without common time."""
     track, _ = timebase.ordered(track, "drop")
+    q = track.q_world_from_body
+    unit = np.abs(np.linalg.norm(np.clip(q, -2.0, 2.0), axis=1) - 1.0) < _UNIT
+    track = track[np.flatnonzero(unit)]
     finite = np.flatnonzero(np.isfinite(series.specific_force).all(axis=1))
     rows = finite[:: max(1, len(finite) // _ROWS)]
     at = timebase.orientation_at(track, series.t_ns[rows])
     force = frames.convert_vector(series.specific_force[rows], series.body, track.body) / norm
     known = np.isfinite(at).all(axis=1)
-    if not known.any():
+    if known.sum() < _LEAST_TURNS:
         return None
     none = np.empty((0, 4))
     before = after = turn = none

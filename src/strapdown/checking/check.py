@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from strapdown.checking.attitude import check_attitude
 from strapdown.checking.field import check_field
 from strapdown.checking.ranges import check_ranges
@@ -24,6 +26,7 @@ __all__ = ["check", "check_reference", "doubts"]
 
 _MOST_WINDOWS: Final = 100
 _FEW_WINDOWS: Final = 30
+_LARGEST: Final = 1e9
 
 
 def check(
@@ -106,11 +109,12 @@ def _sensors(
     most: int = _MOST_WINDOWS,
 ) -> list[CheckReport]:
     """Return the checks of the sensors and, after mending what they find, of orientations."""
+    series = _plausible(series)
     rest = rest_of(series)
     found = compared(series, topic, windows_of(series, rest, most))
     parts = [check_force(rest, topic), check_field(series, topic), found.report]
     mended = series.replace(specific_force=series.specific_force @ found.force.T)
-    if rest is not None:
+    if rest is not None and rest.norm > 0.0:
         parts += [
             check_attitude(mended, track, name, found.windows, rest.norm)
             for name, track in tracks.items()
@@ -119,3 +123,16 @@ def _sensors(
         sign = "signs of the accelerometer: no recorded orientation to compare with"
         parts.append(CheckReport((), (), (sign,)))
     return parts
+
+
+def _plausible(series: ImuSeries) -> ImuSeries:
+    """Return a series with NaN in place of values that no sensor gives in any unit."""
+    columns = ("angular_velocity", "specific_force", "magnetic_field")
+    values = {name: getattr(series, name) for name in columns}
+    return series.replace(
+        **{
+            name: np.where(np.abs(v) < _LARGEST, v, np.nan)
+            for name, v in values.items()
+            if v is not None
+        }
+    )

@@ -25,7 +25,7 @@ BLOCKS: Final = 4
 _STEP_S: Final = 0.02
 _BLOCK_S: Final = (0.5, 2.0)
 """Shortest and longest block; a short recording is divided into three windows."""
-_LONGEST_GAP_S: Final = 0.1
+_LONGEST_GAP_S: Final = 0.15
 
 
 @dataclass(frozen=True)
@@ -75,28 +75,22 @@ def windows_of(series: ImuSeries, rest: Rest | None, most: int) -> Windows | Non
     if not rate_hz >= SLOWEST_HZ:
         return None
     t_s = (kept.t_ns - kept.t_ns[0]) / NS_PER_S
-    block = int(np.clip(t_s[-1] / (3 * BLOCKS), *_BLOCK_S) / _STEP_S)
-    half = BLOCKS // 2 * block
-    count = int(t_s[-1] / _STEP_S) // half - 1
-    if count < 1:
-        return None
-    grid_s = np.asarray(np.arange((count + 1) * half + 1) * _STEP_S, np.float64)
-    steps = np.arange(count)[:, None] * half + np.arange(2 * half)
-    steps = steps[_continuous(t_s, grid_s[steps[:, 0]], grid_s[steps[:, -1] + 1])]
+    begin_s, steps = _candidates(t_s)
     bias = None if rest is None else rest.rate
     rate = kept.angular_velocity if bias is None else kept.angular_velocity - bias
-    turn = _integrals(t_s, rate, grid_s)
-    size = np.linalg.norm(turn, axis=1)[steps].sum(axis=1)
-    steps = steps[np.argsort(-size, kind="stable")[:most]]
-    if not len(steps):
+    ends = np.stack([begin_s, begin_s + steps * _STEP_S])
+    speed = np.linalg.norm(rate, axis=1, keepdims=True)
+    size = np.diff(_between(ends, t_s, _sums(t_s, speed)), axis=0)[0, :, 0]
+    begin_s = begin_s[np.argsort(-size, kind="stable")[:most]]
+    if not len(begin_s):
         return None
-    edges_s = grid_s[np.column_stack([steps, steps[:, -1] + 1])]
+    edges_s = begin_s[:, None] + np.arange(steps + 1) * _STEP_S
     field = _filled(t_s, kept.magnetic_field)
     return Windows(
         kept.t_ns[0] + np.rint(edges_s * NS_PER_S).astype(np.int64),
-        turn[steps],
-        _integrals(t_s, kept.specific_force, grid_s)[steps] / _STEP_S,
-        None if field is None else _integrals(t_s, field, grid_s)[steps] / _STEP_S,
+        _integrals(t_s, rate, edges_s),
+        _integrals(t_s, kept.specific_force, edges_s) / _STEP_S,
+        None if field is None else _integrals(t_s, field, edges_s) / _STEP_S,
         bias is not None,
     )
 
@@ -140,22 +134,29 @@ def block_tensors(turn: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.asarray(mean.reshape(count, BLOCKS, 3, 3, 3))
 
 
-def _continuous(t_s: FloatArray, begin_s: FloatArray, end_s: FloatArray) -> FloatArray:
-    """Return which windows have no two samples farther apart than a tenth of a second."""
+def _candidates(t_s: FloatArray) -> tuple[FloatArray, int]:
+    """Return the begins of windows without gaps [s] and their number of steps."""
     gaps = np.flatnonzero(np.diff(t_s) > _LONGEST_GAP_S)
-    if not len(gaps):
-        return np.ones(len(begin_s), np.bool_)
-    # windows with a gap that begins before their end and ends after their begin
-    before_end = np.searchsorted(t_s[gaps], end_s)
-    over_before_begin = np.searchsorted(t_s[gaps + 1], begin_s, side="right")
-    return np.asarray(before_end <= over_before_begin)
+    first = np.append(t_s[0], t_s[gaps + 1])
+    length = np.append(t_s[gaps], t_s[-1]) - first
+    half = BLOCKS // 2 * int(np.clip(length.max() / (3 * BLOCKS), *_BLOCK_S) / _STEP_S)
+    count = np.maximum((length / (half * _STEP_S)).astype(np.int64) - 1, 0)
+    number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(first, count) + number * (half * _STEP_S), 2 * half
 
 
-def _integrals(t_s: FloatArray, values: FloatArray, grid_s: FloatArray) -> FloatArray:
-    """Return the integral of samples over each step of a grid, by trapezoids."""
+def _sums(t_s: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the integral (N, D) of samples from the first on, by trapezoids, without gaps."""
+    dt = np.diff(t_s)
+    dt[dt > _LONGEST_GAP_S] = 0.0
     sums = np.zeros_like(values)
-    np.cumsum(0.5 * np.diff(t_s)[:, None] * (values[1:] + values[:-1]), axis=0, out=sums[1:])
-    return np.diff(_between(grid_s, t_s, sums), axis=0)
+    np.cumsum(0.5 * dt[:, None] * (values[1:] + values[:-1]), axis=0, out=sums[1:])
+    return sums
+
+
+def _integrals(t_s: FloatArray, values: FloatArray, edges_s: FloatArray) -> FloatArray:
+    """Return the integral (W, K, 3) of samples over each step of windows."""
+    return np.diff(_between(edges_s, t_s, _sums(t_s, values)), axis=1)
 
 
 def _filled(t_s: FloatArray, field: FloatArray | None) -> FloatArray | None:
@@ -169,4 +170,4 @@ def _filled(t_s: FloatArray, field: FloatArray | None) -> FloatArray | None:
 
 
 def _between(at: FloatArray, t_s: FloatArray, values: FloatArray) -> FloatArray:
-    return np.stack([np.interp(at, t_s, column) for column in values.T], axis=1)
+    return np.stack([np.interp(at, t_s, column) for column in values.T], axis=-1)
