@@ -1,13 +1,13 @@
-"""Whether covariances are honest: simulated runs of sensors as their data sheets have them.
+"""Consistency of covariances: simulated runs of sensors with the errors of their data sheets.
 
-Run with ``python benchmarks/consistency.py [RUNS]``. In each run a sensor with noise, biases and
-scale errors drawn anew rides for a minute on another lively motion, as if held in the hand; a
-magnetometer goes along, in an even field. The figure is the squared error of the orientation in
-units of its covariance, over its three degrees of freedom, in the mean of all runs (ANEES): 1 is
-perfect, more is too sure, less too careful. The band is that of honest covariances, with 95 %,
-where each run counts as a single sample. ``defaults`` are the parameters as they come, ``told``
-those that say what the sheet and the simulation know of the sensor, the speed and the field.
-Figures of a sheet that say neither standard deviation nor limit are left off.
+Run with ``python benchmarks/consistency.py [RUNS]``. In each run a sensor with newly drawn noise,
+biases and scale errors follows another lively motion for a minute, as if held in the hand, with a
+magnetometer in a uniform field. The figure is the ANEES: the squared error of the orientation,
+normalised by its covariance and its three degrees of freedom, averaged over all runs. 1 is
+consistent, more is overconfident, less is conservative. The band is that of consistent covariances
+with a probability of 95 %, where each run counts as a single sample. ``defaults`` are the default
+parameters, ``matched`` those set to the data sheet and to the speed and field of the simulation.
+Errors without a standard deviation or limit in the data sheet are not simulated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TURNING: Final = 0.5  # rad/sqrt(s): density of the angular velocity
 MEAN: Final = SampleKind.MEAN
 REST_S: Final = 2.0
 STEP_S: Final = 0.1  # between the poses that the motion goes through
-FIX: Final = 0.1  # m, of a position told once a second
+FIX: Final = 0.1  # m, of a position given once a second
 
 
 def lively(rng: np.random.Generator) -> PoseSpline:
@@ -110,7 +110,7 @@ def noise_of(spec: TriadSpec) -> float:
     return math.hypot(float(np.max(spec.noise_density or 0.0)), float(rounding))
 
 
-def told_filter(spec: ImuSpec) -> ErrorStateParams:
+def matched_filter(spec: ImuSpec) -> ErrorStateParams:
     """Return parameters of the filter that fit the simulation."""
     return ErrorStateParams(
         gyro_noise=noise_of(spec.gyro),
@@ -131,9 +131,9 @@ def told_filter(spec: ImuSpec) -> ErrorStateParams:
     )
 
 
-def told_smoother(spec: ImuSpec) -> SmootherParams:
+def matched_smoother(spec: ImuSpec) -> SmootherParams:
     """Return parameters of the smoother that fit the simulation."""
-    known = told_filter(spec)
+    known = matched_filter(spec)
     return SmootherParams(
         gyro_noise=known.gyro_noise,
         gyro_scale_noise=0.0,
@@ -149,9 +149,9 @@ def told_smoother(spec: ImuSpec) -> SmootherParams:
     )
 
 
-def told_navigator(spec: ImuSpec) -> NavigatorParams:
+def matched_navigator(spec: ImuSpec) -> NavigatorParams:
     """Return parameters of the navigator that fit; an unknown scale is noise to it."""
-    known = told_filter(spec)
+    known = matched_filter(spec)
     return NavigatorParams(
         sample_kind=MEAN,
         gyro_noise=math.hypot(known.gyro_noise, known.gyro_matrix_sigma * TURNING),
@@ -204,9 +204,9 @@ def squares(result: OrientationResult | NavigationResult, truth: Trajectory) -> 
 
 def estimators(spec: ImuSpec, hows: Sequence[str]) -> dict[str, Estimate]:
     """Return every estimator with the sets of parameters named."""
-    filters = {"defaults": ErrorStateParams(), "told": told_filter(spec)}
-    smoothers = {"defaults": SmootherParams(), "told": told_smoother(spec)}
-    navigators = {"defaults": NavigatorParams(sample_kind=MEAN), "told": told_navigator(spec)}
+    filters = {"defaults": ErrorStateParams(), "matched": matched_filter(spec)}
+    smoothers = {"defaults": SmootherParams(), "matched": matched_smoother(spec)}
+    navigators = {"defaults": NavigatorParams(sample_kind=MEAN), "matched": matched_navigator(spec)}
     table: dict[str, Estimate] = {}
     for how in hows:
         for axes, field in (("9D", True), ("6D", False)):
@@ -217,7 +217,7 @@ def estimators(spec: ImuSpec, hows: Sequence[str]) -> dict[str, Estimate]:
 
 
 def anees(
-    name: str, runs: int, hows: Sequence[str] = ("defaults", "told")
+    name: str, runs: int, hows: Sequence[str] = ("defaults", "matched")
 ) -> dict[str, Consistency]:
     """Return how honest each estimator is with a sensor."""
     spec = sensor_of(name)

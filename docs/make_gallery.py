@@ -7,15 +7,17 @@ matplotlib.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image
 
 from strapdown import plots
+from strapdown.calibration import allan
 from strapdown.motion import DESCRIPTIONS, MOTIONS, Mounted
 from strapdown.sensors import Datasheet, load_profile, profile_names
-from strapdown.simulation import rest_deviation
+from strapdown.simulation import rest_deviation, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,7 @@ PICTURES = DOCS / "gallery"
 COLOURS = 64
 RATE_HZ = 100
 SAMPLES = 2**23
+HOURS_AT_REST = 6
 HOURS = SAMPLES / RATE_HZ / 3600.0
 SECONDS = {
     "static": 2.0,
@@ -129,9 +132,20 @@ def noise_of(sheet: Datasheet) -> Iterator[str]:
             yield f"{name} {', '.join(given)}"
 
 
+def draw_fitted_noise() -> None:
+    """Draw the fit of a simulated log at rest, for the page on characterising a sensor."""
+    spec = load_profile("adis16470").spec(rate_hz=RATE_HZ)
+    walk = replace(spec.accel, bias_random_walk=2e-5)
+    simulation = simulate("static", replace(spec, accel=walk), HOURS_AT_REST * 3600.0, seed=2)
+    result = allan(simulation.samples.series())
+    title = f"ADIS16470 with a random walk added, simulated: {HOURS_AT_REST} h at {RATE_HZ} Hz"
+    save(plots.plot_noise(result, result.fit(), title=title), "fitted_noise")
+
+
 def draw() -> None:
     """Draw every picture."""
     PICTURES.mkdir(exist_ok=True)
+    draw_fitted_noise()
     for name, motion in MOTIONS.items():
         seconds = SECONDS.get(name, 20.0)
         title = f"{name}: {DESCRIPTIONS[name]}"

@@ -117,14 +117,30 @@ def need_peer():
     return need
 
 
-@pytest.fixture(scope="session")
-def px4():
-    """The module ``px4_flight`` beside this file: an autopilot of our own, and its logs."""
-    path = Path(__file__).with_name("px4_flight.py")
-    spec = importlib.util.spec_from_file_location("px4_flight", path)
+def beside(name: str):
+    """Return a module beside this file."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def px4():
+    """The module ``px4_flight`` beside this file: an autopilot of our own, and its logs."""
+    return beside("px4_flight")
+
+
+@pytest.fixture(scope="session")
+def ardupilot_log():
+    """The module ``ardupilot_log`` beside this file: a writer of DataFlash logs of our own."""
+    return beside("ardupilot_log")
+
+
+@pytest.fixture(scope="session")
+def sessions():
+    """The module ``calibration_sessions`` beside this file: sessions with known truth."""
+    return beside("calibration_sessions")
 
 
 @pytest.fixture(scope="session")

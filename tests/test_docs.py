@@ -40,6 +40,8 @@ OF_MANY_PROCESSES = {
     "transports.md",
 }
 """Pages whose commands take long, because they start one process after another."""
+ARDUPILOT = "ardupilot.md"
+"""The page whose blocks read ``flight.bin`` and ``flight.tlog``, which the tests write."""
 RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
 """A block that names one of these needs a file that is not shipped with the package."""
 
@@ -120,7 +122,10 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         for page in PAGES
     ],
 )
-def test_console_blocks_run_and_print_what_they_say(page, tmp_path, need_peer):
+def test_console_blocks_run_and_print_what_they_say(page, tmp_path, need_peer, ardupilot_log):
+    if page.name == ARDUPILOT:
+        ardupilot_log.write_flight(tmp_path / "flight.bin")
+        ardupilot_log.write_telemetry(tmp_path / "flight.tlog")
     if page.name in PEERS:
         program, how = PEERS[page.name]
         need_peer(program, shutil.which(program), how)

@@ -184,6 +184,7 @@ TABLE = {
     "sim": ("sim --motion circle --duration 1 --output sim.mcap --force", NONE),
     "sensors": ("sensors mpu6050", NONE),
     "info": ("info imu.mcap", NONE),
+    "import": ("import table.csv", NONE),
     "convert": ("convert imu.mcap imu.csv --force", NONE),
     "integrate": ("integrate imu.mcap increments.mcap --rate 50 --force", NONE),
     "fuse": ("fuse imu.mcap --filter madgwick --output attitude.tum --force", NONE),
@@ -191,6 +192,8 @@ TABLE = {
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
+    "allan": ("allan imu.mcap", NONE),
+    "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
     "warm": ("warm mahony", NONE),
     "run": ("run pipeline.toml --duration 0.5 --force", NONE),
     "cat": ("cat ipc:{topic}", NONE),
@@ -215,8 +218,15 @@ TABLE = {
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
-CODES = {"mavlink record": {1}, "mavlink send": {0, 3}, "odometry": {3}}
-"""Nobody sends; nobody may have listened; a .tum holds no velocity."""
+TABLE_OF_A_PHONE = "time (s),gx (dps),gy (dps),gz (dps)\n" + "0,1,2,3\n" * 5
+CODES = {
+    "allan": {3},
+    "calibrate": {3},
+    "mavlink record": {1},
+    "mavlink send": {0, 3},
+    "odometry": {3},
+}
+"""Not at rest; no turns; nobody sends; nobody may have listened; a .tum holds no velocity."""
 ENDLESS = {"webots serve", "ros1 serve"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),
@@ -246,6 +256,7 @@ def watched(parent, tmp_path_factory):
     """Run a command line, and return its exit code, what it opened, and what it printed."""
     folder = tmp_path_factory.mktemp("work")
     (folder / "w.wbt").write_text(WORLD)
+    (folder / "table.csv").write_text(TABLE_OF_A_PHONE)
     (folder / "steps.py").write_text(STEPS)
     (folder / "pipeline.toml").write_text(PIPELINE)
 
@@ -263,6 +274,8 @@ def watched(parent, tmp_path_factory):
     code, _, out = run("sim --motion circle --duration 2 --rate 100 --output imu.mcap")
     assert code == 0, out
     code, _, out = run("fuse imu.mcap --output attitude.tum")
+    assert code == 0, out
+    code, _, out = run("sim --motion six_position --rate 100 --output faces.mcap")
     assert code == 0, out
     return run
 

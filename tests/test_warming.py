@@ -143,6 +143,7 @@ def test_an_unknown_part_is_refused():
     with pytest.raises(UnknownNameError, match="eskf"):
         strapdown.warm_up(["eskff"])
     assert {"mahony", "eskf smoother", "foot navigator", "fall detector"} <= parts().keys()
+    assert "stillness detector" in parts()
 
 
 def test_a_long_recording_says_that_it_compiles_and_gives_the_same_bits(monkeypatch):

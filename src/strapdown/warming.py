@@ -10,7 +10,7 @@ import numpy as np
 
 from strapdown._kernels.compilation import compiling_first
 from strapdown.calibration import allan
-from strapdown.detection import DETECTORS, Voter
+from strapdown.detection import DETECTORS, StillnessDetector, Voter
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
 from strapdown.inertial import WindowRule, increments_from_rates, integrate, preintegrate
@@ -76,6 +76,7 @@ def parts() -> dict[str, Callable[[], object]]:
         "foot navigator": partial(_run, FootNavigator, series),
         "foot smoother": lambda: FootNavigator().run(series, smooth=True),
         **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
+        "stillness detector": partial(_run, StillnessDetector, series),
         "voter": lambda: Voter(2).run([series, series]),
         "increments": partial(integrate, series, window=WindowRule(10)),
         "mechanisation": partial(mechanise, series),

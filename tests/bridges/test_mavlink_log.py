@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -11,10 +13,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import common
+from scipy.spatial.transform import Rotation
 
-from strapdown.bridges.mavlink import RawScale, read_tlog
-from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnknownNameError
+import strapdown
+from strapdown import Trajectory
+from strapdown.bridges.mavlink import (
+    Kind,
+    RawScale,
+    attitude_records_from_trajectory,
+    read_tlog,
+    trajectory_from_attitude_records,
+)
+from strapdown.errors import (
+    BackendMissingError,
+    ChecksumError,
+    FormatError,
+    TruncatedError,
+    UnknownNameError,
+)
 
+MUTANTS = 5_000
 EPOCH_US = 1_700_000_000_000_000
 SCALE = RawScale(accel=9.80665e-3, gyro=1e-3, mag=1e-7)
 
@@ -195,3 +213,92 @@ def test_only_format_errors_leave_the_reader(tmp_path_factory, junk, place, is_i
     except FormatError:
         return
     assert recording.report.messages <= 5
+
+
+def heartbeat(autopilot):
+    return common.MAVLink_heartbeat_message(2, autopilot, 0, 0, 0, 3)
+
+
+RAW = common.MAVLink_raw_imu_message(1_000, 0, 0, -1000, 0, 0, 5, 200, 0, 0)
+
+
+def test_raw_imu_of_ardupilot_needs_no_scale(log):
+    recording = read_tlog(log(joined([RAW, heartbeat(3), RAW])))  # MAV_AUTOPILOT_ARDUPILOTMEGA
+    series = recording.imu["sys1/comp1/raw_imu"]
+    np.testing.assert_allclose(series.specific_force, [[0.0, 0.0, -9.80665]] * 2)
+    np.testing.assert_allclose(series.angular_velocity, [[0.0, 0.0, 0.005]] * 2)
+    np.testing.assert_allclose(series.magnetic_field, [[2e-5, 0.0, 0.0]] * 2)
+    assert recording.report.messages == 2
+    px4 = read_tlog(log(joined([RAW, heartbeat(12), RAW])))
+    assert px4.report.skipped == {"RAW_IMU": 2, "HEARTBEAT": 1}
+    assert (px4.imu, px4.report.messages) == ({}, 0)
+
+
+def test_open_recognises_a_log_and_gives_attitude_in_angles(log):
+    turned = common.MAVLink_attitude_message(7, 0.1, -0.2, 0.3, 0, 0, 0)
+    recording = strapdown.open(log(joined([heartbeat(3), turned, highres(0)])))
+    assert recording.report.format == "tlog"
+    assert list(recording.imu) == ["sys1/comp1/highres_imu"]
+    track = recording.trajectories["sys1/comp1/attitude"]
+    expected = Rotation.from_euler("ZYX", [0.3, -0.2, 0.1]).as_quat()
+    np.testing.assert_allclose(track.q_world_from_body, [expected], atol=1e-7)
+    assert (track.world, track.body, track.t_ns.tolist()) == ("NED", "FRD", [7_000_000])
+
+
+def test_attitude_in_angles_is_sent_as_it_is_read():
+    q = Rotation.from_euler("ZYX", [[0.3, -0.2, 0.1], [-3.0, 1.2, 2.0]]).as_quat()
+    track = Trajectory(np.array([0, 5_000_000]), q, world="NED", body="FRD")
+    records = attitude_records_from_trajectory(track, kind=Kind.ATTITUDE)
+    np.testing.assert_allclose(records["yaw"], [0.3, -3.0], atol=1e-6)
+    back = trajectory_from_attitude_records(records)
+    np.testing.assert_allclose(abs((back.q_world_from_body * q).sum(1)), 1.0)
+
+
+def test_time_since_1970_is_that_of_the_vehicle_or_else_of_the_soonest_reception(log):
+    boot_us = EPOCH_US - 1_000_000  # the first message of highres() is stamped 1 s
+    received = strapdown.open(log(joined([highres(k, step_us=4_000) for k in range(5)])))
+    assert received.clock_offset_ns == boot_us * 1000  # the others come 1, 2, 3, 4 ms late
+    stated = common.MAVLink_system_time_message(EPOCH_US + 77, 500)
+    recording = strapdown.open(log(joined([highres(0), stated])))
+    assert recording.clock_offset_ns == (EPOCH_US + 77 - 500_000) * 1000
+    two = strapdown.open(log(joined([highres(0)]) + joined([highres(1)], system=2)))
+    assert two.clock_offset_ns is None
+    assert not two.knows_1970
+
+
+def test_a_simulated_clock_that_counts_from_1970_is_left(log):
+    message = highres(0)
+    message.time_usec = EPOCH_US
+    recording = strapdown.open(log(joined([message])))
+    assert recording.clock_offset_ns == 0
+    assert recording.imu["sys1/comp1/highres_imu"].t_ns.tolist() == [EPOCH_US * 1000]
+
+
+def test_without_pymavlink_the_extra_is_named(log, monkeypatch):
+    path = log(joined([highres(0)]))
+    monkeypatch.setitem(sys.modules, "pymavlink.dialects.v20", None)
+    with pytest.raises(BackendMissingError) as raised:
+        strapdown.open(path)
+    assert raised.value.extra == "mavlink"
+
+
+def test_no_mutant_of_a_log_gives_a_foreign_error_or_an_invented_message(log, stride):
+    data = joined([heartbeat(3), *(highres(k) for k in range(20)), RAW])
+    chance = random.Random(5)  # noqa: S311 (damage from a fixed seed)
+    stamps = {1_000_000 + 5_000 * k for k in range(20)}
+    for _ in range(MUTANTS // stride):
+        damaged = bytearray(data)
+        first, last = sorted(chance.randrange(len(data)) for _ in range(2))
+        kind = chance.randrange(3)
+        if kind == 0:
+            for _ in range(chance.randint(1, 16)):
+                damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        else:
+            damaged[first:last] = b"" if kind == 1 else chance.randbytes(last - first)
+        try:
+            recording = strapdown.open(log(damaged), on_error="salvage")
+        except FormatError:
+            continue
+        assert recording.report.lost_bytes <= len(damaged)
+        for series in recording.imu.values():
+            assert set((series.t_ns // 1000).tolist()) <= stamps | {1_000}

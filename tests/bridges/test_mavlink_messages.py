@@ -39,6 +39,7 @@ LAYOUTS = {  # name: id, crc_extra, full length, wire order
     "SCALED_IMU2": (116, 76, 24, "<I9hh"),
     "SCALED_IMU3": (129, 46, 24, "<I9hh"),
     "RAW_IMU": (27, 144, 29, "<Q9hBh"),
+    "ATTITUDE": (30, 39, 28, "<I6f"),
     "ATTITUDE_QUATERNION": (31, 246, 48, "<I7f4f"),
 }
 

@@ -91,14 +91,14 @@ def test_a_sample_is_calibrated_as_a_series():
 def test_the_inverse_gives_the_readings_back(temperature):
     c = calibration(temperature=None if temperature is None else curve())
     s = series()
-    back = c.inverse().apply(c.apply(s, temperature_c=temperature), temperature_c=temperature)
+    back = c.inverse().apply(c.apply(s, temperature=temperature), temperature=temperature)
     close(back, s)
 
 
 def test_composition_applies_one_after_the_other():
     one, other, s = calibration(temperature=curve()), calibration(), series()
-    both = one.compose(other).apply(s, temperature_c=33.0)
-    close(both, other.apply(one.apply(s, temperature_c=33.0)))
+    both = one.compose(other).apply(s, temperature=33.0)
+    close(both, other.apply(one.apply(s, temperature=33.0)))
 
 
 def test_unlike_temperature_curves_do_not_compose():
@@ -108,9 +108,9 @@ def test_unlike_temperature_curves_do_not_compose():
 
 def test_other_axes_give_the_same_motion():
     c, s = calibration(temperature=curve()), series()
-    there = c.in_frame("FRD").apply(s.in_frames(body="FRD"), temperature_c=12.0)
-    close(there.in_frames(body="FLU"), c.apply(s, temperature_c=12.0))
-    assert c.apply(s.in_frames(body="FRD"), temperature_c=12.0).body == "FRD"
+    there = c.in_frame("FRD").apply(s.in_frames(body="FRD"), temperature=12.0)
+    close(there.in_frames(body="FLU"), c.apply(s, temperature=12.0))
+    assert c.apply(s.in_frames(body="FRD"), temperature=12.0).body == "FRD"
     back = c.in_frame("FRD").in_frame("FLU")
     assert back.gyro == c.gyro
 
@@ -137,8 +137,8 @@ def test_increments_are_calibrated_as_their_samples():
             of.t_ns, of.angular_velocity * dt, of.specific_force * dt, 10_000_000, 10_000_000
         )
 
-    one = c.apply(increments(s), temperature_c=temperature)
-    other = increments(c.apply(s, temperature_c=temperature))
+    one = c.apply(increments(s), temperature=temperature)
+    other = increments(c.apply(s, temperature=temperature))
     np.testing.assert_allclose(one.delta_angle, other.delta_angle, atol=1e-12)
     np.testing.assert_allclose(one.delta_velocity, other.delta_velocity, atol=1e-12)
 
@@ -171,8 +171,8 @@ def test_a_missing_temperature_is_an_error():
 def test_bad_input_is_named():
     with pytest.raises(TypeError, match="expected ImuSeries, Increments or ImuSample, got list"):
         calibration().apply([1.0])
-    with pytest.raises(ShapeError, match=r"temperature_c of shape \(50,\), got \(3,\)"):
-        calibration(temperature=curve()).apply(series(), temperature_c=[1.0, 2.0, 3.0])
+    with pytest.raises(ShapeError, match=r"temperature of shape \(50,\), got \(3,\)"):
+        calibration(temperature=curve()).apply(series(), temperature=[1.0, 2.0, 3.0])
     with pytest.raises(ValueRangeError, match="can be inverted"):
         TriadCalibration(matrix=np.zeros((3, 3)))
     with pytest.raises(FrameError, match="expected a body frame"):

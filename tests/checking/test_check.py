@@ -276,7 +276,6 @@ def test_errors_are_found_in_every_recording_that_shows_them(recordings, name):
     known = {
         "gyro x, y swapped": ["pyshoe 2017-12-15-18-00-13"],
         "gyro z mirrored": ["pyshoe 2017-12-15-18-01-18"],
-        "mag in uT": ["px4 sample_appended_multiple"],  # its field is too strong as it is
     }
     assert missed == known.get(name, [])
 

@@ -410,7 +410,7 @@ def test_every_type_of_messages_says_what_its_numbers_mean(kind):
         (["local:imu", "--count", "0"], 2, "--count"),
         (["nothing.mcap"], 1, "No such file"),
         (["zenho:imu"], 1, "nearest names: 'zenoh'"),
-        (["-"], 2, "standard input is not read"),
+        (["-"], 1, "standard input: expected MCAP"),
     ],
 )
 def test_what_cannot_be_printed_is_one_line(arguments, code, reason):

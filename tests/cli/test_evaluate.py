@@ -48,9 +48,10 @@ def test_positions_are_compared_where_both_sides_have_them(truth, tmp_path):
     assert "vertical 2.000 m RMS" in text
     assert "(1.00 % of 3.3 m)" in text
     assert "over 1 s" in text
+    assert text.rstrip().endswith("segments")
 
 
-def test_alignment_and_length_of_pieces_are_options(truth, tmp_path):
+def test_alignment_and_length_of_segments_are_options(truth, tmp_path):
     turn = Rotation.from_euler("z", 50, degrees=True)
     estimate = write(
         tmp_path / "turned.tum", turn.apply(WALK) + 7.0, turn * Rotation.identity(COUNT)
@@ -64,7 +65,7 @@ def test_alignment_and_length_of_pieces_are_options(truth, tmp_path):
     assert data["relative_pose_error"]["over_m"] == 0.5
 
 
-def test_tracks_shorter_than_the_pieces_are_still_compared(truth):
+def test_tracks_shorter_than_the_segments_are_still_compared(truth):
     done = run(truth, truth, "--rpe-s", "60")
     assert done.exit_code == 0
     assert "position 0.000 m" in done.stdout

@@ -228,6 +228,16 @@ def test_record_reads_a_telemetry_log_and_says_what_is_missing(tmp_path):
     ]
 
 
+def test_record_refuses_a_telemetry_log_without_imu_and_attitude(tmp_path):
+    message = common.MAVLink_vfr_hud_message(1, 2, 3, 4, 5, 6)
+    data = struct.pack(">Q", 1) + message.pack(common.MAVLink(None, srcSystem=1, srcComponent=1))
+    (tmp_path / "flight.tlog").write_bytes(data)
+    report, done = run_json("record", tmp_path / "a.npz", "--tlog", tmp_path / "flight.tlog")
+    assert done.exit_code == 1
+    assert report["error"].endswith("of an IMU or of attitude, got others: VFR_HUD 1")
+    assert not (tmp_path / "a.npz").exists()
+
+
 def test_an_interrupted_recording_is_kept(talk, free_port, tmp_path):
     out = tmp_path / "flight.npz"
     command = [COMMAND, "mavlink", "record", str(out), "--listen", str(free_port)]

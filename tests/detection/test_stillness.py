@@ -301,8 +301,11 @@ def test_misuse_is_refused():
         StillnessDetector("loud")
     with pytest.raises(UnknownNameError, match="thresholds"):
         StillnessDetector("shoe", thresholds="best")
-    with pytest.raises(UnknownNameError, match="lowpass"):
-        StillnessDetector("lowpass", thresholds="auto")
+    for arguments in ({"thresholds": "auto"}, {"params": StillnessParams(threshold=None)}):
+        with pytest.raises(
+            ValueRangeError, match=r"threshold of lowpass.* got None: leave it at 1"
+        ):
+            StillnessDetector("lowpass", **arguments)
     with pytest.raises(ValueRangeError, match="noise"):
         StillnessDetector("shoe", thresholds="auto").update(ImuSample(0, None, None))
     with pytest.raises(ValueRangeError, match="false_alarm_rate"):
@@ -311,6 +314,9 @@ def test_misuse_is_refused():
         quiet_noise(rest(10))
     with pytest.raises(ValueRangeError, match="noise of gyro"):
         quiet_noise(rest(1000, gyro=0.0))
+    for process in (StillnessDetector(thresholds="auto").run, quiet_noise):
+        with pytest.raises(TypeError, match="ImuSeries"):
+            process("walk.csv")
 
 
 @pytest.mark.parametrize("name", ["2017-11-22-11-22-03", "2017-12-15-18-00-13"])

@@ -166,7 +166,7 @@ def test_relative_errors_of_a_straight_way_with_a_known_drift():
     assert by_way.translation_median == pytest.approx(by_way.translation_max)
 
 
-def test_pieces_of_time_do_not_reach_across_holes():
+def test_segments_of_time_do_not_reach_across_holes():
     kept = np.ones(COUNT, bool)
     kept[60:100] = False
     reference = REFERENCE[kept]
@@ -176,7 +176,7 @@ def test_pieces_of_time_do_not_reach_across_holes():
     assert error.translation_max < 1e-12
 
 
-def test_pieces_need_one_length_that_exists():
+def test_segments_need_one_length_that_exists():
     with pytest.raises(TypeError, match="one of over_s and over_m"):
         relative_pose_error(REFERENCE, REFERENCE)
     with pytest.raises(ValueRangeError, match="above 0"):

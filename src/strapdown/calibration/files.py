@@ -1,22 +1,17 @@
-"""Files of calibrations: TOML or JSON, with the same numbers to the last bit."""
+"""Files of calibrations."""
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from strapdown.calibration._toml import plain, read_values, write_values
 from strapdown.calibration.imu import ImuCalibration, Provenance
 from strapdown.calibration.triad import TemperatureCurve, TriadCalibration
 from strapdown.errors import FormatError, StrapdownError
-from strapdown.formats._output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from os import PathLike
 
 __all__ = ["load_calibration", "save_calibration"]
@@ -55,15 +50,8 @@ def save_calibration(
     FileExistsError
         The file exists, and not ``force``.
     """
-    path = Path(path)
-    _require_ending(path)
     content = _to_dict(calibration)
-    if path.suffix.lower() == ".json":
-        text = json.dumps(content, indent=1) + "\n"
-    else:
-        text = HEADER + "\n".join(_toml_lines(content)) + "\n"
-    with replacing(path, force=force) as partial:
-        partial.write_text(text, "utf-8")
+    write_values(content, path, what="calibration", header=HEADER, force=force)
 
 
 def load_calibration(path: str | PathLike[str]) -> ImuCalibration:
@@ -81,22 +69,11 @@ def load_calibration(path: str | PathLike[str]) -> ImuCalibration:
     FileNotFoundError
         There is no such file.
     """
-    path = Path(path)
-    _require_ending(path)
-    try:
-        text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # both decoders raise kinds of ValueError
-        raise FormatError(f"expected a calibration, got {error}", path=path) from error
+    content = read_values(path, what="calibration")
     try:
         return _from_dict(content)
     except FormatError as error:
         raise FormatError(error.message, path=path) from error
-
-
-def _require_ending(path: Path) -> None:
-    if path.suffix.lower() not in {".toml", ".json"}:
-        raise FormatError("expected a calibration file ending in .toml or .json", path=path)
 
 
 def _to_dict(calibration: ImuCalibration) -> dict[str, Any]:
@@ -105,20 +82,10 @@ def _to_dict(calibration: ImuCalibration) -> dict[str, Any]:
     for name in TRIADS:
         triad = getattr(calibration, name)
         if triad is not None:
-            content[name] = _plain(asdict(triad))
+            content[name] = plain(asdict(triad))
     content["gyro"]["g_sensitivity"] = calibration.g_sensitivity.tolist()
-    content["provenance"] = _plain(asdict(calibration.provenance))
+    content["provenance"] = plain(asdict(calibration.provenance))
     return content
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 (any value of a field)
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value
 
 
 def _from_dict(content: Mapping[str, Any]) -> ImuCalibration:
@@ -174,33 +141,3 @@ def _made(kind: type, entries: dict[str, Any], where: str) -> Any:  # noqa: ANN4
     except (StrapdownError, TypeError) as error:
         text = str(error).replace(f"{kind.__name__}.__init__() ", "")
         raise FormatError(f"[{where}]: {text}") from error
-
-
-def _toml_lines(content: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield the lines of a table: its values, then its tables."""
-    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
-    for key, value in content.items():
-        if key not in tables:
-            yield f"{_toml_key(key)} = {_toml_value(value)}"
-    for key, value in tables.items():
-        if value:
-            name = f"{prefix}{_toml_key(key)}"
-            yield f"\n[{name}]"
-            yield from _toml_lines(value, f"{name}.")
-
-
-def _toml_key(key: str) -> str:
-    bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
-    return key if bare else json.dumps(key)
-
-
-def _toml_value(value: object) -> str:
-    """Return a value as TOML; a matrix has one row per line."""
-    if isinstance(value, list) and value and isinstance(value[0], list):
-        rows = "".join(f"    {_toml_value(row)},\n" for row in value)
-        return f"[\n{rows}]"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    if isinstance(value, float):
-        return repr(value)  # the shortest decimal that gives the same bits
-    return json.dumps(value)

@@ -9,11 +9,13 @@ rate gyro and accelerometers, Sensors and Materials 7, 1995.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from strapdown._checks import as_finite, as_floats
+from strapdown.calibration.temperature.readings import TemperatureReadings
 from strapdown.calibration.triad import TriadCalibration, combined
 from strapdown.errors import FrameError, ShapeError, ValueRangeError
 from strapdown.geometry.frames import BodyFrame, convert_vector
@@ -22,9 +24,12 @@ from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from strapdown._typing import ArrayLike, FloatArray
+
+    Temperature: TypeAlias = TemperatureReadings | ArrayLike
+    At: TypeAlias = Callable[[TriadCalibration], ArrayLike | None]
 
 __all__ = ["ImuCalibration", "Provenance"]
 
@@ -138,7 +143,7 @@ class ImuCalibration:  # noqa: PLW1641 (arrays have no hash)
             magnetometer=None if magnetometer is None else replace(magnetometer, temperature=None),
         )
 
-    def apply(self, data: Data, *, temperature_c: ArrayLike | None = None) -> Data:
+    def apply(self, data: Data, *, temperature: Temperature | None = None) -> Data:
         """Return calibrated data; stamps, attitude and clipping bits stay.
 
         Of increments, the bias is multiplied by the interval and the matrix is applied to the
@@ -149,8 +154,10 @@ class ImuCalibration:  # noqa: PLW1641 (arrays have no hash)
         ----------
         data : ImuSeries, Increments or ImuSample
             In any body axes.
-        temperature_c : float or (N,), optional
-            Temperature of each row [deg C]; needed where a bias depends on it.
+        temperature : TemperatureReadings, float or (N,), optional
+            Needed where a bias depends on it. Readings of the temperature sensor, from which the
+            lag of the curve is removed; or the temperature of the sensing element, of all rows
+            or of each one [deg C].
 
         Returns
         -------
@@ -166,22 +173,22 @@ class ImuCalibration:  # noqa: PLW1641 (arrays have no hash)
         TypeError
             The data are of another type.
         """
-        if isinstance(data, ImuSample):
-            return _sample(self.in_frame(BodyFrame.FLU), data, temperature_c)
-        if not isinstance(data, ImuSeries | Increments):
+        if not isinstance(data, ImuSeries | Increments | ImuSample):
             raise TypeError(
                 f"expected ImuSeries, Increments or ImuSample, got {type(data).__name__}"
             )
-        if temperature_c is not None:
-            temperature_c = as_floats(temperature_c, "temperature_c", ())
-            if temperature_c.shape not in {(), (len(data),)}:
-                raise ShapeError(
-                    f"expected temperature_c of shape ({len(data)},), got {temperature_c.shape}"
-                )
+        rows = () if isinstance(data, ImuSample) else (len(data),)
+        if temperature is not None and not isinstance(temperature, TemperatureReadings):
+            temperature = as_floats(temperature, "temperature", ())
+            if temperature.shape not in {(), rows}:
+                raise ShapeError(f"expected temperature of shape {rows}, got {temperature.shape}")
+        at = partial(_element_temperature, data.t_ns, temperature)
+        if isinstance(data, ImuSample):
+            return _sample(self.in_frame(BodyFrame.FLU), data, at)
         here = self.in_frame(data.body)
         if isinstance(data, Increments):
-            return _increments(here, data, temperature_c)  # type: ignore[return-value]  # is Data
-        return _series(here, data, temperature_c)
+            return _increments(here, data, at)  # type: ignore[return-value]  # is Data
+        return _series(here, data, at)
 
     def inverse(self) -> ImuCalibration:
         """Return the calibration that turns calibrated data back into readings.
@@ -258,41 +265,50 @@ class ImuCalibration:  # noqa: PLW1641 (arrays have no hash)
         )
 
 
-def _sample(c: ImuCalibration, sample: ImuSample, temperature_c: ArrayLike | None) -> ImuSample:
+def _element_temperature(
+    t_ns: ArrayLike, temperature: Temperature | None, triad: TriadCalibration
+) -> ArrayLike | None:
+    """Return the temperature of the sensing element of a triad at stamps."""
+    if triad.temperature is None or not isinstance(temperature, TemperatureReadings):
+        return temperature  # type: ignore[return-value]  # readings only where there is no curve
+    return temperature.at(t_ns, lag_s=triad.temperature.lag_s)
+
+
+def _sample(c: ImuCalibration, sample: ImuSample, at: At) -> ImuSample:
     """Return a calibrated sample; all axes are FLU."""
     w, f, m = sample.angular_velocity, sample.specific_force, sample.magnetic_field
-    force = None if f is None else c.accel.calibrated(f, temperature_c)
+    force = None if f is None else c.accel.calibrated(f, at(c.accel))
     return ImuSample(
         sample.t_ns,
-        None if w is None else _rate(c, np.array(w), force, temperature_c),
+        None if w is None else _rate(c, np.array(w), force, at),
         force,
-        None if m is None else _field(c, np.array(m), temperature_c),
+        None if m is None else _field(c, np.array(m), at),
         sample.gyro_clipping,
         sample.accel_clipping,
     )
 
 
-def _series(c: ImuCalibration, series: ImuSeries, temperature_c: ArrayLike | None) -> ImuSeries:
+def _series(c: ImuCalibration, series: ImuSeries, at: At) -> ImuSeries:
     """Return a calibrated series in the axes of the calibration."""
-    force = c.accel.calibrated(series.specific_force, temperature_c)
+    force = c.accel.calibrated(series.specific_force, at(c.accel))
     m = series.magnetic_field
     return series.replace(
         specific_force=force,
-        angular_velocity=_rate(c, series.angular_velocity, force, temperature_c),
-        magnetic_field=None if m is None else _field(c, m, temperature_c),
+        angular_velocity=_rate(c, series.angular_velocity, force, at),
+        magnetic_field=None if m is None else _field(c, m, at),
         specific_force_covariance=_moved(series.specific_force_covariance, c.accel),
         angular_velocity_covariance=_moved(series.angular_velocity_covariance, c.gyro),
     )
 
 
-def _increments(c: ImuCalibration, data: Increments, temperature_c: ArrayLike | None) -> Increments:
+def _increments(c: ImuCalibration, data: Increments, at: At) -> Increments:
     """Return calibrated increments in the axes of the calibration."""
     gyro_s = data.delta_angle_dt_ns[:, None] / NS_PER_S
     accel_s = data.delta_velocity_dt_ns[:, None] / NS_PER_S
-    velocity = data.delta_velocity - c.accel.bias_at(temperature_c) * accel_s
+    velocity = data.delta_velocity - c.accel.bias_at(at(c.accel)) * accel_s
     velocity = velocity @ c.accel.matrix.T
     mean_force = np.divide(velocity, accel_s, out=np.zeros_like(velocity), where=accel_s > 0)
-    offset = c.gyro.bias_at(temperature_c) + mean_force @ c.g_sensitivity.T
+    offset = c.gyro.bias_at(at(c.gyro)) + mean_force @ c.g_sensitivity.T
     angle = (data.delta_angle - offset * gyro_s) @ c.gyro.matrix.T
     return data.replace(delta_angle=angle, delta_velocity=velocity)
 
@@ -301,23 +317,23 @@ def _rate(
     c: ImuCalibration,
     readings: FloatArray,
     force: FloatArray | None,
-    temperature_c: ArrayLike | None,
+    at: At,
 ) -> FloatArray:
     """Return the angular velocity of readings of the gyro at a calibrated specific force."""
     if not np.any(c.g_sensitivity):
-        return c.gyro.calibrated(readings, temperature_c)
+        return c.gyro.calibrated(readings, at(c.gyro))
     if force is None:
         raise ValueRangeError(
             "expected a specific force, because the gyro's bias depends on it, got none"
         )
-    return c.gyro.calibrated(readings - force @ c.g_sensitivity.T, temperature_c)
+    return c.gyro.calibrated(readings - force @ c.g_sensitivity.T, at(c.gyro))
 
 
-def _field(c: ImuCalibration, readings: FloatArray, temperature_c: ArrayLike | None) -> FloatArray:
+def _field(c: ImuCalibration, readings: FloatArray, at: At) -> FloatArray:
     """Return the calibrated magnetic field, or the readings where there is no calibration."""
-    return (
-        readings if c.magnetometer is None else c.magnetometer.calibrated(readings, temperature_c)
-    )
+    if c.magnetometer is None:
+        return readings
+    return c.magnetometer.calibrated(readings, at(c.magnetometer))
 
 
 def _after(first: TriadCalibration, second: TriadCalibration) -> TriadCalibration:

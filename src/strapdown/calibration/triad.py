@@ -13,7 +13,7 @@ from strapdown.errors import ValueRangeError
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["TemperatureCurve", "TriadCalibration", "combined"]
+__all__ = ["TemperatureCurve", "TriadCalibration", "bias_covariance", "combined"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +31,8 @@ class TemperatureCurve:  # noqa: PLW1641 (arrays have no hash)
     lowest_c, highest_c : float
         Range of the measurement [deg C].
     lag_s : float
-        Time constant by which the temperature reading follows the sensing element [s].
+        Time constant by which the temperature reading follows the sensing element [s];
+        :meth:`TemperatureReadings.at` removes it.
     sigma : (3,)
         Standard deviation of the curve, with half of its hysteresis [unit of the bias].
 
@@ -160,7 +161,7 @@ class TriadCalibration:  # noqa: PLW1641 (arrays have no hash)
         if temperature_c is None:
             raise ValueRangeError(
                 "expected a temperature, because the bias depends on it, got none; pass "
-                "temperature_c, or drop the curve with without_temperature()"
+                "temperature, or drop the curve with without_temperature()"
             )
         return self.bias + self.temperature.change(temperature_c)
 
@@ -210,6 +211,19 @@ def combined(matrix: FloatArray, *terms: tuple[FloatArray, TriadCalibration]) ->
         bias=np.sum([each @ triad.bias for each, triad in terms], axis=0),
         temperature=_curve_sum([(each, triad.temperature) for each, triad in terms]),
     )
+
+
+def bias_covariance(sigma: FloatArray) -> FloatArray:
+    """Return the covariance (12, 12) of a calibration that estimates the bias alone.
+
+    Parameters
+    ----------
+    sigma : (3,)
+        Standard deviation of the bias.
+    """
+    covariance = np.zeros((12, 12))
+    covariance[:3, :3] = np.diag(np.square(sigma))
+    return covariance
 
 
 def _curve_sum(terms: list[tuple[FloatArray, TemperatureCurve | None]]) -> TemperatureCurve | None:

@@ -45,6 +45,8 @@ VERBS = {
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
+    "allan": "Characterise the noise of a sensor from a log at rest.",
+    "calibrate": "Calibrate a sensor from poses, turns, or its use.",
     "warm": "Compile machine code beforehand, so that long recordings need not wait for it.",
     "webots": "Run Webots controllers in Webots worlds, without Webots.",
     "run": "Run a pipeline: from device, log or topic through filters to topics and files.",
@@ -73,7 +75,7 @@ GROUPS = {
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
     "info", "check", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate",
-    "cat", "send",
+    "allan", "calibrate", "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 

@@ -51,7 +51,9 @@ class Since(StrEnum):
     EPOCH = "epoch"
 
 
-Input: TypeAlias = Annotated[Path, typer.Argument(help="A recording, recognised by content.")]
+Input: TypeAlias = Annotated[
+    Path, typer.Argument(help="A recording, recognised by content, or - for standard input.")
+]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 Topic: TypeAlias = Annotated[
     str | None, typer.Option("--topic", help="The topic to use if the input holds several.")

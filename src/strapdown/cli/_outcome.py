@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Outcome", "expect_compiling", "is_watched", "run", "say", "until_unread"]
+__all__ = [
+    "Outcome",
+    "expect_compiling",
+    "is_watched",
+    "reserve_output",
+    "run",
+    "say",
+    "until_unread",
+]
 
 WIDTH = 200
 
@@ -67,6 +75,7 @@ class _Manner:
     quiet: bool = False
     json: bool = False
     hints: bool = True
+    reserved: bool = False
 
 
 _manner = _Manner()
@@ -89,6 +98,11 @@ def expect_compiling() -> None:
     _manner.hints = False
 
 
+def reserve_output() -> None:
+    """Print view and JSON on standard error: this verb writes a file to standard output."""
+    _manner.reserved = True
+
+
 def is_watched() -> bool:
     """Whether progress is to be shown: on a terminal, and neither quiet nor JSON."""
     return not (_manner.quiet or _manner.json) and sys.stderr.isatty()
@@ -105,7 +119,8 @@ def until_unread() -> Iterator[None]:
 
 def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, debug: bool) -> int:
     """Run a verb, print its outcome or its error, and return the exit code."""
-    _manner.quiet, _manner.json, _manner.hints = quiet, json, True
+    _manner.quiet, _manner.json = quiet, json
+    _manner.hints, _manner.reserved = True, False
     try:
         with announce_compiling(_say_compiling):
             outcome = verb()
@@ -116,7 +131,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
             if json:
                 _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
             elif not quiet:
-                _print_view(outcome.view, aside=outcome.aside)
+                _print_view(outcome.view, aside=outcome.aside or _manner.reserved)
             sys.stdout.flush()
     except (StrapdownError, OSError) as error:
         if debug:
@@ -160,7 +175,8 @@ def _print_view(view: Sequence[RenderableType], *, aside: bool) -> None:
 
 
 def _print_json(data: Mapping[str, Any]) -> None:
-    sys.stdout.write(dumps(_finite(data), indent=2, allow_nan=False) + "\n")
+    stream = sys.stderr if _manner.reserved else sys.stdout
+    stream.write(dumps(_finite(data), indent=2, allow_nan=False) + "\n")
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import typer
 
 import strapdown.formats as files
 from strapdown.cli._reading_options import options
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
 from strapdown.units import ns_from_decimal_seconds
 
@@ -25,14 +27,19 @@ _FOREVER: Final = np.iinfo(np.int64).max
 
 
 def open_input(path: Path) -> Recording:
-    """Read a recording by the options of the verb, and count its damage.
+    """Read a recording, or standard input for ``-``, by the options of the verb.
+
+    Damage is counted.
 
     Raises
     ------
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    recording = files.open(path, on_error="salvage", columns=options.columns)
+    file = as_file(path)
+    with naming(path):
+        recording = files.open(file, on_error="salvage", columns=options.columns)
+    recording = replace(recording, path=path)
     if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
@@ -47,7 +54,11 @@ def open_input(path: Path) -> Recording:
 @contextmanager
 def input_blocks(path: Path) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb."""
-    with files.open_blocks(path, on_error="salvage", columns=options.columns) as blocks:
+    file = as_file(path)
+    with (
+        naming(path),
+        files.open_blocks(file, on_error="salvage", columns=options.columns) as blocks,
+    ):
         yield _Part(path, blocks) if options.cuts else blocks
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from strapdown.cli._streams import spooling
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -50,6 +52,7 @@ def reading(columns: Path | None, start: str | None, stop: str | None) -> Iterat
     """Let a verb read by these options."""
     options.columns, options.start, options.stop = columns, start, stop
     try:
-        yield
+        with spooling():
+            yield
     finally:
         options.columns = options.start = options.stop = None

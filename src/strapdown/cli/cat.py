@@ -41,7 +41,10 @@ GLANCE_S = 1.0
 
 
 def cat(
-    source: Annotated[str, typer.Argument(help="A recording, or a live topic such as ipc:imu.")],
+    source: Annotated[
+        str,
+        typer.Argument(help="A recording, - for standard input, or a live topic such as ipc:imu."),
+    ],
     *,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Follow a live topic until Ctrl-C.")
@@ -63,7 +66,6 @@ def cat(
     of the file. Of a live topic: the messages of one second, or with -f all messages until
     Ctrl-C, after waiting for a publisher. Messages are printed on standard output, everything
     else on standard error, with one line for each topic that gives type, units and frames.
-    Standard input is not read.
 
     Exit codes: 3 messages were lost, or the file is damaged; 130 Ctrl-C.
 
@@ -77,10 +79,6 @@ def cat(
 
     strapdown cat ros2:/imu/data -f --format ndjson
     """
-    if source == "-":
-        raise typer.BadParameter(
-            "standard input is not read; save it to a file, and name that", param_hint="'SOURCE'"
-        )
     out = RowWriter(sys.stdout, layout)
     lost: list[str] = []
     code = 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +25,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import input_blocks
+from strapdown.cli._streams import DASH, as_file, standard_output
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
@@ -31,6 +35,7 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from strapdown.calibration import TemperatureReadings
     from strapdown.formats import Recording
 
 
@@ -41,13 +46,25 @@ class At(StrEnum):
     END = "end"
 
 
+class Form(StrEnum):
+    """Format of standard output."""
+
+    MCAP = "mcap"
+    BAG = "bag"
+    CSV = "csv"
+    TUM = "tum"
+    NPZ = "npz"
+    PARQUET = "parquet"
+    ULG = "ulg"
+
+
 def convert(
     source: Input,
     target: Annotated[
         Path,
         typer.Argument(
             help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg; without an "
-            "ending, the folder of a ROS 2 bag."
+            "ending, the folder of a ROS 2 bag; - is standard output."
         ),
     ],
     *,
@@ -79,6 +96,21 @@ def convert(
             help="Noise densities, for covariances \\[rad/s/sqrt(Hz), m/s^2/sqrt(Hz)].",
         ),
     ] = None,
+    form: Annotated[
+        Form | None, typer.Option("--format", help="Format of standard output, for TARGET -.")
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", help="Apply this calibration to the IMU: .toml or .json."),
+    ] = None,
+    temperature: Annotated[
+        Path | None,
+        typer.Option(
+            "--temperature",
+            help="CSV with t_ns or t_s and temperature_c, for a calibration that depends on it; by "
+            "default that of the recording.",
+        ),
+    ] = None,
     clock: Clock = None,
     force: Force = False,
 ) -> Outcome:
@@ -96,37 +128,94 @@ def convert(
     strapdown convert demo.mcap imu.csv --topic imu/data
 
     strapdown convert attitude.csv attitude.tum --force
+
+    strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
+
+    cat flight.ulg | strapdown convert - - --format mcap > flight.mcap
     """
-    if target.exists() and target.samefile(source):
-        raise typer.BadParameter(f"{target} is the input; write to another file")
-    if attitude is not None and target.suffix.lower() not in OF_RATES:
-        raise typer.BadParameter(
-            f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {target}",
-            param_hint="'--attitude'",
-        )
-    gyro_noise, accel_noise = noise or (None, None)
-    stream = RateStream(
-        RateOptions(
-            rates=target.suffix.lower() in OF_RATES and not increments,
+    with _written(target, form) as file:
+        if file.exists() and file.samefile(as_file(source)):
+            raise typer.BadParameter(f"{target} is the input; write to another file")
+        if attitude is not None and file.suffix.lower() not in OF_RATES:
+            raise typer.BadParameter(
+                f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {file}",
+                param_hint="'--attitude'",
+            )
+        gyro_noise, accel_noise = noise or (None, None)
+        options = RateOptions(
+            rates=file.suffix.lower() in OF_RATES and not increments,
             stamp=stamp.value,
             fifo_delay=fifo_delay,
             attitude=attitude,
             gyro_noise_density=gyro_noise,
             accel_noise_density=accel_noise,
-            epoch=counts_from_1970(clock, target),
+            epoch=counts_from_1970(clock, file),
         )
-    )
+        applied = None
+        if calibration is not None:
+            applied = _Calibrator(calibration, source, topic, temperature)
+        outcome = _convert(
+            source,
+            file,
+            RateStream(options),
+            applied=applied,
+            topic=topic,
+            clock=clock,
+            force=force,
+        )
+    name = "standard output" if target == DASH else target
+    data = {"input": str(source), "output": str(target), **outcome.data}
+    if calibration is not None:
+        data["notes"].append(f"calibrated by {calibration}")
+    view = [f"wrote {name}: {data['messages']} messages", *data["notes"]]
+    return replace(outcome, data=data, view=view)
+
+
+@contextmanager
+def _written(target: Path, form: Form | None) -> Iterator[Path]:
+    """Yield the file to write: the target, or one that is copied to standard output."""
+    if target != DASH:
+        if form is not None:
+            raise typer.BadParameter(
+                "it works for standard output, TARGET -; the ending of a file gives its format",
+                param_hint="'--format'",
+            )
+        yield target
+        return
+    if form is None:
+        raise typer.BadParameter(
+            f"expected one of {', '.join(Form)} for standard output, got none",
+            param_hint="'--format'",
+        )
+    with standard_output(form) as file:
+        yield file
+
+
+def _convert(
+    source: Path,
+    target: Path,
+    stream: RateStream,
+    *,
+    applied: _Calibrator | None,
+    topic: str | None,
+    clock: Clock,
+    force: bool,
+) -> Outcome:
+    """Convert a recording to a file."""
     with (
         working(f"converting {source}"),
         input_blocks(source) as blocks,
         files.block_writer(target, force=force) as writer,
     ):
         new_log = writer if isinstance(writer, UlogBlockWriter) else None
-        for block in _converted(blocks, stream, topic):
+        calibrated = blocks if applied is None else map(applied, blocks)
+        for block in _converted(calibrated, stream, topic):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
-                new_log.describe(scan_ulog(source, salvage=True), shift_us=shift_us, topic=topic)
+                new_log.describe(
+                    scan_ulog(as_file(source), salvage=True), shift_us=shift_us, topic=topic
+                )
                 new_log = None
             writer.write(block)
         if not writer.messages:
@@ -137,14 +226,60 @@ def convert(
             )
     recognised = blocks.report.notes if blocks.report.format == "table" else ()
     notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
-    data = {
-        "input": str(source),
-        "output": str(target),
-        "messages": writer.messages,
-        "notes": notes,
-    }
     lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
-    return Outcome(data, [f"wrote {target}: {writer.messages} messages", *notes], lost)
+    return Outcome({"messages": writer.messages, "notes": notes}, [], lost)
+
+
+class _Calibrator:
+    """Calibration of the blocks of a recording.
+
+    Raises
+    ------
+    FormatError
+        The calibration depends on a temperature and there is none, or there are several sensors
+        and no topic.
+    """
+
+    def __init__(
+        self, path: Path, source: Path, topic: str | None, temperature: Path | None
+    ) -> None:
+        from strapdown import calibration as procedures  # noqa: PLC0415 (only with the option)
+
+        self._calibration = procedures.load_calibration(path)
+        self._source, self._topic = source, topic
+        self._seen: set[str] = set()
+        self._temperature: TemperatureReadings | None = None
+        if temperature is not None:
+            self._temperature = procedures.read_temperature(temperature)
+        elif self._calibration.needs_temperature:
+            recording = files.open(as_file(source), on_error="salvage")
+            self._temperature = procedures.recorded_temperature(recording, topic)
+            if self._temperature is None:
+                raise FormatError(
+                    f"expected the temperature of the sensor, on which {path.name} depends, the "
+                    "recording has none; pass --temperature with a CSV file of the columns t_ns or "
+                    "t_s and temperature_c",
+                    path=source,
+                )
+
+    def __call__(self, block: Recording) -> Recording:
+        """Return a block with calibrated samples and increments."""
+        self._seen |= {*block.imu, *block.increments}
+        if self._topic is None and len(self._seen) > 1:
+            raise FormatError(
+                "expected one sensor for --calibration, got the topics "
+                f"{', '.join(sorted(self._seen))}; choose one with --topic",
+                path=self._source,
+            )
+        apply = partial(self._calibration.apply, temperature=self._temperature)
+        chosen = self._topic
+        return replace(
+            block,
+            imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
+            increments={
+                n: apply(s) if chosen in {None, n} else s for n, s in block.increments.items()
+            },
+        )
 
 
 def _converted(

@@ -12,6 +12,7 @@ import strapdown.formats as files
 from strapdown.cli._common import read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import ValueRangeError
 from strapdown.evaluation import (
     Alignment,
@@ -63,7 +64,9 @@ def evaluate(
     strapdown evaluate walk.tum truth.tum --align-position rigid2d --rpe-m 10
     """
     with working("reading"):
-        recordings = [open_input(estimate), files.open(reference, on_error="salvage")]
+        with naming(reference):
+            truth_file = files.open(as_file(reference), on_error="salvage")
+        recordings = [open_input(estimate), truth_file]
     track = recordings[0].trajectory(estimate_topic)
     truth = recordings[1].trajectory(reference_topic or recordings[1].reference_topic())
     data: dict[str, Any] = {"estimate": str(estimate), "reference": str(reference)}
@@ -113,8 +116,8 @@ def relative_line(error: RelativePoseError) -> str:
     """Return the relative errors as one line."""
     length = f"{error.over_s:g} s" if error.over_m is None else f"{error.over_m:g} m"
     return (
-        f"over {length}: {error.translation:.3f} m ({error.drift_percent:.2f} % of the way), "
-        f"{error.rotation_deg:.3f} deg RMS over {error.pairs} pieces"
+        f"over {length}: {error.translation:.3f} m ({error.drift_percent:.2f} % of the distance), "
+        f"{error.rotation_deg:.3f} deg RMS over {error.pairs} segments"
     )
 
 

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 def fuse(
     source: Annotated[
-        Path | None, typer.Argument(help="A recording, recognised by content; none with --live.")
+        Path | None,
+        typer.Argument(help="A recording, or - for standard input; none with --live."),
     ] = None,
     *,
     filter_name: Annotated[

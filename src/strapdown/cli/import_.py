@@ -9,6 +9,7 @@ import typer
 
 from strapdown.cli._common import Force, Input, working
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
 from strapdown.formats.foreign import Hints, read_sheet, recognised
 from strapdown.geometry import BodyFrame
@@ -74,8 +75,8 @@ def import_(
         words=tuple(use or ()),
         body=None if body is None else body.value,
     )
-    with working(f"reading {source}"):
-        sheet = read_sheet(source)
+    with working(f"reading {source}"), naming(source):
+        sheet = read_sheet(as_file(source))
     found = recognised(sheet, hints)
     if found.questions or found.plan is None:
         open_ = "; ".join(found.questions) or "no gyro, accelerometer or magnetometer by its name"

@@ -22,6 +22,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
+from strapdown.cli._streams import as_file
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats._output import check_ending
@@ -46,7 +47,8 @@ _SAMPLES = 4
 
 def integrate(
     source: Annotated[
-        Path | None, typer.Argument(help="A recording, recognised by content.")
+        Path | None,
+        typer.Argument(help="A recording, recognised by content, or - for standard input."),
     ] = None,
     target: Annotated[
         Path | None,
@@ -118,7 +120,7 @@ def integrate(
         raise typer.BadParameter(
             "expected a recording and a file to write, --verify or --self-test"
         )
-    if target is not None and target.exists() and target.samefile(source):
+    if target is not None and target.exists() and target.samefile(as_file(source)):
         raise typer.BadParameter(f"{target} is the input; write to another file")
     if target is not None:
         check_ending(target, ENDINGS)

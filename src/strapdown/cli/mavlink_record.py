@@ -14,7 +14,8 @@ import strapdown.formats as files
 from strapdown.bridges.mavlink import Collection, MavlinkLink, RawScale, read_tlog
 from strapdown.cli._common import Force, read_losses
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
-from strapdown.errors import PeerLostError
+from strapdown.cli._streams import as_file, naming
+from strapdown.errors import FormatError, PeerLostError
 from strapdown.webots.run.runner import ended_by_signals
 
 if TYPE_CHECKING:
@@ -37,18 +38,20 @@ def record(
         float | None, typer.Option(help="Seconds to listen; by default until Ctrl-C.")
     ] = None,
     tlog: Annotated[
-        Path | None, typer.Option(help="Read this telemetry log instead of listening.")
+        Path | None,
+        typer.Option(help="Read this telemetry log, - for standard input, instead of listening."),
     ] = None,
     raw_scale: Annotated[
         tuple[float, float, float] | None,
         typer.Option(
             metavar="ACCEL GYRO MAG",
-            help="Scale of RAW_IMU per count \\[m/s^2, rad/s, T]; without it RAW_IMU is left out.",
+            help="Scale of RAW_IMU per count \\[m/s^2, rad/s, T]; without it only that of "
+            "ArduPilot is read.",
         ),
     ] = None,
     force: Force = False,
 ) -> Outcome:
-    """Record HIL_SENSOR, HIGHRES_IMU, SCALED_IMU, RAW_IMU and ATTITUDE_QUATERNION.
+    """Record HIL_SENSOR, HIGHRES_IMU, SCALED_IMU, RAW_IMU, ATTITUDE and ATTITUDE_QUATERNION.
 
     Topics are named sys1/comp1/highres_imu, by sender. Without a host,
     --listen receives from this machine only. The first Ctrl-C or SIGTERM ends
@@ -76,7 +79,7 @@ def record(
     code = EXIT_OK
     with files.block_writer(target, force=force) as written:  # fails before listening
         if tlog is not None:
-            recording = read_tlog(tlog, on_error="salvage", scale=scale)
+            recording = _logged(tlog, scale)
         else:
             recording, code = _listen(listen, duration, scale)
         written.write(recording)
@@ -89,6 +92,19 @@ def record(
     }
     view = [f"wrote {target}: {written.messages} messages", *data["notes"]]
     return Outcome(data, view, [*read_losses(recording.report), *written.lost], code=code)
+
+
+def _logged(path: Path, scale: RawScale | None) -> Recording:
+    """Return the messages of a telemetry log; raise if there are none of an IMU or attitude."""
+    file = as_file(path)
+    with naming(path):
+        recording = read_tlog(file, on_error="salvage", scale=scale)
+    if not (recording.imu or recording.trajectories):
+        found = ", ".join(f"{name} {count}" for name, count in recording.report.skipped.items())
+        what = f"expected messages of an IMU or of attitude, got others: {found}"
+        hint = "; pass --raw-scale for RAW_IMU" if "RAW_IMU" in recording.report.skipped else ""
+        raise FormatError(what + hint, path=path)
+    return recording
 
 
 def _listen(address: str, duration: float | None, scale: RawScale | None) -> tuple[Recording, int]:

@@ -98,8 +98,8 @@ def _records(
     kind: Kind, recording: Recording, topic: str | None, scale: RawScale | None
 ) -> NDArray[np.void]:
     """Return the messages to send."""
-    if kind is Kind.ATTITUDE_QUATERNION:
-        return attitude_records_from_trajectory(recording.trajectory(topic))
+    if kind in {Kind.ATTITUDE, Kind.ATTITUDE_QUATERNION}:
+        return attitude_records_from_trajectory(recording.trajectory(topic), kind=kind)
     increments = recording.increments.get(topic or "")
     if topic is None and not recording.imu:
         increments = next(iter(recording.increments.values()), None)

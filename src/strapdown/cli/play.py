@@ -20,6 +20,7 @@ from strapdown.bridges.live.player import Player, PlayReport
 from strapdown.cli._common import Input
 from strapdown.cli._live import exit_code, positive, seconds, showing, stopped_by_signals
 from strapdown.cli._outcome import Outcome, say
+from strapdown.cli._streams import as_file, naming
 from strapdown.errors import ValueRangeError
 from strapdown.messages import Imu, RosImu
 from strapdown.transport.address import open_topic, parse_address
@@ -89,7 +90,10 @@ def play(
         stop, signals = stack.enter_context(stopped_by_signals())
         show = stack.enter_context(showing())
         targets = _Targets(to, stop, wait, stack)
-        player = Player(source, targets, rate=rate, loop=loop, start_s=start, topics=topic)
+        with naming(source):
+            player = Player(
+                as_file(source), targets, rate=rate, loop=loop, start_s=start, topics=topic
+            )
         keys = stack.enter_context(_keys())
         playing = _Playing(player)
         playing.start()

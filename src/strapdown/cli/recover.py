@@ -10,12 +10,17 @@ import typer
 from strapdown._words import counted
 from strapdown.cli._common import Force, Output, working
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._streams import as_file, naming
 from strapdown.formats.recovery import recover as recovered
 
 
 def recover(
     source: Annotated[
-        Path, typer.Argument(help="A damaged recording: .mcap, .bag, .bag.active, .db3, .ulg, ...")
+        Path,
+        typer.Argument(
+            help="A damaged recording: .mcap, .bag, .bag.active, .db3, .ulg, ..., or - for "
+            "standard input."
+        ),
     ],
     *,
     output: Output,
@@ -40,8 +45,8 @@ def recover(
 
     strapdown recover flight.ulg -o flight.mcap --force
     """
-    with working(f"recovering {source}"):
-        report = recovered(source, output, force=force)
+    with working(f"recovering {source}"), naming(source):
+        report = recovered(as_file(source), output, force=force)
     data = {
         "input": str(source),
         "output": str(output),

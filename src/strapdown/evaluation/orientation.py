@@ -42,11 +42,11 @@ class Alignment(StrEnum):
     """Constant rotation between two worlds that is removed before errors are computed."""
 
     NONE = "none"
-    """None: both worlds are the same (9D)."""
+    """Nothing: both have the same world (9D: an estimate with a magnetometer)."""
     HEADING = "heading"
-    """The mean heading over the first second of motion: heading has no reference (6D)."""
+    """Mean heading over the first second that counts (6D: an estimate without a magnetometer)."""
     WORLD = "world"
-    """The mean rotation over all rows: the world of one is arbitrary."""
+    """Mean rotation over all rows: the world of one is arbitrary."""
     WORLD_AND_BODY = "world_and_body"
     """A constant rotation of the world and one of the body: the mounting is unknown, too."""
 

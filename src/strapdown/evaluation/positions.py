@@ -264,7 +264,7 @@ def relative_pose_error(
     along = travelled
     if over_s is not None:
         along = (pair.reference.t_ns - pair.reference.t_ns[0]) / NS_PER_S
-    first, last = _pieces(along, over, by_time=over_s is not None)
+    first, last = _segments(along, over, by_time=over_s is not None)
     if not len(first):
         raise ValueRangeError(
             f"expected tracks longer than the segments of {over} {'s' if over_s else 'm'}, got "
@@ -357,7 +357,7 @@ def _travelled(position: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def _pieces(along: FloatArray, over: float, *, by_time: bool) -> tuple[IntArray, IntArray]:
+def _segments(along: FloatArray, over: float, *, by_time: bool) -> tuple[IntArray, IntArray]:
     """Return the first and the last row of each segment."""
     last = np.searchsorted(along, along + over * (1.0 - 1e-9))
     first = np.flatnonzero(last < len(along))

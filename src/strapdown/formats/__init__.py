@@ -7,6 +7,8 @@ MCAP                    magic bytes                              ``.mcap``
 ROS 1 bag               ``#ROSBAG V``                            ``.bag``
 ROS 2 bag               its folder, or magic bytes of SQLite     a folder: no ending
 ULog (PX4)              magic bytes                              ``.ulg``
+DataFlash (ArduPilot)   a FMT message
+MAVLink telemetry log   a time stamp and a frame
 npz arrays              a zip archive of arrays                  ``.npz``
 Parquet                 magic bytes                              ``.parquet``
 EuRoC                   ``#timestamp``, or its folder

@@ -8,7 +8,8 @@ type                                   becomes
 ``geometry_msgs/PoseStamped``          a trajectory
 ``geometry_msgs/QuaternionStamped``    a trajectory without positions
 ``geometry_msgs/Vector3Stamped``       on ``T/velocity``: the ``velocity_world`` of the
-                                       trajectory ``T``
+                                       trajectory ``T``; on a topic that is named ``mag...``: as
+                                       ``MagneticField``, its unit by the norm
 ``horus/Imu``                          an IMU series (its 304 bytes)
 ``horus/Odometry``                     a trajectory in the plane (its 736 bytes)
 ``px4_msgs/VehicleImu``                increments
@@ -22,8 +23,9 @@ type                                   becomes
 =====================================  ==================================================
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
-have the same parent (``imu/data`` and ``imu/mag``, REP 145); each of its samples goes to the row
-that is nearest in time. Velocities are joined by equal stamps. All other rows are NaN.
+have the same parent (``imu/data`` and ``imu/mag``, REP 145), or else if both have the same frame;
+each of its samples goes to the row that is nearest in time. Velocities are joined by equal stamps.
+All other rows are NaN.
 
 Messages of PX4 are recognised by their type, on any topic, in the ROS 2 serialisation, VehicleImu
 also in that of ROS 1; their size determines the release. Where their intervals leave gaps, a note
@@ -46,6 +48,7 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
@@ -76,8 +79,6 @@ if TYPE_CHECKING:
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.uorb import UorbMessage
-
-    Said: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 
 __all__ = ["Content", "Topics", "can_read"]
 
@@ -227,16 +228,35 @@ class Topics:
                 else:
                     name = _convert(content, topic, kind, whole)
                     self._cover(name, kind, whole)
-            fields = vectors[ros_types.MAGNETIC_FIELD.name]
-            choices = {topic: _fields_of(topic, fields, self._said) for topic in content.imu}
-            within_ns = MAGNETOMETER_WITHIN_NS
-            self._attach(content.imu, "magnetic_field", fields, choices, within_ns)
             velocities = vectors[ros_types.VECTOR3_STAMPED.name]
             choices = {topic: [f"{topic}/velocity"] for topic in content.trajectories}
+            fields = vectors[ros_types.MAGNETIC_FIELD.name]
+            joined = set(chain(*choices.values()))
+            for topic in sorted(filter(is_magnetometer, velocities.keys() - joined)):
+                self._take_field(topic, velocities.pop(topic), fields)
             self._attach(content.trajectories, "velocity_world", velocities, choices, 0)
+            described = {
+                topic: said["magnetic_field"]
+                for (holds, topic), said in self._said.items()
+                if holds == "imu" and "magnetic_field" in said
+            }
+            choices, notes = owners(content.imu, fields, described)
+            self.notes += notes
+            within_ns = MAGNETOMETER_WITHIN_NS
+            self._attach(content.imu, "magnetic_field", fields, choices, within_ns)
             for holds, group in content._asdict().items():
                 self._restore(holds, group)
         return content
+
+    def _take_field(self, topic: str, vectors: Batch, fields: dict[str, Batch]) -> None:
+        """Add vectors without a unit to the magnetic fields, if their norm determines it."""
+        field_t, note = in_tesla(vectors)
+        self.notes.append(f"{topic}: {note}")
+        if field_t is None or topic in fields:
+            self.messages -= len(vectors)
+            self.skip(topic, len(vectors))
+        else:
+            fields[topic] = field_t
 
     def _cover(self, topic: str, kind: str, messages: Part) -> None:
         """Compute the coverage of messages with intervals; note gaps between these."""
@@ -268,9 +288,11 @@ class Topics:
                     targets[topic] = series.replace(**{column: values})
                     placed[name] |= found
                     break
+        chosen = set(chain(*choices.values()))
         for name, found in placed.items():
             if not found.all():
-                self.notes.append(unplaced(name, found, within_ns))
+                nowhere = f"{name}: left out, there is no topic that it belongs to"
+                self.notes.append(unplaced(name, found, within_ns) if name in chosen else nowhere)
                 left = len(found) - int(found.sum())
                 self.messages -= left
                 self.skip(name, left)
@@ -358,17 +380,3 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # 
         source = px4 or (Imu if kind in _HORUS else Batch)
         content.imu[name] = rule_between(source, ImuSeries).function(messages)
     return name
-
-
-def _fields_of(imu: str, fields: Mapping[str, Batch], said: Said) -> list[str]:
-    """Return the topics that may hold the magnetic field of an IMU topic, best first."""
-    described = said.get(("imu", imu), {})
-    if "magnetic_field" in described:
-        return [described["magnetic_field"]]
-    parents = {name: name.rpartition("/")[0] for name in sorted(fields)}
-    return [
-        name
-        for wanted in (imu, imu.rpartition("/")[0])
-        for name, parent in parents.items()
-        if parent == wanted
-    ]

@@ -55,6 +55,8 @@ _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
     {
         "mcap": "mcap.reader",
         "ulog": "ulog.reader",
+        "dataflash": "dataflash.reader",
+        "tlog": "mavlink.reader",
         "npz": "arrays.npz",
         "parquet": "arrays.parquet",
         "bag": "bag.reader",
@@ -235,7 +237,8 @@ def _format_of(path: Path) -> str:
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"
     raise FormatError(
-        "expected MCAP, a ROS bag, ULog, npz arrays, Parquet, or a table in text, got " + got,
+        "expected MCAP, a ROS bag, ULog, DataFlash, a MAVLink telemetry log, npz arrays, Parquet, "
+        "or a table in text, got " + got,
         path=path,
     )
 

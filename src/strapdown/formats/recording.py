@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["HOLDS", "Recording", "as_recording"]
 
 REFERENCE_WORDS = ("truth", "reference")
+SINCE_BOOT = frozenset({"ulog", "dataflash", "tlog"})
+"""Formats whose stamps count from the start of the autopilot."""
 HOLDS: Final[dict[str, type[ImuSeries | Trajectory | Increments]]] = {
     "imu": ImuSeries,
     "trajectories": Trajectory,
@@ -74,8 +76,8 @@ class Recording:
 
     @property
     def knows_1970(self) -> bool:
-        """Whether stamps count from 1970 or can be converted; those of PX4 logs count from boot."""
-        return self.clock_offset_ns is not None or self.report.format != "ulog"
+        """Whether stamps count from 1970 or can be converted to such stamps."""
+        return self.clock_offset_ns is not None or self.report.format not in SINCE_BOOT
 
     def imu_series(self, topic: str | None = None) -> ImuSeries:
         """Return the samples of one IMU.

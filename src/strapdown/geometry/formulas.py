@@ -94,12 +94,19 @@ def quaternion_exp(x: float, y: float, z: float) -> tuple[float, float, float, f
     return x * scale, y * scale, z * scale, math.cos(angle)
 
 
-# Webots R2025a: these formulas in this order of evaluation, so that the bits agree.
+# Angles of the InertialUnit as Webots R2021b to R2025a (profiles R2023b and R2025a) compute them
+# from a quaternion, in this order of evaluation, so that the bits agree. R2021a uses the NUE terms
+# in all worlds.
 
 
 @kernel
 def webots_nue_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
-    """Return sine and cosine (of one scale) of roll, sine of pitch, sine and cosine of yaw."""
+    """Return the terms of roll, pitch and yaw in a NUE world.
+
+    These are cos(pitch) times sine and cosine of roll, the sine of pitch, and cos(pitch) times
+    sine and cosine of yaw: roll = atan2(first, second), pitch = asin(third), and
+    yaw = atan2(fourth, fifth).
+    """
     return (
         2.0 * x * w - 2.0 * y * z,
         1.0 - 2.0 * x * x - 2.0 * z * z,
@@ -111,7 +118,7 @@ def webots_nue_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Re
 
 @kernel
 def webots_enu_terms(x: Real, y: Real, z: Real, w: Real) -> tuple[Real, Real, Real, Real, Real]:
-    """Return the terms of :func:`webots_nue_terms` for angles about other axes."""
+    """Return the terms in an ENU world, in the order of :func:`webots_nue_terms`."""
     return (
         2.0 * (w * x + y * z),
         1.0 - 2.0 * (x * x + y * y),

@@ -182,7 +182,8 @@ def _checked(
         raise ValueRangeError(
             f"row {row}: expected a record without gaps, got no sample for "
             f"{report.longest_gap_ns / NS_PER_S:.6g} s, the longest of {report.gaps} gaps; replay "
-            "a part, series.between(...), or pass a larger max_gap_ns to interpolate"
+            "a part, series.between(start_s=..., stop_s=...), or pass a larger max_gap_ns to "
+            "interpolate"
         )
     start_ns = int(series.t_ns[0])
     return start_ns, (series.t_ns - start_ns) / NS_PER_S, samples

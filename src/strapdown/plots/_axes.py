@@ -37,6 +37,7 @@ __all__ = [
     "panels",
     "save",
     "thinned",
+    "titled",
 ]
 
 # Okabe and Ito's palette: safe for colour-blind readers.
@@ -85,11 +86,16 @@ def panels(count: int, title: str, *, columns: int = 1) -> tuple[Figure, list[Ax
 
     rows = count // columns
     figure = Figure(figsize=(10.0, 1.0 + 2.2 * rows), layout="constrained")
-    figure.suptitle(printable(title).replace("$", r"\$"))
+    titled(figure, title)
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for axis in grid[-1]:
         axis.set_xlabel("time since the first sample [s]")
     return figure, list(grid.T.ravel())
+
+
+def titled(figure: Figure, title: str) -> None:
+    """Set the title of a figure, literally."""
+    figure.suptitle(printable(title).replace("$", r"\$"))
 
 
 def draw(  # noqa: PLR0913 (a drawing primitive)

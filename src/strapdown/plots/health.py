@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from strapdown._typing import ByteArray, FloatArray, IntArray
+    from strapdown.calibration import NoiseFit
     from strapdown.formats import Recording
     from strapdown.formats.px4.health import Metric
     from strapdown.series import ImuSeries
@@ -29,6 +30,10 @@ _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
 _GAP: Final = 5.0  # median steps
 _BINS: Final = 80
+_LINE: Final = 1.5  # smallest amplitude of a line over that around it
+_LEAST: Final = 1e-9  # so that a spectrum of 0 has a logarithm
+_AVERAGED: Final = 100  # fewest periodograms in which lines are searched
+_MOST_LINES: Final = 5
 _LINES: Final = (*STYLES, (PURPLE, "dashdot"))
 _LIMITS: Final = ((MEAN_WARNING, GREY, "warning"), (MEAN_CRITICAL, ORANGE, "critical"))
 _TRIADS: Final = (
@@ -80,8 +85,10 @@ def plot_vibration(
     return figure
 
 
-def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
-    """Draw the amplitude spectral density of angular velocity and specific force.
+def plot_spectrum(
+    recording: Recording, *, topic: str | None = None, noise: NoiseFit | None = None
+) -> Figure:
+    """Draw the one-sided amplitude spectral density of angular velocity and specific force.
 
     Averaged over all stretches without a gap (P. D. Welch's method, IEEE Transactions AU-15(2),
     1967; Hann window, half overlapping). Samples whose stamp repeats are left out, and steps of
@@ -93,6 +100,9 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
         With an IMU.
     topic : str, optional
         By default the source with the highest rate, for each quantity.
+    noise : NoiseFit, optional
+        Its white noise is drawn as horizontal lines at sqrt(2) N: N is the root of a two-sided
+        density. Lines that rise from the level around them are listed as not noise.
 
     Returns
     -------
@@ -114,9 +124,42 @@ def plot_spectrum(recording: Recording, *, topic: str | None = None) -> Figure:
                 hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
                 label="xyz"[column],
             )  # fmt: skip
-        label(axis, f"{quantity}\n[{unit}/√Hz]", f"{source}: {regular}")
+        if noise is not None:
+            _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
+            if regular.used > _AVERAGED * len(hz):  # else single bins scatter as much as lines rise
+                _mark_lines(axis, hz, np.sqrt(power))
+        label(axis, f"{quantity}\n[{unit}/√Hz], one-sided", f"{source}: {regular}", columns=6)
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
+
+
+def _draw_white_noise(axis: Axes, quantity: str, noise: NoiseFit) -> None:
+    """Draw the level of white noise of each axis."""
+    for each in noise.channels:
+        name, _, letter = each.channel.partition(".")
+        if name == quantity and each.model.N is not None:
+            colour, dashes = STYLES["xyz".index(letter)]
+            axis.axhline(
+                np.sqrt(2.0) * each.model.N, color=colour, linestyle=dashes, linewidth=2.0,
+                alpha=0.5, label=f"√2 N {letter}",
+            )  # fmt: skip
+
+
+def _mark_lines(axis: Axes, hz: FloatArray, amplitude: FloatArray) -> None:
+    """List the most prominent lines, which are vibration or interference."""
+    from scipy.signal import find_peaks  # noqa: PLC0415 (a slow import that only spectra need)
+
+    relative = np.max(np.nan_to_num(amplitude / np.nanmedian(amplitude, axis=0)), axis=1)
+    rows, found = find_peaks(np.log(relative[1:] + _LEAST), prominence=np.log(_LINE))
+    strongest = 1 + np.sort(rows[np.argsort(found["prominences"])[::-1][:_MOST_LINES]])
+    for row in strongest:
+        axis.axvline(hz[row], color=GREY, linewidth=0.8, zorder=0.5)
+    if len(strongest):
+        words = ", ".join(f"{hz[row]:.3g}" for row in strongest)
+        axis.text(
+            0.01, 0.03, f"not noise: lines at {words} Hz", transform=axis.transAxes,
+            fontsize="small", color="#555555",
+        )  # fmt: skip
 
 
 def plot_timing(recording: Recording, *, topic: str | None = None) -> Figure:

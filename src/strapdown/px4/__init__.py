@@ -19,6 +19,9 @@ module              content
 ``fifo``            packets to samples at their true spacing, and back: :func:`unroll`
 ``vehicle_imu``     the pipeline, for a recording or message by message:
                     :func:`vehicle_imu_from_series`, :class:`VehicleImuIntegrator`
+``scheduling``      its kernels: order of the messages, and ends of windows
+``channels``        its kernels: integration of a message, windows and status
+``float32``         its kernels: PX4's arithmetic in float32
 ``increments``      PX4's integrator without scheduling: :func:`px4_increments`
 ``down_sampler``    sums of windows for the estimator: :class:`EstimatorDownSampler`
 ``replay``          windows of a log, recomputed: :func:`replay_windows`

@@ -122,8 +122,8 @@ class Machine(NamedTuple):
     accel: Channel
     plan: Plan
     shaking: Shaking
-    coning: np.float32  # sum of coning corrections times seconds, and of seconds
-    coning_seconds: np.float32
+    coning: np.float32  # since the last status: sum of |coning correction| x length of each window,
+    coning_seconds: np.float32  # and sum of the lengths [s]
     boot: bool  # the window holds the time from boot to the first message
     urgent: bool  # a status is due before its time
     status_us: int

@@ -1,9 +1,10 @@
 """PX4's arithmetic in float32: integrator, running mean and variance, calibration.
 
 Every operation is rounded separately, in the order of the autopilot, so all constants are float32
-and no two operations may be fused. Peculiarities are intentional: the coning term uses the sum of
-one sample before the last one (``Integrator.hpp`` of PX4-Autopilot), which leaves about a third of
-the error; savage mode is more accurate.
+and no two operations may be fused. Its flaws are reproduced: the coning term of a sample uses the
+sum of delta angles without the previous sample (``Integrator.hpp`` of PX4-Autopilot), where
+Savage's algorithm includes it, so about a third of the coning error remains. Mode ``savage`` is
+more accurate.
 """
 
 from __future__ import annotations
@@ -104,7 +105,11 @@ def put(
     dt_max: np.float32,
     coning: bool,
 ) -> Integral:
-    """Integrate a sample; one with a too long or no positive time step restarts the window."""
+    """Integrate a sample by the trapezoid rule.
+
+    A sample restarts the window if its time step is 1 us or less, or if the window would reach
+    ``dt_max``.
+    """
     if not (dt > MICRO_F and s.seconds + dt < dt_max):
         return Integral(ZERO, ZERO, ZERO, ZERO_F, 0, value, s.last_delta)
     x, y, z = value

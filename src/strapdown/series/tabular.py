@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, IntArray
 
-__all__ = ["UNITS", "Tabular"]
+__all__ = ["UNITS", "Tabular", "endings"]
 
 UNITS: Final[Mapping[str, str]] = {
     "t_ns": "ns",
@@ -182,14 +182,20 @@ def _numbers(series: Tabular) -> Iterator[tuple[str, str, AnyArray]]:
     for name, array in _arrays(series):
         if name == "t_ns":
             continue
-        endings = _endings(array.shape[1:])
-        flat = array.reshape(len(array), len(endings))
-        for ending, values in zip(endings, flat.T, strict=True):
+        names = endings(array.shape[1:])
+        flat = array.reshape(len(array), len(names))
+        for ending, values in zip(names, flat.T, strict=True):
             yield name + ending, UNITS.get(name, ""), np.ascontiguousarray(values)
 
 
-def _endings(tail: tuple[int, ...]) -> list[str]:
-    """Return the endings of the columns that a row of this shape becomes."""
+def endings(tail: tuple[int, ...]) -> list[str]:
+    """Return the endings of the names of the table columns for a row of this shape.
+
+    Examples
+    --------
+    >>> endings((3,)), endings(())
+    (['_x', '_y', '_z'], [''])
+    """
     if not tail:
         return [""]
     axes = (_AXES.get(size) or map(str, range(size)) for size in tail)
@@ -234,7 +240,7 @@ def _is_time(dtype: object) -> bool:
 def _column(data_frame: Any, entry: Field[Any]) -> dict[str, AnyArray]:  # noqa: ANN401 (as above)
     """Return one column of a series by name, or nothing where it is absent and may be."""
     tail, dtype = entry.metadata["column"].tail, entry.metadata["column"].dtype
-    names = [entry.name + ending for ending in _endings(tail)]
+    names = [entry.name + ending for ending in endings(tail)]
     missing = [name for name in names if name not in data_frame.columns]
     is_optional = entry.default is not MISSING or entry.default_factory is not MISSING
     if is_optional and len(missing) == len(names):

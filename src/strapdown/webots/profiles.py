@@ -36,9 +36,9 @@ __all__ = [
 class InertialFrame(StrEnum):
     """Frame that an InertialUnit measures its attitude against."""
 
-    COMPASS = "north, up, north x up"
-    WORLD = "world axes"
-    WRONG_SIDE = "north, up, north x up, multiplied on the wrong side"
+    COMPASS = "F' R, with F of north, up, north x up"
+    WORLD = "R: world axes"
+    WRONG_SIDE = "R F' instead of F' R"
 
 
 class Angles(StrEnum):
@@ -62,9 +62,9 @@ class DisabledAxis(StrEnum):
     """Effect of a FALSE axis of an InertialUnit."""
 
     NAN = "NaN for that angle"
-    ROTATION_AXIS = "a component of the rotation axis is lost"
-    ROTATION_AXIS_DEAD_ZONE = "a component of the rotation axis is lost; small turns are none"
-    ROLL = "roll is taken out; pitch and yaw have no switch"
+    ROTATION_AXIS = "a component of the rotation axis is set to 0"
+    ROTATION_AXIS_DEAD_ZONE = "as ROTATION_AXIS; very small rotations read as none"
+    ROLL = "roll is removed; pitch and yaw have no switch"
 
 
 class Rounding(StrEnum):
@@ -218,6 +218,7 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
 
 ``R2025a`` covers R2024a and later, ``R2023b`` R2021b to R2023b, ``R2021a`` that release with its
 revision, and ``R2020a`` R2019a to R2020a; version 7 did the same, as far as its manual states.
+``R2023b`` differs from ``R2025a`` in one behaviour: ``disabled_axis`` of an InertialUnit.
 """
 
 
@@ -251,10 +252,10 @@ class Difference(NamedTuple):
 DIFFERENCES: Final = (
     Difference(
         "reference frame of InertialUnit",
-        "north, up, north x up",
-        "none: world axes",
-        "north, up, north x up, multiplied on the wrong side",
-        "as R2021a, by the gravity vector and northDirection",
+        "F = (north, up, north x up): attitude F' R of the rotation R of the unit",
+        "world axes: attitude R",
+        "F as documented, but attitude R F'",
+        "as R2021a, with F from the gravity vector and northDirection",
     ),
     Difference(
         "angle formulas",
@@ -281,17 +282,17 @@ DIFFERENCES: Final = (
     Difference(
         "disabled axis of InertialUnit",
         "that angle is NaN, the others are exact",
-        "never NaN, the others are corrupted",
-        "xAxis: roll is taken out; yAxis, zAxis: ignored",
+        "never NaN: a component of the rotation axis is set to 0, which changes all angles",
+        "xAxis: roll is removed; yAxis, zAxis: ignored",
         "NaN",
-        R2023b="as R2025a; a turn under about 0.3 deg reads as none",
+        R2023b="as R2025a; within 0.3 deg, no rotation and half a turn read as exact",
     ),
     Difference(
         "resolution of InertialUnit",
         "each angle, symmetric",
         "each component of the quaternion",
         "as R2025a",
-        "each angle, with the switches of pitch and yaw mixed up",
+        "each angle; yAxis enables the rounding of pitch, zAxis that of yaw",
     ),
     Difference(
         "rounding",

@@ -61,7 +61,7 @@ class RecordReport(FieldsAsHtml):
 
 
 class Recorder:
-    """Writes the messages of topics, and what else it is given, to an MCAP file.
+    """Recorder of topics, and of messages from :meth:`write`, to an MCAP file.
 
     A context manager; every method is safe among threads. Each topic has a thread that receives.
     At most 0.25 s are lost where the process is killed.
@@ -71,7 +71,8 @@ class Recorder:
     path : path-like
         The file; in a series, ``run.mcap`` means ``run_000.mcap`` and so on.
     topics : iterable of Topic
-        Handles to receive from; they stay those of the caller, who receives nothing from them.
+        Handles from which only the recorder receives: a message that the caller received from one
+        would be missing in the file. The caller closes them after the recorder.
     force : bool
         Replace files that exist; never one that somebody writes.
     options : LiveOptions
@@ -130,7 +131,7 @@ class Recorder:
             raise
 
     def add(self, name: str, msg_type: type[Any]) -> None:
-        """Define a topic of the file; again is the same.
+        """Define a topic of the file; repeating a definition has no effect.
 
         Parameters
         ----------

@@ -14,26 +14,27 @@ Read a telemetry log::
     recording = read_tlog("flight.tlog", on_error="salvage")
 """
 
-from strapdown.bridges.mavlink.attitude import (
+from strapdown.bridges.mavlink.fusion import fuse_link
+from strapdown.bridges.mavlink.link import MavlinkLink, SendReport
+from strapdown.bridges.mavlink.telemetry_log import read_tlog
+from strapdown.formats.mavlink.attitude import (
     attitude_records_from_trajectory,
     trajectory_from_attitude_records,
 )
-from strapdown.bridges.mavlink.collection import Collection, read_tlog
-from strapdown.bridges.mavlink.conversion import (
+from strapdown.formats.mavlink.collection import Collection
+from strapdown.formats.mavlink.conversion import (
     Ambient,
     RawScale,
     records_from_series,
     series_from_records,
 )
-from strapdown.bridges.mavlink.frames import Decoder, SourceCount
-from strapdown.bridges.mavlink.fusion import fuse_link
-from strapdown.bridges.mavlink.increments import (
+from strapdown.formats.mavlink.frames import Decoder, SourceCount
+from strapdown.formats.mavlink.increments import (
     CoveredIncrements,
     increments_from_records,
     records_from_vehicle_imu,
 )
-from strapdown.bridges.mavlink.link import MavlinkLink, SendReport
-from strapdown.bridges.mavlink.messages import (
+from strapdown.formats.mavlink.messages import (
     DTYPES,
     Kind,
     messages_from_records,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.bridges.live.fusion import LOOK_S
-from strapdown.bridges.mavlink.attitude import attitude_records_from_trajectory
-from strapdown.bridges.mavlink.conversion import series_from_records
-from strapdown.bridges.mavlink.messages import Kind, records_from_messages
+from strapdown.formats.mavlink.attitude import attitude_records_from_trajectory
+from strapdown.formats.mavlink.conversion import series_from_records
+from strapdown.formats.mavlink.messages import Kind, records_from_messages
 from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.series import Trajectory
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strapdown.bridges.mavlink.link import MavlinkLink
-    from strapdown.bridges.mavlink.messages import WireMessage
     from strapdown.estimation import OrientationFilter
+    from strapdown.formats.mavlink.messages import WireMessage
 
 __all__ = ["IMU_KINDS", "fuse_link"]
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from strapdown._checks import as_member
 from strapdown._html import FieldsAsHtml
-from strapdown.bridges.mavlink.conversion import NO_AMBIENT, records_from_series
-from strapdown.bridges.mavlink.frames import Decoder
-from strapdown.bridges.mavlink.messages import (
+from strapdown.errors import PeerLostError, ValueRangeError
+from strapdown.formats.mavlink.conversion import NO_AMBIENT, records_from_series
+from strapdown.formats.mavlink.frames import Decoder
+from strapdown.formats.mavlink.messages import (
     AXES,
     Kind,
     dialect,
     messages_from_records,
     stamps_of,
 )
-from strapdown.errors import PeerLostError, ValueRangeError
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown.bridges.mavlink.conversion import Ambient, RawScale
-    from strapdown.bridges.mavlink.messages import WireMessage
+    from strapdown.formats.mavlink.conversion import Ambient, RawScale
+    from strapdown.formats.mavlink.messages import WireMessage
     from strapdown.series import ImuSeries
 
 __all__ = ["LOOPBACK", "MavlinkLink", "SendReport"]

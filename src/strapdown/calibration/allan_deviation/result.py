@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray, IntArray
     from strapdown.calibration.allan_deviation.confidence import NoiseType
     from strapdown.calibration.allan_deviation.estimators import DeviationKind
+    from strapdown.calibration.noise import NoiseFit, Reading
+    from strapdown.calibration.noise.result import Intervals
 
 __all__ = ["AllanResult"]
 
@@ -131,6 +133,47 @@ class AllanResult:
         edf = degrees_of_freedom(self.kind, self.cluster_size, self.piece_samples, types)
         lower, upper = bounds(self.deviation, edf, self.confidence)
         return replace(self, noise_types=types, edf=edf, lower=lower, upper=upper)
+
+    def read(self) -> dict[str, dict[str, Reading]]:
+        """Return the noise coefficients of each channel as read off the curve.
+
+        :func:`strapdown.calibration.read_noise` describes the method.
+        """
+        from strapdown.calibration.noise import read_noise  # noqa: PLC0415 (needs SciPy)
+
+        return read_noise(self)
+
+    def fit(
+        self,
+        *,
+        gauss_markov: int = 3,
+        bandwidth_hz: float | None = None,
+        intervals: Intervals = "fast",
+        seed: int = 0,
+    ) -> NoiseFit:
+        """Return the noise terms of each channel with 95 % intervals.
+
+        The parameters are those of :func:`strapdown.calibration.fit_noise`.
+        """
+        from strapdown.calibration.noise import fit_noise  # noqa: PLC0415 (needs SciPy)
+
+        return fit_noise(
+            self,
+            gauss_markov=gauss_markov,
+            bandwidth_hz=bandwidth_hz,
+            intervals=intervals,
+            seed=seed,
+        )
+
+    def to_csv(self, fit: NoiseFit | None = None) -> str:
+        """Return the curves with bounds as CSV text, and the model of a fit.
+
+        One row a cluster time: ``tau_s``, ``terms``, and of each channel ``NAME``, ``NAME.lower``,
+        ``NAME.upper``, ``NAME.edf`` and ``NAME.model``, in SI units.
+        """
+        from strapdown.calibration.noise.table import to_csv  # noqa: PLC0415 (few need it)
+
+        return to_csv(self, fit)
 
     def to_dict(self) -> dict[str, object]:
         """Return every field in types of JSON (NaN may occur)."""

@@ -23,6 +23,7 @@ from strapdown.detection.stillness.statistic import (
     step,
 )
 from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -101,8 +102,9 @@ class StillnessDetector(Detector[StillnessParams]):
     Raises
     ------
     UnknownNameError
-        There is no such kind, thresholds are not "auto", or "auto" is combined with ``lowpass``,
-        which has no law.
+        There is no such kind, or thresholds are not "auto".
+    ValueRangeError
+        The threshold of ``lowpass``, which has no law, is "auto" or None.
 
     References
     ----------
@@ -142,14 +144,17 @@ class StillnessDetector(Detector[StillnessParams]):
         self.kind = as_member(StillnessKind, kind, "kind of stillness")
         if thresholds not in (None, "auto"):
             raise UnknownNameError("thresholds", str(thresholds), ["auto"])
-        if thresholds and self.kind is StillnessKind.LOWPASS:
-            raise UnknownNameError("automatic threshold", "lowpass", ["shoe", "are", "mv", "mag"])
         self._noise_is_missing = bool(thresholds) and params is None
         defaults = StillnessParams.of(self.kind)
         params = defaults if params is None else as_params(params, StillnessParams)
-        super().__init__(
-            replace(params, threshold=None) if thresholds else params, compiled=compiled
-        )
+        if thresholds:
+            params = replace(params, threshold=None)
+        if params.threshold is None and self.kind is StillnessKind.LOWPASS:
+            raise ValueRangeError(
+                "expected a number as threshold of lowpass, whose limits follow from no law, got "
+                f"None: leave it at {defaults.threshold:g} and change the limits in StillnessParams"
+            )
+        super().__init__(params, compiled=compiled)
 
     def _settings(self) -> Record:
         return self.params.settings(kind=list(StillnessKind).index(self.kind))
@@ -205,6 +210,7 @@ class StillnessDetector(Detector[StillnessParams]):
 
     def _learn(self, series: ImuSeries) -> None:
         """Learn the noise from the first recording, if automatic thresholds have none."""
+        require_series(series)
         if self._noise_is_missing:
             self.params = quiet_noise(series, self.kind)
             self._execution = self._fresh_execution()

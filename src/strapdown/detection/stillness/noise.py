@@ -10,6 +10,7 @@ import numpy as np
 
 from strapdown.detection.stillness.params import StillnessKind, StillnessParams
 from strapdown.errors import ValueRangeError
+from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> Stilln
         There are too few samples, or none have noise of both sensors.
     UnknownNameError
         There is no such kind.
+    TypeError
+        ``series`` is not an :class:`~strapdown.series.ImuSeries`.
     """
+    require_series(series)
     params = StillnessParams.of(kind)
     rows = _blocks(series)
     rate, force = series.angular_velocity[rows], series.specific_force[rows]

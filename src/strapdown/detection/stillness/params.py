@@ -49,18 +49,21 @@ class StillnessParams(DetectorParams):
         has not been subtracted.
     threshold : float, optional
         Threshold of the statistic; with a larger one more samples are still. None: from the
-        chi-square law of white noise, for the number of samples in the window.
+        chi-square law of white noise, for the number of samples in the window, and the
+        ``false_alarm_rate``; not for ``lowpass``, which has no such law.
     leave_ratio : float
         Stillness ends above this multiple of the threshold.
     min_duration_s : float
         A shorter quiet phase is not still.
     false_alarm_rate : float
-        Share of the windows of a still sensor above the threshold of the law.
+        Share of the windows of a still sensor above the threshold that the law gives. Used only
+        with ``threshold=None``.
     tau_s : float
         Time constant of the low-pass of ``lowpass``.
     rate_deviation_rad_s, force_deviation_m_s2, rate_limit_rad_s : float
-        Limits of ``lowpass``: distance of a sample from the low-passed ones, and low-passed
-        angular velocity (a slower constant rotation is taken for a bias).
+        Limits of ``lowpass``: deviation of the angular velocity and of the specific force from
+        their low-passed values, and largest low-passed angular velocity. A constant rotation
+        below the last limit cannot be distinguished from a gyro bias and counts as still.
 
     Raises
     ------

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from strapdown.formats._series_headers import heading, rebuild, recording_of, to
 from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import WriteReport
 from strapdown.series.columns import present
+from strapdown.series.tabular import endings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,13 +37,6 @@ __all__ = ["ParquetWriter", "foreign_table", "parquet_writer", "read", "sniff", 
 
 _MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
-_ENDS: Final[dict[tuple[int, ...], tuple[str, ...]]] = {
-    (): ("",),
-    (3,): ("_x", "_y", "_z"),
-    (4,): ("_x", "_y", "_z", "_w"),
-    (3, 3): tuple("_" + "".join(pair) for pair in product("xyz", repeat=2)),
-}
-"""Suffixes of the columns of an array, by the shape of a row."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
@@ -216,7 +209,7 @@ def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # no
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
     """Yield the columns of an array of rows."""
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
-    for column, end in enumerate(_ENDS[array.shape[1:]]):
+    for column, end in enumerate(endings(array.shape[1:])):
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
@@ -255,7 +248,8 @@ def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Se
     for name in said["columns"]:
         column = declared[name]
         parts = [
-            columns[name + end][mine].astype(column.dtype, copy=False) for end in _ENDS[column.tail]
+            columns[name + end][mine].astype(column.dtype, copy=False)
+            for end in endings(column.tail)
         ]
         arrays[name] = np.stack(parts, axis=-1).reshape(len(mine), *column.tail)
     return said["holds"], rebuild(said, arrays)

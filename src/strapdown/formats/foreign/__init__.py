@@ -1,6 +1,6 @@
 """Tables of other programs: recognise their columns and units, or read them by a plan.
 
-:func:`~strapdown.open` uses this by itself. A plan that was recognised can be kept as TOML,
+``strapdown.open`` uses this by itself. A plan that was recognised can be kept as TOML,
 edited, and passed to ``open(path, columns=...)``.
 """
 

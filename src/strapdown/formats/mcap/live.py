@@ -1,10 +1,11 @@
 """Live MCAP recording that survives a crash of the recording process.
 
-Producers pass bytes through a bounded queue and never wait. Ten times a second one thread empties
-the queue and writes the messages as one complete chunk to the operating system: a process that is
-killed loses only later messages. Once a second the file is synchronised with the disk, in case
-the machine itself fails. Definitions precede the first message. The summary is written at the
-end; without it the file can still be read from start to end.
+Producers pass bytes through a bounded queue and never wait. Ten times a second a thread empties the
+queue and writes the messages as one complete chunk to the operating system. If the process is
+killed, only the messages that arrived after the last chunk are lost. Once a second the file is
+synchronised with the disk, so that a failure of the machine loses about a second. Schemas and
+channels precede the first message. The summary is written at the end; without it the file can still
+be read from start to end.
 
 A file is locked while it is written, is never truncated, and keeps its name. On a full disk the
 written part stays intact, and gets its summary if space permits.

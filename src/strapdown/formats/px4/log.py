@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats._rows import rows_at
 from strapdown.formats.reports import ReadReport
-from strapdown.formats.ulog.metadata import Contents, Dropout, LogText, ParameterChange, rows_at
+from strapdown.formats.ulog.metadata import Contents, Dropout, LogText, ParameterChange
 from strapdown.formats.ulog.pyulog_check import second_opinion
 from strapdown.formats.ulog.records import Records, Topic, load_bytes
 from strapdown.messages.px4_versions import upgrade

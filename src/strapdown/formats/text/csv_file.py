@@ -9,13 +9,14 @@ Ours begins with the frames and a header line::
 ``t_ns`` [ns] comes first, then any of ``angular_velocity_{x,y,z}`` [rad/s, body],
 ``specific_force_{x,y,z}`` [m/s^2, body], ``magnetic_field_{x,y,z}`` [T, body],
 ``gyro_clipping`` and ``accel_clipping`` (bits X=1, Y=2, Z=4), ``orientation_{x,y,z,w}`` (world
-from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. A vector has all
-of its columns or none. An empty cell and ``nan`` are NaN; other lines that begin with ``#`` are
-ignored.
+from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. If one column of
+a vector is present, all of its columns must be. An empty cell and ``nan`` are NaN; other lines that
+begin with ``#`` are ignored.
 
-The first five are ``imu["imu"]``; the last three are ``trajectories["trajectory"]``. The tag
-``orientation=sensor`` in the first line means that the sensor itself measured the orientation,
-which then is also ``q_world_from_body`` of the series.
+Angular velocity, specific force, magnetic field and clipping bits become ``imu["imu"]``;
+orientation, position and velocity become ``trajectories["trajectory"]``. With the tag
+``orientation=sensor`` in the first line the orientation was measured by the sensor itself, and is
+also ``q_world_from_body`` of ``imu["imu"]``.
 
 Increments have a separate file, whose first line names no world::
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from strapdown.formats._plausible import Tally
+from strapdown.formats._rows import rows_at
 from strapdown.formats.ulog.message_formats import setting
 from strapdown.formats.ulog.records import ROW_HEAD
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from strapdown.formats.ulog.message_formats import Value
     from strapdown.formats.ulog.records import Bytes, Chunk, Record, Records, Topic
 
-__all__ = ["Contents", "Dropout", "LogText", "ParameterChange", "rows_at"]
+__all__ = ["Contents", "Dropout", "LogText", "ParameterChange"]
 
 _DEFAULTS: Final = {1: "system", 2: "setup"}
 _TEXT: Final = struct.Struct("<BQ")
@@ -212,15 +213,6 @@ class Contents:
                 self.parameter_changes.append(ParameterChange(t_us, held.name, held.value))
             else:
                 self.parameters[held.name] = held.value
-
-
-def rows_at(data: Bytes, offsets: IntArray, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the rows at the offsets of a file."""
-    if not len(offsets):
-        return np.empty(0, dtype)
-    size = dtype.itemsize
-    everywhere = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
-    return everywhere[offsets].view(dtype)
 
 
 def _latest(stamps: NDArray[np.uint64]) -> int:

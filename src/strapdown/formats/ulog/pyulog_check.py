@@ -18,7 +18,7 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._guard import foreign_reader
-from strapdown.formats.ulog.metadata import rows_at
+from strapdown.formats._rows import rows_at
 from strapdown.formats.ulog.records import HEADER_SIZE, ROW_HEAD
 
 if TYPE_CHECKING:

@@ -34,9 +34,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from strapdown.formats._rows import rows_at
 from strapdown.formats.px4.log import load, read_report
 from strapdown.formats.reports import ReadReport
-from strapdown.formats.ulog.metadata import Contents, rows_at
+from strapdown.formats.ulog.metadata import Contents
 from strapdown.formats.ulog.records import BLOCK, MAGIC, Records, Topic, load_bytes
 from strapdown.formats.ulog.series import LATEST_US, TOPICS, SeriesReader
 from strapdown.units import NS_PER_US

@@ -282,7 +282,9 @@ def noisy_compass_samples(
             out[i, j] = sample[j]
 
 
-# The InertialUnit as implemented in Webots.
+# The InertialUnit as implemented in Webots since R2021a. Profile R2023b (R2021b to R2023b) differs
+# from R2025a in one formula: the dead zone in rotation_axis, where an axis is disabled. Its angles
+# are those of R2025a: nue_angles and enu_angles.
 
 
 @kernel
@@ -293,7 +295,11 @@ def lost_roll(m: Matrix) -> Matrix:
 
 @kernel
 def rotation_axis(m: Matrix, lost: int) -> Quaternion:
-    """Return the axis, not yet normalized, and the angle of a rotation."""
+    """Return the axis, not yet normalized, and the angle of a rotation.
+
+    ``LOSE_AXES_DEAD_ZONE`` is that of R2023b: within about 0.3 deg of no rotation, or of half a
+    turn, the result is exactly none, or exactly half a turn.
+    """
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = m
     x, y, z = m21 - m12, m02 - m20, m10 - m01
     trace = m00 + m11 + m22
@@ -329,7 +335,7 @@ def unit_axis(x: float, y: float, z: float) -> Vector:
 
 @kernel
 def lost_axes(m: Matrix, lost: int, kept: Vector) -> Matrix:
-    """Return a rotation by the same angle about an axis that has lost components."""
+    """Return a rotation by the same angle about its axis with the disabled components set to 0."""
     x, y, z, angle = rotation_axis(m, lost)
     x, y, z = unit_axis(x, y, z)
     x, y, z = unit_axis(x * kept[0], y * kept[1], z * kept[2])
@@ -338,7 +344,7 @@ def lost_axes(m: Matrix, lost: int, kept: Vector) -> Matrix:
 
 @kernel
 def webots_quaternion(m: Matrix) -> Quaternion:
-    """Return :func:`matrix_quaternion`; identity for turns that the diagonal does not show."""
+    """Return :func:`matrix_quaternion`; identity for rotations so small that the diagonal is 1."""
     if m[0] == 1.0 and m[4] == 1.0 and m[8] == 1.0:
         return 0.0, 0.0, 0.0, 1.0
     return matrix_quaternion(m)

@@ -1,4 +1,4 @@
-"""Attitude in ATTITUDE_QUATERNION: NED from body FRD, in the order w x y z."""
+"""Attitude of NED from body FRD: ATTITUDE_QUATERNION in the order w x y z, ATTITUDE in angles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_floats
-from strapdown.bridges.mavlink.messages import DTYPES, Kind, put_stamps, stamps_of
+from strapdown.formats.mavlink.messages import DTYPES, Kind, put_stamps, stamps_of
+from strapdown.geometry import euler
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import Trajectory
 
@@ -16,14 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["attitude_records_from_trajectory", "trajectory_from_attitude_records"]
 
-_ATTITUDE: Final = ("q1", "q2", "q3", "q4")
+_QUATERNION: Final = ("q1", "q2", "q3", "q4")
+_ANGLES: Final = ("roll", "pitch", "yaw")
 _RATES: Final = ("rollspeed", "pitchspeed", "yawspeed")
 
 
 def attitude_records_from_trajectory(
-    trajectory: Trajectory, *, angular_velocity: ArrayLike | None = None
+    trajectory: Trajectory,
+    *,
+    angular_velocity: ArrayLike | None = None,
+    kind: Kind = Kind.ATTITUDE_QUATERNION,
 ) -> NDArray[np.void]:
-    """Convert attitude to ATTITUDE_QUATERNION, without an offset for display.
+    """Convert attitude to ATTITUDE_QUATERNION, without an offset for display, or to ATTITUDE.
 
     Parameters
     ----------
@@ -31,10 +36,12 @@ def attitude_records_from_trajectory(
         N rows, in any frames.
     angular_velocity : (N, 3) array_like, optional
         [rad/s, body FRD]; by default NaN.
+    kind : Kind
+        ATTITUDE_QUATERNION or ATTITUDE.
 
     Returns
     -------
-    (N,) array of DTYPES[Kind.ATTITUDE_QUATERNION]
+    (N,) array of DTYPES[kind]
         Stamps are whole milliseconds, rounded down.
 
     Raises
@@ -45,9 +52,12 @@ def attitude_records_from_trajectory(
         The angular velocity has another shape.
     """
     trajectory = trajectory.in_frames(world=WorldFrame.NED, body=BodyFrame.FRD)
-    records = np.zeros(len(trajectory), DTYPES[Kind.ATTITUDE_QUATERNION])
+    records = np.zeros(len(trajectory), DTYPES[kind])
     put_stamps(records, trajectory.t_ns)
-    for name, column in zip(_ATTITUDE, np.roll(trajectory.q_world_from_body, 1, 1).T, strict=True):
+    q = trajectory.q_world_from_body
+    is_angles = kind is Kind.ATTITUDE
+    columns = euler.from_quaternion(q, "zyx") if is_angles else np.roll(q, 1, 1)
+    for name, column in zip(_ANGLES if is_angles else _QUATERNION, columns.T, strict=True):
         records[name] = column
     rates = np.full((len(trajectory), 3), np.nan)
     if angular_velocity is not None:
@@ -58,11 +68,11 @@ def attitude_records_from_trajectory(
 
 
 def trajectory_from_attitude_records(records: NDArray[np.void]) -> Trajectory:
-    """Convert ATTITUDE_QUATERNION to attitude, NED from FRD.
+    """Convert ATTITUDE_QUATERNION or ATTITUDE to attitude, NED from FRD.
 
     Parameters
     ----------
-    records : (N,) array of DTYPES[Kind.ATTITUDE_QUATERNION]
+    records : (N,) array of DTYPES[Kind.ATTITUDE_QUATERNION] or DTYPES[Kind.ATTITUDE]
         Records of one sender. ``repr_offset_q`` rotates displays only, and is ignored.
 
     Returns
@@ -70,11 +80,14 @@ def trajectory_from_attitude_records(records: NDArray[np.void]) -> Trajectory:
     Trajectory
         N rows.
     """
-    wxyz = np.stack([records[name] for name in _ATTITUDE], axis=1)
+    kind = Kind.ATTITUDE if "roll" in (records.dtype.names or ()) else Kind.ATTITUDE_QUATERNION
+    names = _ANGLES if kind is Kind.ATTITUDE else _QUATERNION
+    columns = np.stack([records[name] for name in names], axis=1)
+    q = euler.to_quaternion(columns, "zyx") if kind is Kind.ATTITUDE else np.roll(columns, -1, 1)
     return Trajectory(
         stamps_of(records),
-        np.roll(wxyz, -1, 1),
+        q,
         world=WorldFrame.NED,
         body=BodyFrame.FRD,
-        name=Kind.ATTITUDE_QUATERNION.name,
+        name=kind.name,
     )

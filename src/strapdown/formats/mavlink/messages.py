@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from strapdown._typing import IntArray
 
 __all__ = [
+    "ATTITUDE_KINDS",
     "AXES",
     "DTYPES",
     "FLOATS",
@@ -50,7 +51,12 @@ class Kind(StrEnum):
     SCALED_IMU2 = "scaled_imu2"
     SCALED_IMU3 = "scaled_imu3"
     RAW_IMU = "raw_imu"
+    ATTITUDE = "attitude"
     ATTITUDE_QUATERNION = "attitude_quaternion"
+
+
+ATTITUDE_KINDS: Final = (Kind.ATTITUDE, Kind.ATTITUDE_QUATERNION)
+"""Messages of attitude."""
 
 
 class WireMessage(Protocol):
@@ -80,6 +86,7 @@ _COUNTS: Final = [(name, "<i2") for name in AXES]
 _READINGS: Final = [(name, "<f4") for name in FLOATS]
 _TEMPERATURE: Final = ("temperature", "<i2")
 _ID: Final = ("id", "u1")
+_TURNS: Final = [(name, "<f4") for name in ("rollspeed", "pitchspeed", "yawspeed")]
 _SCALED: Final = np.dtype([_MILLISECONDS, *_COUNTS, _TEMPERATURE])
 
 DTYPES: Final[Mapping[Kind, np.dtype[np.void]]] = {
@@ -89,11 +96,14 @@ DTYPES: Final[Mapping[Kind, np.dtype[np.void]]] = {
     Kind.SCALED_IMU2: _SCALED,
     Kind.SCALED_IMU3: _SCALED,
     Kind.RAW_IMU: np.dtype([_MICROSECONDS, *_COUNTS, _ID, _TEMPERATURE]),
+    Kind.ATTITUDE: np.dtype(
+        [_MILLISECONDS, *((name, "<f4") for name in ("roll", "pitch", "yaw")), *_TURNS]
+    ),
     Kind.ATTITUDE_QUATERNION: np.dtype(
         [
             _MILLISECONDS,
             *((name, "<f4") for name in ("q1", "q2", "q3", "q4")),
-            *((name, "<f4") for name in ("rollspeed", "pitchspeed", "yawspeed")),
+            *_TURNS,
             ("repr_offset_q", "<f4", (4,)),
         ]
     ),

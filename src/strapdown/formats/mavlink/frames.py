@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from strapdown.bridges.mavlink.messages import dialect
+from strapdown.formats.mavlink.messages import dialect
 
 if TYPE_CHECKING:
-    from strapdown.bridges.mavlink.messages import WireMessage
+    from strapdown.formats.mavlink.messages import WireMessage
 
 __all__ = ["Decoder", "SourceCount", "end_of_frame"]
 

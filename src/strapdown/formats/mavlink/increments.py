@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.bridges.mavlink.conversion import (
+from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
+from strapdown.formats.mavlink.conversion import (
     COUNT_KINDS,
     NO_AMBIENT,
     coarseness,
     records_from_series,
     series_from_records,
 )
-from strapdown.bridges.mavlink.messages import Kind
-from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.formats._coverage import LEAST_COVERAGE, Coverage
+from strapdown.formats.mavlink.messages import ATTITUDE_KINDS, Kind
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._by_column import as_records, stamps_from_unsigned
 from strapdown.messages.conversion.px4 import increments_from_mean_rates
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from strapdown._typing import FloatArray
-    from strapdown.bridges.mavlink.conversion import Ambient, RawScale
+    from strapdown.formats.mavlink.conversion import Ambient, RawScale
     from strapdown.messages._by_column import Messages
 
 __all__ = [
@@ -162,7 +162,7 @@ def increments_from_records(
         The message holds no means over intervals.
     """
     kind = as_member(Kind, kind, "MAVLink message")
-    if kind in {Kind.HIL_SENSOR, Kind.ATTITUDE_QUATERNION}:
+    if kind in {Kind.HIL_SENSOR, *ATTITUDE_KINDS}:
         means = [Kind.HIGHRES_IMU, *COUNT_KINDS]
         raise UnknownNameError("message of mean rates (integrate samples instead)", kind, means)
     if kind in COUNT_KINDS and not force:

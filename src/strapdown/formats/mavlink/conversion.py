@@ -25,8 +25,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_floats, as_member
-from strapdown.bridges.mavlink.messages import AXES, DTYPES, FLOATS, Kind, put_stamps, stamps_of
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.formats.mavlink.messages import (
+    ATTITUDE_KINDS,
+    AXES,
+    DTYPES,
+    FLOATS,
+    Kind,
+    put_stamps,
+    stamps_of,
+)
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._by_column import bits_from_axes
 from strapdown.series import ImuSeries, SensorIdentity
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
 
 __all__ = [
+    "ARDUPILOT_SCALE",
     "COUNT_KINDS",
     "NO_AMBIENT",
     "SIMULATOR_RESET",
@@ -94,6 +103,10 @@ class RawScale:
                 raise ValueRangeError(f"expected a positive scale {name} of RAW_IMU, got {value}")
 
 
+ARDUPILOT_SCALE: Final = RawScale(accel=1e-3 * STANDARD_GRAVITY, gyro=1e-3, mag=1e-3 * GAUSS)
+"""RAW_IMU of ArduPilot: thousandths of g, rad/s and gauss (``GCS_Common.cpp``)."""
+
+
 @dataclass(frozen=True)
 class Ambient:
     """Other quantities of a message: numbers, or one a row; NaN is not measured.
@@ -137,7 +150,7 @@ def records_from_series(
     Parameters
     ----------
     kind : Kind or its name
-        Which message; not ATTITUDE_QUATERNION.
+        Which message; no attitude.
     series : ImuSeries
         N rows, in any body frame. NaN is not measured, which only HIL_SENSOR and HIGHRES_IMU
         can say of angular velocity and specific force.
@@ -247,8 +260,8 @@ def coarseness(kind: Kind) -> str:
 
 
 def _check_imu(kind: Kind) -> None:
-    if kind is Kind.ATTITUDE_QUATERNION:
-        imus = [each for each in Kind if each is not kind]
+    if kind in ATTITUDE_KINDS:
+        imus = [each for each in Kind if each not in ATTITUDE_KINDS]
         raise UnknownNameError("message with samples of an IMU", kind, imus)
 
 
@@ -263,7 +276,7 @@ def series_from_records(
     Parameters
     ----------
     kind : Kind or its name
-        Which message; not ATTITUDE_QUATERNION.
+        Which message; no attitude.
     records : (N,) array of DTYPES[kind]
         Of one sender and one sensor.
     scale : RawScale, optional

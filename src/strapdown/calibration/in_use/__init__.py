@@ -1,0 +1,1 @@
+"""Calibration in use: at rest, and from estimates in motion."""

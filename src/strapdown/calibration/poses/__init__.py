@@ -1,0 +1,1 @@
+"""Calibration of accelerometer and gyro from poses and turns."""

@@ -1,0 +1,1 @@
+"""Calibration of biases against temperature."""

@@ -1,0 +1,430 @@
+"""``strapdown calibrate``: calibration of a sensor from a recording."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+
+import numpy as np
+import typer
+
+from strapdown import calibration as procedures
+from strapdown import plots
+from strapdown.calibration import save_calibration
+from strapdown.cli._common import (
+    Force,
+    Topic,
+    check_targets,
+    measured,
+    progress_bar,
+    read_losses,
+    working,
+)
+from strapdown.cli._completion import completed
+from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
+from strapdown.cli._pair import pair as align
+from strapdown.cli._reading import open_input
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.units import MICROTESLA, RAD_PER_DEG
+
+if TYPE_CHECKING:
+    from strapdown.calibration import (
+        ImuCalibration,
+        MagnetometerAlignment,
+        MagnetometerFit,
+        PoseCalibration,
+        RestCalibration,
+        TemperatureCalibration,
+        TemperatureReadings,
+    )
+    from strapdown.series import ImuSeries
+
+__all__ = ["KINDS", "Kind", "Options", "Result", "calibrate"]
+
+
+class Result(Protocol):
+    """Result of a procedure."""
+
+    @property
+    def calibration(self) -> ImuCalibration:
+        """The calibration."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Findings, each with the next step."""
+
+    def lines(self) -> list[str]:
+        """Return the report for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+
+
+class Hemisphere(StrEnum):
+    """Half of the Earth, by the dip of its magnetic field."""
+
+    NORTH = "north"
+    SOUTH = "south"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the verb, in SI units, for every kind.
+
+    Parameters
+    ----------
+    gravity : float, optional
+        [m/s^2].
+    latitude, height : float, optional
+        [rad], [m].
+    initial_still_s : float
+        Rest at the beginning [s].
+    sections : mapping, optional
+        Rows of faces and turns by name.
+    turn_deg : float
+        Angle of each turn [deg].
+    norm : float, optional
+        Of the local magnetic field [T].
+    hemisphere : Hemisphere, optional
+        Where the magnetometer was.
+    heading : float, optional
+        Of the forward axis at rest, from north towards east [rad].
+    temperature : TemperatureReadings, optional
+        Of the sensor.
+    warm_up_s : float
+        Time left out at the start of a recording of temperature [s].
+    progress : callable, optional
+        Called with the fraction done.
+    """
+
+    gravity: float | None = None
+    latitude: float | None = None
+    height: float | None = None
+    initial_still_s: float = 30.0
+    sections: Mapping[str, Any] | None = None
+    turn_deg: float = 360.0
+    norm: float | None = None
+    hemisphere: Hemisphere | None = None
+    heading: float | None = None
+    temperature: TemperatureReadings | None = None
+    warm_up_s: float = 60.0
+    progress: Callable[[float], object] | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A procedure: what it needs of an IMU, and functions that run and draw it."""
+
+    needs: tuple[str, ...]
+    run: Callable[[ImuSeries, Options], Result]
+    picture: Callable[..., Any] | None = None
+
+
+def _multi(series: ImuSeries, options: Options) -> PoseCalibration:
+    return procedures.multi_position(
+        series,
+        gravity=options.gravity,
+        latitude=options.latitude,
+        height=options.height,
+        initial_still_s=options.initial_still_s,
+        progress=options.progress,
+    )
+
+
+def _six(series: ImuSeries, options: Options) -> PoseCalibration:
+    return procedures.six_position(
+        series,
+        options.sections,
+        gravity=options.gravity,
+        latitude=options.latitude,
+        height=options.height,
+        turn_deg=options.turn_deg,
+    )
+
+
+def _ferraris(series: ImuSeries, options: Options) -> PoseCalibration:
+    return procedures.ferraris(
+        series,
+        options.sections,
+        gravity=options.gravity,
+        latitude=options.latitude,
+        height=options.height,
+        turn_deg=options.turn_deg,
+    )
+
+
+def _rest(series: ImuSeries, options: Options) -> RestCalibration:
+    return procedures.rest_calibration(
+        series, latitude=options.latitude, heading=options.heading, gravity=options.gravity
+    )
+
+
+def _temperature(series: ImuSeries, options: Options) -> TemperatureCalibration:
+    if options.temperature is None:
+        raise FormatError(
+            "expected the temperature of the sensor, the recording has none; pass --temperature "
+            "with a CSV file of the columns t_ns or t_s and temperature_c"
+        )
+    return procedures.temperature_curve(series, options.temperature, warm_up_s=options.warm_up_s)
+
+
+def _mag(series: ImuSeries, options: Options) -> MagnetometerFit | MagnetometerAlignment:
+    """Align the magnetometer by what else was measured: gyro, or poses at rest, or nothing."""
+    if not np.isfinite(series.specific_force).any():
+        return procedures.ellipsoid(series, norm=options.norm)
+    return procedures.align_magnetometer(
+        series,
+        norm=options.norm,
+        method="gyro" if np.isfinite(series.angular_velocity).any() else "poses",
+        hemisphere=None if options.hemisphere is None else options.hemisphere.value,
+    )
+
+
+def _draw_mag(series: ImuSeries, result: Result, title: str) -> Any:  # noqa: ANN401 (a figure)
+    return plots.plot_magnetometer(series, result.calibration, title=title)
+
+
+def _draw_temperature(series: ImuSeries, result: TemperatureCalibration, title: str) -> Any:  # noqa: ANN401, ARG001
+    return plots.plot_temperature(result, title=title)
+
+
+def _draw_poses(series: ImuSeries, result: PoseCalibration, title: str) -> Any:  # noqa: ANN401 (a figure)
+    return plots.plot_calibration(series, result, title=title)
+
+
+_BOTH: Final = ("specific_force", "angular_velocity")
+KINDS: Final[Mapping[str, Kind]] = {
+    "multi": Kind(_BOTH, _multi, _draw_poses),
+    "six": Kind(_BOTH, _six, _draw_poses),
+    "ferraris": Kind(_BOTH, _ferraris, _draw_poses),
+    "mag": Kind((), _mag, _draw_mag),
+    "rest": Kind(_BOTH, _rest),
+    "temperature": Kind(_BOTH, _temperature, _draw_temperature),
+}
+"""Procedures by the name of ``--kind``."""
+
+
+def calibrate(
+    source: Annotated[
+        Path | None, typer.Argument(help="A recording, recognised by content; or --pair.")
+    ] = None,
+    *,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            help=f"One of: {', '.join(KINDS)}; by default six where the recording has only faces "
+            "and whole turns, else multi.",
+            autocompletion=completed(KINDS),
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The calibration to write: .toml or .json."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
+    ] = None,
+    topic: Topic = None,
+    gravity: Annotated[
+        float | None, typer.Option("--gravity", help="Local gravity \\[m/s^2].")
+    ] = None,
+    latitude: Annotated[
+        float | None, typer.Option("--latitude", help="Latitude, instead of gravity \\[deg].")
+    ] = None,
+    height: Annotated[
+        float | None, typer.Option("--height", help="Height, with the latitude \\[m].")
+    ] = None,
+    initial_still: Annotated[
+        float, typer.Option("--initial-still", help="Rest at the beginning, for multi \\[s].")
+    ] = 30.0,
+    sections: Annotated[
+        Path | None,
+        typer.Option(
+            "--sections", help="JSON with the rows of faces and turns, for six, ferraris."
+        ),
+    ] = None,
+    turn: Annotated[
+        float, typer.Option("--turn", help="Angle of each turn, for six and ferraris \\[deg].")
+    ] = 360.0,
+    norm: Annotated[
+        float | None, typer.Option("--norm", help="Norm of the local field, for mag \\[uT].")
+    ] = None,
+    hemisphere: Annotated[
+        Hemisphere | None,
+        typer.Option("--hemisphere", help="For mag: shows whether its axes are left-handed."),
+    ] = None,
+    heading: Annotated[
+        float | None,
+        typer.Option(
+            "--heading",
+            help="Of the forward axis, east of north, for rest with --latitude \\[deg].",
+        ),
+    ] = None,
+    temperature: Annotated[
+        Path | None,
+        typer.Option(
+            "--temperature",
+            help="CSV with t_ns or t_s and temperature_c, for temperature; by default that of the "
+            "recording.",
+        ),
+    ] = None,
+    warm_up: Annotated[
+        float, typer.Option("--warm-up", help="Start to leave out, for temperature \\[s].")
+    ] = 60.0,
+    pair: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--pair",
+            metavar="FIRST SECOND",
+            help="Two recordings of one body: clock offset, rotation and lever arm of the second, "
+            "an IMU or a pose.",
+        ),
+    ] = None,
+    second_topic: Annotated[
+        str | None, typer.Option("--second-topic", help="The topic of the second, for --pair.")
+    ] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Estimate scale errors of the first too, for --pair.")
+    ] = False,
+    force: Force = False,
+) -> Outcome:
+    """Calibrate a sensor from poses, turns, or its use, and write the calibration.
+
+    Many attitudes (multi): leave the device alone for 30 s, then put it down in 30 to 50
+    attitudes for 2 s each. Six faces (six, ferraris): rest on each face, and a whole turn
+    about each axis. A magnetometer (mag): turn it through all directions. Also the bias at rest
+    (rest) and over temperature (temperature), and two sensors on one body (--pair). "strapdown
+    convert --calibration" applies the result to recordings.
+
+    Exit code 3: there are findings, such as attitudes that are missing.
+
+    Examples
+    --------
+    strapdown calibrate tumble.mcap --latitude 48.1 --height 520 --output cal.toml
+
+    strapdown calibrate tumble.mcap --gravity 9.807 --output cal.toml --picture cal.png
+
+    strapdown calibrate faces.csv --kind six --gravity 9.81 --json
+
+    strapdown calibrate turns.mcap --kind mag --norm 48.6 --output mag.toml
+
+    strapdown calibrate --pair helmet.mcap reference.tum --output pair.toml
+    """
+    if pair is not None:
+        if source is not None or kind is not None:
+            raise typer.BadParameter("expected two recordings and no --kind", param_hint="'--pair'")
+        return align(
+            *pair,
+            topic=topic,
+            second_topic=second_topic,
+            scale=scale,
+            output=output,
+            picture=picture,
+            force=force,
+        )
+    if source is None:
+        raise typer.BadParameter("expected a recording, or --pair", param_hint="'SOURCE'")
+    if second_topic is not None or scale:
+        raise typer.BadParameter("expected --pair with it", param_hint="'--second-topic'")
+    if kind is not None and kind not in KINDS:
+        raise UnknownNameError("kind of calibration", kind, KINDS)
+    check_targets(output, picture, force=force, recording=False)
+    options = Options(
+        gravity=gravity,
+        latitude=None if latitude is None else latitude * RAD_PER_DEG,
+        height=height,
+        initial_still_s=initial_still,
+        sections=None if sections is None else _read_sections(sections),
+        turn_deg=turn,
+        norm=None if norm is None else norm * MICROTESLA,
+        hemisphere=hemisphere,
+        heading=None if heading is None else heading * RAD_PER_DEG,
+        warm_up_s=warm_up,
+    )
+    with working(f"reading {source}"):
+        recording = open_input(source)
+    name = kind or _recognised(recording.imu_series(topic), options)
+    if name == "temperature":
+        options = replace(
+            options,
+            temperature=procedures.recorded_temperature(recording, topic)
+            if temperature is None
+            else procedures.read_temperature(temperature),
+        )
+    draw = KINDS[name].picture
+    if picture is not None and draw is None:
+        raise typer.BadParameter(f"there is no figure of kind {name}", param_hint="'--picture'")
+    series = measured(recording, topic, *KINDS[name].needs, to="calibrate")
+    with progress_bar(f"{name} over {len(series)} samples") as progress:
+        result = KINDS[name].run(series, replace(options, progress=progress))
+    view = [*recording.report.notes, f"kind: {name}", *result.lines()]
+    view += [f"finding: {line}" for line in result.warnings]
+    data = {"input": str(source), "kind": name, "findings": list(result.warnings)}
+    data |= result.to_dict()
+    if output is not None:
+        save_calibration(_with_origin(result.calibration, source), output, force=force)
+        view.append(f"wrote {output}")
+        data["output"] = str(output)
+    if picture is not None and draw is not None:
+        with working("drawing"):
+            plots.save(draw(series, result, f"{source.name}: {name}"), picture, force=force)
+        view.append(f"wrote {picture}")
+    code = EXIT_LOSSY if result.warnings else EXIT_OK
+    return Outcome(data, view, read_losses(recording.report), code=code)
+
+
+def _recognised(series: ImuSeries, options: Options) -> str:
+    """Return the kind that a recording certainly is, or the usual one."""
+    if options.sections is not None or procedures.has_faces_and_turns(series):
+        return "six"
+    return "multi"
+
+
+def _read_sections(path: Path) -> Mapping[str, Any]:
+    """Return the sections in a file.
+
+    Raises
+    ------
+    FormatError
+        It is not an object of JSON.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise FormatError(f"expected sections as JSON, got {error}", path=path) from error
+    if not isinstance(content, dict):
+        raise FormatError(
+            'expected sections such as {"x_p": {"start": 540, "end": 1271}, ...}, got '
+            f"{type(content).__name__}",
+            path=path,
+        )
+    return content
+
+
+def _with_origin(calibration: ImuCalibration, source: Path) -> ImuCalibration:
+    """Return a calibration with the name and digest of its recording, and the date."""
+    provenance = replace(
+        calibration.provenance,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        source=source.name,
+        source_sha256=_digest(source),
+    )
+    return replace(calibration, provenance=provenance)
+
+
+def _digest(source: Path) -> str:
+    """Return the SHA-256 of a file, or of the files of a folder in order of their names."""
+    whole = hashlib.sha256()
+    paths = sorted(source.rglob("*")) if source.is_dir() else [source]
+    for path in filter(Path.is_file, paths):
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                whole.update(block)
+    return whole.hexdigest()

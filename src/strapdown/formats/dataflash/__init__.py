@@ -1,0 +1,1 @@
+"""ArduPilot's DataFlash log: records, their units, and series."""

@@ -1,0 +1,1 @@
+"""MAVLink: IMU messages and attitude as records and series, frames, and telemetry logs."""
