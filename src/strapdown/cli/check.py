@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries
 
-TABLES = ("csv", "table", "npz", "parquet")
-"""Formats whose columns ``strapdown import`` can state."""
+TABLE = "table"
+"""Format whose columns ``strapdown import`` can state: tables of other programs."""
 
 
 def check(source: Input, *, topic: Topic = None) -> Outcome:
@@ -59,7 +59,7 @@ def _report(recording: Recording, series: ImuSeries) -> CheckReport:
 def _lines(recording: Recording, finding: Finding) -> list[str]:
     """Return a finding as lines: what was seen, the likely error, what mends it."""
     lines = [f"{finding.code}: {finding}"]
-    if finding.option and recording.report.format in TABLES:
+    if finding.option and recording.report.format == TABLE:
         save = "" if "--save" in finding.option else " --save columns.toml"
         lines.append(
             f"  mend: strapdown import {recording.path.name} {finding.option}{save}; "
