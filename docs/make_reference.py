@@ -30,6 +30,7 @@ SECTIONS = {
         "inertial.navigation",
         "estimation",
         "detection",
+        "checking",
         "calibration",
         "evaluation",
         "plots",

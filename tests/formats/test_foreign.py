@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import strapdown
+from strapdown.checking.rates import turn_ratio
 from strapdown.errors import FormatError, ShapeError, UnknownNameError, ValueRangeError
 from strapdown.formats.foreign import (
     Hints,
@@ -18,7 +19,6 @@ from strapdown.formats.foreign import (
     read_sheet,
     recognised,
 )
-from strapdown.formats.foreign.guess import turn_ratio
 from strapdown.formats.foreign.names import meaning_of
 from strapdown.formats.foreign.stamps import ns_from_counts, ns_from_iso8601
 from strapdown.geometry import EulerConvention, euler

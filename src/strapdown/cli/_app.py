@@ -36,6 +36,7 @@ VERBS = {
     "sim": "Simulate a sensor, or many, on a motion: a name, a trajectory, a world.",
     "sensors": "List the sensor profiles, or show one: numbers, sources, and what is unknown.",
     "info": "Print the contents of a recording: topics, rates, gaps, frames.",
+    "check": "Check units, axes, signs and stamps of a recording.",
     "import": "Recognise the columns of a table of another program, and keep their meaning.",
     "convert": "Convert a recording to the format that the output's ending names.",
     "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
@@ -73,8 +74,8 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate", "allan",
-    "calibrate", "cat", "send",
+    "info", "check", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate",
+    "allan", "calibrate", "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 
@@ -141,7 +142,9 @@ def _as_command(verb: Callable[..., Outcome], *, reads: bool) -> Callable[..., N
 
     def command(**arguments: object) -> None:
         switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
-        options: dict[str, Any] = {name: arguments.pop(name, None) for name in READING}
+        options: dict[str, Any] = dict.fromkeys(READING)
+        if reads:
+            options = {name: arguments.pop(name, None) for name in READING}
         with reading(**options):
             code = run(lambda: verb(**arguments), **switches)
         raise typer.Exit(code)

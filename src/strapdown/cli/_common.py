@@ -47,12 +47,6 @@ OF_RATES = (".mcap", ".bag", ".csv", "")
 """Endings of formats that hold rates with stamps since 1970; "" is a ROS 2 bag."""
 
 
-MAYBE_G = 0.2
-"""A median specific force within this of 1 m/s^2 is probably 1 g."""
-FASTEST = 70.0
-"""Largest range of a MEMS gyro, 4000 deg/s [rad/s]."""
-
-
 class Since(StrEnum):
     """Origin of time stamps."""
 
@@ -136,22 +130,10 @@ def measured(recording: Recording, topic: str | None, *names: str, to: str) -> I
 
 
 def doubts(series: ImuSeries) -> list[str]:
-    """Return a warning for each sensor whose values look like another unit."""
-    lines = []
-    force, rate = (
-        np.linalg.norm(column[np.isfinite(column).all(axis=1)], axis=1)
-        for column in (series.specific_force, series.angular_velocity)
-    )
-    if len(force) and abs((usual := float(np.median(force))) - 1.0) < MAYBE_G:
-        lines.append(
-            f"doubtful: the median specific force is {usual:.3g} m/s^2, as if in g; times 9.80665?"
-        )
-    if len(rate) and (high := float(np.quantile(rate, 0.99))) > FASTEST:
-        lines.append(
-            f"doubtful: the angular velocity reaches {high:.3g} rad/s, as if in deg/s; times "
-            "0.0174533?"
-        )
-    return lines
+    """Return a line for each contradiction between the values of a series and physics."""
+    from strapdown.checking import doubts as found  # noqa: PLC0415 (only verbs that estimate)
+
+    return [f"doubtful: {finding} (strapdown check)" for finding in found(series).findings]
 
 
 def read_losses(report: ReadReport) -> list[str]:

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["Contest", "Row", "aligned", "compare"]
+__all__ = ["Contest", "Row", "aligned", "compare", "usable_reference"]
+
+REMOVED_BY = {
+    "attitude_world": (Alignment.WORLD, Alignment.WORLD_AND_BODY),
+    "attitude_mounting": (Alignment.WORLD_AND_BODY,),
+}
+"""Findings about an orientation that an alignment removes."""
+BLAMES_SENSORS = ("gyro_axes", "attitude_gravity")
+"""Findings by an orientation about the sensors."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +105,31 @@ class Contest:
         )
 
 
+def usable_reference(
+    recording: Recording, series: ImuSeries, align: Alignment | None
+) -> tuple[str | None, list[str]]:
+    """Return the topic to compare an estimate with, or a line that states why there is none."""
+    from strapdown.checking import check_reference  # noqa: PLC0415 (only where it is compared)
+
+    topic = recording.reference_topic()
+    if topic is None:
+        return None, []
+    found = check_reference(series, recording.trajectory(topic), topic="").findings
+    for finding in found:
+        if align not in REMOVED_BY.get(finding.code, ()) and finding.code not in BLAMES_SENSORS:
+            return None, [f"not compared with {topic}: {finding}"]
+    return topic, []
+
+
 def compare(
-    series: ImuSeries, recording: Recording, *, with_field: bool, align: Alignment | None
+    series: ImuSeries,
+    recording: Recording,
+    topic: str | None,
+    *,
+    with_field: bool,
+    align: Alignment | None,
 ) -> Contest:
-    """Run every filter and smoother, and evaluate each against the reference of the recording."""
+    """Run every filter and smoother, and evaluate each against an attitude of the recording."""
     results: dict[str, tuple[OrientationResult, float]] = {}
     for name, estimator in _estimators():
         with working(f"compiling {name}"):
@@ -110,7 +139,7 @@ def compare(
             result = made.run(series, use_magnetic_field=with_field)
             results[name] = result, time.perf_counter() - start
     uses_field = any(result.uses_magnetic_field for result, _ in results.values())
-    if (topic := recording.reference_topic()) is not None:
+    if topic is not None:
         reference, against = recording.trajectory(topic), topic
         align = align or (Alignment.NONE if uses_field else Alignment.HEADING)
     elif SMOOTHERS:

@@ -56,6 +56,8 @@ class Outcome:
         Exit code of a program that the verb ran; it takes precedence.
     aside : bool
         Print the view on standard error, because that program uses standard output.
+    found : int
+        Number of findings about the data; any gives the exit code of a loss.
     """
 
     data: Mapping[str, Any]
@@ -63,6 +65,7 @@ class Outcome:
     lost: Sequence[str] = ()
     code: int = EXIT_OK
     aside: bool = False
+    found: int = 0
 
 
 @dataclass
@@ -122,7 +125,7 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
         with announce_compiling(_say_compiling):
             outcome = verb()
         code = outcome.code
-        if outcome.lost and not code:
+        if (outcome.lost or outcome.found) and not code:
             code = EXIT_FAILED if strict else EXIT_LOSSY
         with until_unread():
             if json:

@@ -26,7 +26,7 @@ from strapdown.cli._common import (
     read_losses,
     working,
 )
-from strapdown.cli._compare import aligned, compare
+from strapdown.cli._compare import aligned, compare, usable_reference
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
@@ -187,7 +187,8 @@ def fuse(
         product = Recording(trajectories={"attitude": attitude})
         lost += files.write(output, product, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
-    added, line, reference = _against_reference(recording, result, align)
+    topic_of_reference, why_not = usable_reference(recording, series, align)
+    added, line, reference = _against_reference(recording, topic_of_reference, result, align)
     if picture is not None:
         figure = plots.plot_track(
             attitude,
@@ -197,7 +198,9 @@ def fuse(
         )
         plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    return Outcome(data | added | {"report": result.report.to_dict()}, [*view, *line], lost)
+    return Outcome(
+        data | added | {"report": result.report.to_dict()}, [*view, *why_not, *line], lost
+    )
 
 
 def _alone(option: str, **others: object) -> None:
@@ -220,10 +223,9 @@ def _estimated(
 
 
 def _against_reference(
-    recording: Recording, result: OrientationResult, align: Alignment | None
+    recording: Recording, name: str | None, result: OrientationResult, align: Alignment | None
 ) -> tuple[dict[str, Any], list[str], Trajectory | None]:
     """Return the errors against the reference of a recording, and the reference as aligned."""
-    name = recording.reference_topic()
     if name is None:
         return {}, [], None
     align = align or (Alignment.NONE if result.uses_magnetic_field else Alignment.HEADING)
@@ -247,8 +249,9 @@ def _compared(
     force: bool,
 ) -> Outcome:
     """Run every estimator and compare them."""
-    found = compare(series, recording, with_field=not no_mag, align=align)
-    view: list[Any] = [*recording.report.notes, *doubts(series), found.table()]
+    topic, why_not = usable_reference(recording, series, align)
+    found = compare(series, recording, topic, with_field=not no_mag, align=align)
+    view: list[Any] = [*recording.report.notes, *doubts(series), *why_not, found.table()]
     if picture is not None:
         with working("drawing"):
             plots.save(found.figure(recording.path.name), picture, force=force)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.checking.rates import FASTEST, turn_ratio
 from strapdown.errors import ShapeError
 from strapdown.formats.foreign.names import meaning_of
 from strapdown.formats.foreign.plan import ImportPlan, TimeColumn, VectorColumns
@@ -43,8 +44,6 @@ _EPOCHS: Final = (1e9, 2e9)
 """Seconds since 1970 from 2001 to 2033."""
 _RATES: Final = (5.0, 5000.0)
 """Plausible sampling rates [Hz]."""
-_FASTEST: Final = 70.0
-"""Largest range of a MEMS gyro, 4000 deg/s [rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +257,7 @@ class _Guesser:
     ) -> tuple[str | None, str]:
         """Return the unit of a gyro by its range, or by the turn of gravity."""
         highest = float(np.quantile(_norms(self._sheet, columns), 0.999))
-        if highest > _FASTEST:
+        if highest > FASTEST:
             return "deg/s", f"values up to {highest:.0f} are no rad/s"
         ratio = self._turn_ratio(columns, time)
         if ratio is not None:
@@ -308,50 +307,6 @@ class _Guesser:
         unknown = [n for n in self._sheet.names if n not in self._meanings and n not in read]
         if unknown:
             self.notes.append(f"columns that were not recognised: {', '.join(unknown)[:200]}")
-
-
-def turn_ratio(t_s: FloatArray, rate: FloatArray, force: FloatArray) -> float | None:
-    """Return the turn of gravity, as the accelerometer sees it, per integral of the gyro.
-
-    In slow motion the direction ``u`` of the specific force follows ``du/dt = -w x u``. The
-    ratio is the regression of the left side on the right side over steps of 0.1 s.
-
-    Parameters
-    ----------
-    t_s : (N,)
-        Time [s].
-    rate : (N, 3)
-        Readings of the gyro [unknown unit].
-    force : (N, 3)
-        Readings of the accelerometer [any unit].
-
-    Returns
-    -------
-    float or None
-        1 where the gyro is in rad/s, 0.0175 in deg/s; None where too little turns, or the two do
-        not agree.
-    """
-    good = np.isfinite(t_s) & np.isfinite(rate).all(axis=1) & np.isfinite(force).all(axis=1)
-    t_s, rate, force = t_s[good], rate[good], force[good]
-    if len(t_s) < 50 or not t_s[-1] > t_s[0]:
-        return None
-    edges = np.searchsorted(t_s, np.arange(t_s[0], t_s[-1], 0.1))
-    edges = np.unique(edges)
-    norms = np.linalg.norm(force, axis=1)
-    u = force / np.where(norms > 0.0, norms, 1.0)[:, None]
-    middle = 0.5 * np.diff(t_s)[:, None] * (rate[1:] + rate[:-1])
-    angle = np.vstack([np.zeros(3), np.cumsum(middle, axis=0)])
-    turn = np.diff(angle[edges], axis=0)
-    seen = np.diff(u[edges], axis=0)
-    expected = -np.cross(turn, 0.5 * (u[edges][1:] + u[edges][:-1]))
-    slow = np.abs(norms[edges] / np.median(norms) - 1.0) < 0.1
-    quiet = slow[1:] & slow[:-1]
-    seen, expected = seen[quiet], expected[quiet]
-    scale = float(np.sqrt(np.sum(seen**2) * np.sum(expected**2)))
-    common = float(np.sum(seen * expected))
-    if not len(seen) or not scale > 0.0 or common / scale < 0.7 or np.sum(seen**2) < 0.05:
-        return None
-    return common / float(np.sum(expected**2))
 
 
 def _unit_of_time(values: FloatArray, steps: FloatArray) -> tuple[str | None, str]:
