@@ -20,7 +20,7 @@ import argparse
 import json
 import sys
 import warnings
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +94,6 @@ PLAIN_ROWS = {"hard": slice(1500), "broad-08": slice(3000, 3400), "pyshoe-walk":
 DAMAGED = "hard"
 ALL = (DAMAGED, *RECORDINGS)
 HELD = ("broad-02", "pyshoe-walk", "tumvi-room1", "gnss-walk")  # for what differs little
-NOT_WRITTEN = ("accel_bias", "accel_bias_sigma")
 NOISE = ImuNoise(1e-3, (2e-3, 3e-3, 4e-3), 1e-5, 1e-4)
 BIASES = {"gyro_bias": (0.01, -0.02, 0.03), "accel_bias": (0.1, 0.2, -0.3)}
 
@@ -107,7 +106,7 @@ def filter_batch(name, recording, *, use_magnetic_field=True, **changes):
     if changes:
         estimator = type(estimator)(replace(estimator.params, **changes))
     result = estimator.run(series_of(recording), use_magnetic_field=use_magnetic_field)
-    return arrays_of(of_result(result)) | arrays_of(of_estimate(estimator.estimate), "last")
+    return arrays_of(result) | arrays_of(of_estimate(estimator.estimate), "last")
 
 
 def filter_stream(name, recording):
@@ -117,12 +116,6 @@ def filter_stream(name, recording):
         q = estimator.update(sample)
         rows.append(of_estimate(estimator.estimate) | {"returned": q})
     return stacked(rows) | arrays_of(estimator.report, "report")
-
-
-def of_result(result):
-    """Return the estimates of a result, except those that came after the file was written."""
-    names = [each.name for each in fields(result) if each.name not in NOT_WRITTEN]
-    return {name: getattr(result, name) for name in names}
 
 
 def of_estimate(estimate):
@@ -141,8 +134,7 @@ def of_estimate(estimate):
 
 def smoothed(name, recording, *, rows=slice(None), use_magnetic_field=True):
     series = series_of(recording)[rows]
-    result = SMOOTHERS[name]().run(series, use_magnetic_field=use_magnetic_field)
-    return arrays_of(of_result(result))
+    return arrays_of(SMOOTHERS[name]().run(series, use_magnetic_field=use_magnetic_field))
 
 
 def of_navigation(estimate):
