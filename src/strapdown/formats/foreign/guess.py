@@ -17,7 +17,7 @@ from strapdown.formats.foreign.sheet import is_instant
 from strapdown.formats.foreign.stamps import ns_from_iso8601
 from strapdown.formats.foreign.units import CLOCK, UNITS, factor
 from strapdown.geometry.frames import BodyFrame
-from strapdown.units import NS_PER_S, STANDARD_GRAVITY
+from strapdown.units import NS_PER_S, RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -258,9 +258,12 @@ class _Guesser:
     ) -> tuple[str | None, str]:
         """Return the unit of a gyro by its range, or by the turn of gravity."""
         highest = float(np.quantile(_norms(self._sheet, columns), 0.999))
-        if highest > _FASTEST:
-            return "deg/s", f"values up to {highest:.0f} are no rad/s"
         ratio = self._turn_ratio(columns, time)
+        far = ratio is not None and not 0.2 < ratio / RAD_PER_DEG < 5.0
+        if highest > _FASTEST:
+            if far or highest > _FASTEST / RAD_PER_DEG:
+                return None, f"Values up to {highest:.0f} are no rad/s or deg/s. (--gyro-unit)"
+            return "deg/s", f"values up to {highest:.0f} are no rad/s"
         if ratio is not None:
             for unit in ("rad/s", "deg/s"):
                 if 0.6 < ratio / factor("angular_velocity", unit) < 1.6:

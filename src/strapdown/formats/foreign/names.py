@@ -132,6 +132,9 @@ def _vector(words: list[str], units: list[str]) -> Meaning | None:
     stated = [*units, "".join(rest[-2:]), *rest[-1:]]
     text = " ".join(rest)
     quantity = _LETTERS.get(text) or next((q for q, holds in _QUANTITIES if holds(text)), None)
+    letter = _LETTERS.get(rest[0], "") if rest else ""
+    if quantity is None and unit_named("".join(rest[1:]), letter):  # gx_dps
+        quantity = letter
     if quantity is None or (axis == "w") != (quantity == "orientation" and axis == "w"):
         return None
     if quantity == "orientation":
