@@ -268,6 +268,16 @@ QUESTIONS = {
         "sampling rate of rows without time",
         Hints(rate_hz=100.0),
     ),
+    "times of day": (
+        text(["time", *names("gyro_{}_dps")], [f"12:00:{t:06.3f}" for t in T.tolist()], W),
+        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
+        Hints(rate_hz=100.0),
+    ),
+    "times that run backward": (
+        text(["time", *names("gyro_{}_dps")], T[::-1], W),
+        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
+        Hints(rate_hz=100.0),
+    ),
     "a counter": (
         text(["sample", *names("gyro_{}_dps")], np.arange(ROWS), W),
         "sampling rate of the counter 'sample'",
@@ -320,6 +330,7 @@ def test_what_is_not_determined_is_asked_and_the_answer_is_taken(tmp_path, name)
     assert plan == found.plan
     series = strapdown.open(path, columns=tmp_path / "plan.toml").imu_series()
     assert len(series) == ROWS
+    assert series.rate_hz == pytest.approx(1000.0 if name.startswith("milli") else RATE)
     assert series == strapdown.open(path, columns=plan).imu_series()
 
 
@@ -340,6 +351,16 @@ def test_a_sign_in_a_plan_negates_a_column(tmp_path):
     )
     rates = strapdown.open(path, columns=plan).imu_series().angular_velocity
     np.testing.assert_allclose(rates, W[:, [1, 0, 2]] * [1, -1, 1] / DEG, rtol=1e-12)
+
+
+def test_times_of_a_counter_of_32_bits_go_on_after_a_wrap(tmp_path):
+    path = tmp_path / "table.csv"
+    stamps = (2**32 - 2_000_000 + 10_000 * np.arange(ROWS)) % 2**32
+    path.write_text(text(["timestamp_us", *names("gyro_{}_dps")], stamps, W))
+    found = recognised(read_sheet(path), Hints({"time": "us"}))
+    recording = strapdown.open(path, columns=found.plan)
+    assert set(np.diff(recording.imu_series().t_ns).tolist()) == {10_000_000}
+    assert "the counter wrapped 1 times" in recording.report.notes
 
 
 def test_acceleration_without_gravity_is_not_read(tmp_path):

@@ -157,7 +157,7 @@ class _Guesser:
         rate = self._hints.rate_hz
         counters = [name for name, m in self._meanings.items() if m.quantity == "counter"]
         if rate is not None:
-            column = next(iter([*named, *counters]), None)
+            column = next(filter(self._is_counter, [*named, *counters]), None)
             return TimeColumn(column, "samples", rate, "the rate is stated")
         if self._open_times:
             self.questions.append(
@@ -165,9 +165,20 @@ class _Guesser:
                 "--rate where it counts samples)"
             )
         else:
-            where = f"the counter {counters[0]!r}" if counters else "rows without time"
+            where = "rows without time"
+            if counters:
+                where = f"the counter {counters[0]!r}"
+            elif named:
+                where = f"rows, as {named[0]!r} has no numbers or ISO 8601 dates that run forward"
             self.questions.append(f"sampling rate of {where}? (--rate)")
         return None
+
+    def _is_counter(self, name: str) -> bool:
+        """Return whether a column has whole numbers that run forward."""
+        values = self._sheet.values[name]
+        steps = np.diff(values)
+        whole = bool(np.all(values == np.rint(values)))  # False where one is no number
+        return len(steps) > 0 and whole and bool(np.median(steps) > 0.0)
 
     def _time_of(self, name: str) -> TimeColumn | None:
         """Return a column as time; None where its values do not run forward, or in what unit."""
