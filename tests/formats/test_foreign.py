@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -298,6 +298,11 @@ QUESTIONS = {
         "unit of acc_x, acc_y, acc_z",
         Hints({"specific_force": "mg"}),
     ),
+    "units that differ": (
+        text(["t (s)", "gyro x (dps)", "gyro y (rad/s)", "gyro z (rad/s)"], T, W),
+        r"unit of gyro x .* The names state several\. \(--gyro-unit\)",
+        Hints({"angular_velocity": "rad/s"}),
+    ),
     "counts of a gyro": (
         text(["t (s)", *names("gyro_{}", "acc_{}_g")], T, 131.0 * DEG * W, F / G),
         "unit of gyro_x, gyro_y, gyro_z .* are no rad/s or deg/s",
@@ -412,6 +417,42 @@ def test_damaged_rows_are_named_or_counted(tmp_path):
     recording = strapdown.open(path, on_error="salvage")
     assert recording.report.lost_messages == 1
     assert len(recording.imu_series()) == ROWS - 1
+
+
+@pytest.mark.parametrize("unit", ["s", "iso8601"])
+def test_a_damaged_time_does_not_hide_the_column(tmp_path, unit):
+    path = tmp_path / "table.csv"
+    day = datetime(2026, 11, 24, tzinfo=UTC)
+    instants = [(day + timedelta(seconds=t)).isoformat() for t in T.tolist()]
+    content = text(["t", *names("g{}", "a{}")], T if unit == "s" else instants, W, F)
+    lines = content.split("\n")
+    lines[100] = "t" + lines[100][lines[100].index(",") :]
+    path.write_text("\n".join(lines))
+    recording = strapdown.open(path, on_error="salvage")
+    assert recording.report.lost_messages == 1
+    assert len(recording.imu_series()) == ROWS - 1
+    np.testing.assert_allclose(recording.imu_series().angular_velocity[:99], W[:99], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_rows_of_a_frame_without_a_time_are_left_out_and_counted(dates):
+    pd = pytest.importorskip("pandas")
+    columns = names("gyro_{}_rad/s", "acc_{}_m/s2")
+    vectors = dict(zip(columns, np.column_stack([W, F]).T, strict=True))
+    stamps = pd.Series(pd.to_datetime(T_NS) if dates else T)
+    stamps[5] = pd.NaT if dates else np.nan
+    recording = import_frame(pd.DataFrame({"time": stamps, **vectors}))
+    assert recording.report.lost_messages == 1
+    series = recording.imu_series()
+    expected = T_NS if dates else T_NS - START_NS
+    assert series.t_ns.tolist() == np.delete(expected, 5).tolist()
+    np.testing.assert_array_equal(series.specific_force, np.delete(F, 5, axis=0))
+
+
+def test_a_frame_without_columns_is_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(FormatError, match="expected a table with columns, got none"):
+        import_frame(pd.DataFrame())
 
 
 def test_empty_cells_are_unknown(tmp_path):

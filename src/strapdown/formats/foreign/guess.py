@@ -43,6 +43,8 @@ _EPOCHS: Final = (1e9, 2e9)
 """Seconds since 1970 from 2001 to 2033."""
 _RATES: Final = (5.0, 5000.0)
 """Plausible sampling rates [Hz]."""
+_SOUND: Final = 0.9
+"""Share of the cells of a time that are numbers; the others are in damaged rows."""
 _FASTEST: Final = 70.0
 """Largest range of a MEMS gyro, 4000 deg/s [rad/s]."""
 
@@ -185,9 +187,10 @@ class _Guesser:
         texts = self._sheet.texts.get(name, ())
         if texts and all(is_instant(text) for text in texts[:10]):
             return TimeColumn(name, "iso8601", why="date and time by ISO 8601")
-        values = self._sheet.values[name]
+        cells = self._sheet.values[name]
+        values = cells[np.isfinite(cells)]
         steps = np.diff(values)
-        if not len(steps) or not np.isfinite(values).all() or not np.median(steps) >= 0.0:
+        if not len(steps) or len(values) < _SOUND * len(cells) or not np.median(steps) >= 0.0:
             return None
         if stated := self._hints.units.get("time"):
             return TimeColumn(name, stated, why="the unit is stated")
@@ -250,11 +253,13 @@ class _Guesser:
         """Return the unit of a vector and the reason; None and a hint where it is open."""
         if stated := self._hints.units.get(quantity):
             return stated, "the unit is stated"
-        if unit := self._meanings[columns[0]].unit:
+        named = {self._meanings[column].unit for column in columns}
+        if len(named) == 1 and (unit := next(iter(named))):
             return unit, "unit by its name"
         norms = _norms(self._sheet, columns)
-        if not len(norms):
-            return None, f"No values. ({_OPTIONS[quantity]})"
+        if len(named) > 1 or not len(norms):
+            why = "No values" if len(named) == 1 else "The names state several"
+            return None, f"{why}. ({_OPTIONS[quantity]})"
         if quantity == "angular_velocity":
             return self._gyro_unit(columns, time)
         usual = float(np.median(norms))
@@ -295,7 +300,9 @@ class _Guesser:
         """Return the times (N,) of the first rows [s]."""
         if time.unit == "iso8601" and time.column is not None:
             texts = self._sheet.texts[time.column]
-            return np.array([ns_from_iso8601(text) for text in texts]) / NS_PER_S
+            return np.array(
+                [ns_from_iso8601(t) / NS_PER_S if is_instant(t) else np.nan for t in texts]
+            )
         values = np.arange(rows) if time.column is None else self._sheet.values[time.column]
         if time.rate_hz is not None:
             return values / time.rate_hz

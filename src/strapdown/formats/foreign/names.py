@@ -67,7 +67,7 @@ _LETTERS: Final[Mapping[str, str]] = {
 """Names such as ``gx``: one letter and the axis."""
 
 _TIME_WORDS: Final = {
-    "time", "timestamp", "timestamps", "stamp", "t", "datetime", "elapsed", "epoch", "zeit",
+    "time", "timestamp", "timestamps", "stamp", "t", "ts", "datetime", "elapsed", "epoch", "zeit",
     "temps",
 }  # fmt: skip
 _COUNTERS: Final = {"counter", "count", "packet", "index", "sample", "samples", "seq", "frame"}
