@@ -400,7 +400,8 @@ def _columns(sheet: Sheet, names: Sequence[str]) -> FloatArray:
 
 
 def _norms(sheet: Sheet, names: Sequence[str]) -> FloatArray:
-    norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
+    with np.errstate(over="ignore"):  # damaged values
+        norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
     return norms[np.isfinite(norms)]
 
 

@@ -152,8 +152,10 @@ def _split_axis(words: list[str]) -> tuple[str, list[str]] | None:
     for place in reversed(range(len(words))):
         if words[place] in {"x", "y", "z", "w"}:
             return words[place], words[:place] + words[place + 1 :]
-    for place in reversed(range(len(words))):  # gx, accx
-        head, tail = words[place][:-1], words[place][-1]
-        if tail in "xyzw" and (head in _LETTERS or any(holds(head) for _, holds in _QUANTITIES)):
-            return tail, [*words[:place], head, *words[place + 1 :]]
+    for place in reversed(range(len(words))):
+        word, others = words[place], (words[:place], words[place + 1 :])
+        for axis, head in ((word[-1], word[:-1]), (word[0], word[1:])):  # gx, accx; xacc
+            named = any(holds(head) for _, holds in _QUANTITIES)
+            if axis in "xyzw" and (named or (head in _LETTERS and word[-1] == axis)):
+                return axis, [*others[0], head, *others[1]]
     return None
