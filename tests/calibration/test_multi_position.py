@@ -18,6 +18,7 @@ from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.gravity import normal_gravity
 from strapdown.sensors import ImuSpec
+from strapdown.series import ImuSeries
 from strapdown.units import RAD_PER_DEG
 
 UPPER = np.array([0, 1, 2, 4, 5, 8])
@@ -260,6 +261,17 @@ def test_a_session_that_cannot_be_calibrated_says_why(sessions):
         multi_position("tumble.mcap")
     with pytest.raises(ValueRangeError, match="rate of 5 Hz"):
         multi_position(series[::50], gravity=9.8)
+
+
+def test_a_device_that_was_never_turned_is_not_calibrated():
+    rng = np.random.default_rng(1)
+    count = 12_000
+    drift = 0.04 * np.sin(2.0 * np.pi * np.arange(count) / count)[:, None]
+    force = np.array([0.0, 0.0, 9.81]) + drift + rng.normal(0.0, 2e-3, (count, 3))
+    rate = rng.normal(0.0, 2e-4, (count, 3))
+    series = ImuSeries(np.arange(count) * 100_000_000, rate, force)
+    with pytest.raises(ValueRangeError, match=r"on all sides, got all within \d+ deg of one"):
+        multi_position(series, gravity=9.81)
 
 
 def test_readings_and_frames_of_other_axes_give_the_same_calibration(usual, sessions):

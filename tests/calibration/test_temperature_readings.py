@@ -56,6 +56,7 @@ def test_one_reading_is_a_constant_temperature():
         ([], [], ShapeError, "one or more temperatures"),
         ([1, 2], [20.0], ShapeError, "one per stamp"),
         ([1, 1], [20.0, 21.0], ValueRangeError, "increasing stamps"),
+        ([1, 2], [293.2, 294.2], ValueRangeError, "in deg C, got a median of 293.7"),
         ([1, 2], [20.0, np.nan], ValueRangeError, r"finite celsius, got celsius\[1\]"),
     ],
 )

@@ -101,6 +101,15 @@ def test_a_model_that_does_not_fit_is_exit_code_3(tmp_path):
     ).stdout.replace("\n", " ")
 
 
+def test_a_recording_of_a_field_alone_is_refused_by_name(tmp_path):
+    t_ns, none = np.arange(200) * 10_000_000, np.full((200, 3), np.nan)
+    field = np.full((200, 3), 2e-5)
+    strapdown.write(tmp_path / "field.csv", ImuSeries(t_ns, none, none, magnetic_field=field))
+    done = run("allan", tmp_path / "field.csv")
+    assert done.exit_code == 1
+    assert "field.csv: expected angular velocity or specific force, got none" in done.output
+
+
 def test_other_deviations_are_written_without_a_fit(still, tmp_path):
     data = tmp_path / "mdev.csv"
     found, _ = run_json("allan", still, "--kind", "mdev", "--data", data)

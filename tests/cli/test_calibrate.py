@@ -114,6 +114,37 @@ def test_wrong_options_are_named(folder, tmp_path):
         assert text in done.output
 
 
+def test_options_without_effect_are_refused(folder, tmp_path):
+    (tmp_path / "t.csv").write_text("t_s,temperature_c\n0,20\n")
+    for arguments, text in (
+        (["--kind", "multi", "--norm", "48"], "no effect on kind multi"),
+        (["--kind", "six", "--temperature", tmp_path / "t.csv"], "no effect on kind six"),
+        (["--kind", "rest", "--heading", "5"], "expected --latitude with it"),
+        (["--sections", folder / "sections.json", "--from", "3"], "rows count from the start"),
+        (["--latitude", "400"], "--latitude"),
+        (["--scale"], "'--scale'"),
+    ):
+        done = run("calibrate", folder / "faces.npz", *arguments)
+        assert done.exit_code == 2
+        assert text in " ".join(done.output.split())
+
+
+def test_temperatures_make_the_kind(folder, tmp_path):
+    (tmp_path / "t.csv").write_text("t_s,temperature_c\n0,20\n1,20\n")
+    done = run("calibrate", folder / "faces.npz", "--temperature", tmp_path / "t.csv")
+    assert "expected temperatures that span at least 3 bins" in done.output
+
+
+def test_a_calibration_without_effect_is_not_applied(folder, tmp_path):
+    field = ImuCalibration(magnetometer=TriadCalibration(bias=[1e-5, 0.0, 0.0]))
+    save_calibration(field, tmp_path / "mag.toml")
+    done = run("convert", folder / "tumble.mcap", tmp_path / "out.mcap", "--calibration",
+               tmp_path / "mag.toml")  # fmt: skip
+    assert done.exit_code == 1
+    assert "expected a sensor that mag.toml calibrates, got none" in done.output
+    assert not (tmp_path / "out.mcap").exists()
+
+
 def test_convert_applies_a_calibration(calibrated, folder, tmp_path):
     assert calibrated
     done = run("convert", folder / "tumble.mcap", tmp_path / "out.mcap", "--calibration",
@@ -167,4 +198,10 @@ def test_a_calibration_by_temperature_needs_one(folder, tmp_path):
     assert done.exit_code == 1
     assert "expected the temperature of the sensor" in done.output
     assert "pass --temperature" in done.output
+    assert not (tmp_path / "out.mcap").exists()
+    (tmp_path / "late.csv").write_text("t_s,temperature_c\n1000000,20\n1000060,30\n")
+    done = run("convert", folder / "tumble.mcap", tmp_path / "out.mcap", "--calibration",
+               tmp_path / "t.toml", "--temperature", tmp_path / "late.csv")  # fmt: skip
+    assert done.exit_code == 1
+    assert "expected temperatures during the recording, got none" in done.output
     assert not (tmp_path / "out.mcap").exists()

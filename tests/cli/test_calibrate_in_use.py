@@ -87,6 +87,9 @@ def test_a_magnetometer_alone_is_calibrated_by_its_sphere(tmp_path):
     np.testing.assert_allclose(magnetometer.bias, bias, atol=1e-10)
     np.testing.assert_allclose(magnetometer.matrix, matrix, atol=1e-5)
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    done = run("calibrate", tmp_path / "m.npz", "--kind", "mag", "--norm", 48e-6)
+    assert done.exit_code == 3
+    assert done.stdout.count("22 to 67 uT: check the unit of the norm") == 1
 
 
 def test_a_kind_without_a_figure_refuses_one(oven):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -268,6 +268,16 @@ QUESTIONS = {
         "sampling rate of rows without time",
         Hints(rate_hz=100.0),
     ),
+    "times of day": (
+        text(["time", *names("gyro_{}_dps")], [f"12:00:{t:06.3f}" for t in T.tolist()], W),
+        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
+        Hints(rate_hz=100.0),
+    ),
+    "times that run backward": (
+        text(["time", *names("gyro_{}_dps")], T[::-1], W),
+        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
+        Hints(rate_hz=100.0),
+    ),
     "a counter": (
         text(["sample", *names("gyro_{}_dps")], np.arange(ROWS), W),
         "sampling rate of the counter 'sample'",
@@ -287,6 +297,21 @@ QUESTIONS = {
         text(["t (s)", *names("gyro_{}_dps", "acc_{}")], T, W, 1671.0 * F),
         "unit of acc_x, acc_y, acc_z",
         Hints({"specific_force": "mg"}),
+    ),
+    "units that differ": (
+        text(["t (s)", "gyro x (dps)", "gyro y (rad/s)", "gyro z (rad/s)"], T, W),
+        r"unit of gyro x .* The names state several\. \(--gyro-unit\)",
+        Hints({"angular_velocity": "rad/s"}),
+    ),
+    "counts of a gyro": (
+        text(["t (s)", *names("gyro_{}", "acc_{}_g")], T, 131.0 * DEG * W, F / G),
+        "unit of gyro_x, gyro_y, gyro_z .* are no rad/s or deg/s",
+        Hints({"angular_velocity": "mdeg/s"}),
+    ),
+    "counts of a gyro alone": (
+        text(["t (s)", *names("gyro_{}")], T, 1e4 * W),
+        "unit of gyro_x, gyro_y, gyro_z .* are no rad/s or deg/s",
+        Hints({"angular_velocity": "mdeg/s"}),
     ),
     "no names": (
         text(None, T, W, F),
@@ -310,6 +335,7 @@ def test_what_is_not_determined_is_asked_and_the_answer_is_taken(tmp_path, name)
     assert plan == found.plan
     series = strapdown.open(path, columns=tmp_path / "plan.toml").imu_series()
     assert len(series) == ROWS
+    assert series.rate_hz == pytest.approx(1000.0 if name.startswith("milli") else RATE)
     assert series == strapdown.open(path, columns=plan).imu_series()
 
 
@@ -330,6 +356,16 @@ def test_a_sign_in_a_plan_negates_a_column(tmp_path):
     )
     rates = strapdown.open(path, columns=plan).imu_series().angular_velocity
     np.testing.assert_allclose(rates, W[:, [1, 0, 2]] * [1, -1, 1] / DEG, rtol=1e-12)
+
+
+def test_times_of_a_counter_of_32_bits_go_on_after_a_wrap(tmp_path):
+    path = tmp_path / "table.csv"
+    stamps = (2**32 - 2_000_000 + 10_000 * np.arange(ROWS)) % 2**32
+    path.write_text(text(["timestamp_us", *names("gyro_{}_dps")], stamps, W))
+    found = recognised(read_sheet(path), Hints({"time": "us"}))
+    recording = strapdown.open(path, columns=found.plan)
+    assert set(np.diff(recording.imu_series().t_ns).tolist()) == {10_000_000}
+    assert "the counter wrapped 1 times" in recording.report.notes
 
 
 def test_acceleration_without_gravity_is_not_read(tmp_path):
@@ -381,6 +417,42 @@ def test_damaged_rows_are_named_or_counted(tmp_path):
     recording = strapdown.open(path, on_error="salvage")
     assert recording.report.lost_messages == 1
     assert len(recording.imu_series()) == ROWS - 1
+
+
+@pytest.mark.parametrize("unit", ["s", "iso8601"])
+def test_a_damaged_time_does_not_hide_the_column(tmp_path, unit):
+    path = tmp_path / "table.csv"
+    day = datetime(2026, 11, 24, tzinfo=UTC)
+    instants = [(day + timedelta(seconds=t)).isoformat() for t in T.tolist()]
+    content = text(["t", *names("g{}", "a{}")], T if unit == "s" else instants, W, F)
+    lines = content.split("\n")
+    lines[100] = "t" + lines[100][lines[100].index(",") :]
+    path.write_text("\n".join(lines))
+    recording = strapdown.open(path, on_error="salvage")
+    assert recording.report.lost_messages == 1
+    assert len(recording.imu_series()) == ROWS - 1
+    np.testing.assert_allclose(recording.imu_series().angular_velocity[:99], W[:99], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_rows_of_a_frame_without_a_time_are_left_out_and_counted(dates):
+    pd = pytest.importorskip("pandas")
+    columns = names("gyro_{}_rad/s", "acc_{}_m/s2")
+    vectors = dict(zip(columns, np.column_stack([W, F]).T, strict=True))
+    stamps = pd.Series(pd.to_datetime(T_NS) if dates else T)
+    stamps[5] = pd.NaT if dates else np.nan
+    recording = import_frame(pd.DataFrame({"time": stamps, **vectors}))
+    assert recording.report.lost_messages == 1
+    series = recording.imu_series()
+    expected = T_NS if dates else T_NS - START_NS
+    assert series.t_ns.tolist() == np.delete(expected, 5).tolist()
+    np.testing.assert_array_equal(series.specific_force, np.delete(F, 5, axis=0))
+
+
+def test_a_frame_without_columns_is_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(FormatError, match="expected a table with columns, got none"):
+        import_frame(pd.DataFrame())
 
 
 def test_empty_cells_are_unknown(tmp_path):
@@ -468,6 +540,15 @@ def test_the_folder_of_a_kitti_drive(tmp_path):
         ("Magnetic field y (µT)", ("magnetic_field", "y", "uT")),
         ("mag_z_gauss", ("magnetic_field", "z", "gauss")),
         ("gx", ("angular_velocity", "x", None)),
+        ("gx_dps", ("angular_velocity", "x", "deg/s")),
+        ("gyRad_s", ("angular_velocity", "y", "rad/s")),
+        ("ax_g", ("specific_force", "x", "g")),
+        ("az_m/s2", ("specific_force", "z", "m/s^2")),
+        ("my_uT", ("magnetic_field", "y", "uT")),
+        ("gx_offset", None),
+        ("xgyro", ("angular_velocity", "x", None)),
+        ("zacc (mg)", ("specific_force", "z", "mg")),
+        ("xg", None),
         ("SampleTimeFine", ("counter", "", None)),
         ("Timestamp [us]", ("time", "", "us")),
         ("temperature", None),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -18,7 +19,7 @@ from strapdown.cli._common import Force, Input, Topic, check_targets, read_losse
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
-from strapdown.errors import ValueRangeError
+from strapdown.errors import FormatError, ValueRangeError
 from strapdown.estimation import ErrorStateParams
 from strapdown.formats._output import check_ending, replacing
 from strapdown.units import NS_PER_S
@@ -106,6 +107,8 @@ def allan(
     with working(f"reading {source}"):
         recording = open_input(source)
     series = recording.imu_series(topic)
+    if not (np.isfinite(series.angular_velocity).any() or np.isfinite(series.specific_force).any()):
+        raise FormatError("expected angular velocity or specific force, got none", path=source)
     with working(f"{kind} of {len(series)} samples"):
         result = calibration.allan(series, kind=kind)
     fit = None

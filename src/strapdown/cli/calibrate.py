@@ -30,6 +30,7 @@ from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._pair import pair as align
 from strapdown.cli._reading import open_input
+from strapdown.cli._reading_options import options as reading
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.units import MICROTESLA, RAD_PER_DEG
 
@@ -208,6 +209,15 @@ KINDS: Final[Mapping[str, Kind]] = {
     "temperature": Kind(_BOTH, _temperature, _draw_temperature),
 }
 """Procedures by the name of ``--kind``."""
+_USED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "--sections": ("six", "ferraris"),
+    "--norm": ("mag",),
+    "--hemisphere": ("mag",),
+    "--heading": ("rest",),
+    "--temperature": ("temperature",),
+}
+"""Kinds that an option has an effect on."""
+_WHOLE: Final = "its rows count from the start of the recording: leave out --from and --until"
 
 
 def calibrate(
@@ -236,13 +246,17 @@ def calibrate(
         float | None, typer.Option("--gravity", help="Local gravity \\[m/s^2].")
     ] = None,
     latitude: Annotated[
-        float | None, typer.Option("--latitude", help="Latitude, instead of gravity \\[deg].")
+        float | None,
+        typer.Option(
+            "--latitude", min=-90.0, max=90.0, help="Latitude, instead of gravity \\[deg]."
+        ),
     ] = None,
     height: Annotated[
         float | None, typer.Option("--height", help="Height, with the latitude \\[m].")
     ] = None,
     initial_still: Annotated[
-        float, typer.Option("--initial-still", help="Rest at the beginning, for multi \\[s].")
+        float,
+        typer.Option("--initial-still", min=1.0, help="Rest at the beginning, for multi \\[s]."),
     ] = 30.0,
     sections: Annotated[
         Path | None,
@@ -276,7 +290,7 @@ def calibrate(
         ),
     ] = None,
     warm_up: Annotated[
-        float, typer.Option("--warm-up", help="Start to leave out, for temperature \\[s].")
+        float, typer.Option("--warm-up", min=0.0, help="Start to leave out, for temperature \\[s].")
     ] = 60.0,
     pair: Annotated[
         tuple[Path, Path] | None,
@@ -331,8 +345,14 @@ def calibrate(
         )
     if source is None:
         raise typer.BadParameter("expected a recording, or --pair", param_hint="'SOURCE'")
-    if second_topic is not None or scale:
-        raise typer.BadParameter("expected --pair with it", param_hint="'--second-topic'")
+    _check(
+        {
+            ("--second-topic", "expected --pair with it"): second_topic is not None,
+            ("--scale", "expected --pair with it"): scale,
+            ("--heading", "expected --latitude with it"): latitude is None and heading is not None,
+            ("--sections", _WHOLE): sections is not None and reading.cuts,
+        }
+    )
     if kind is not None and kind not in KINDS:
         raise UnknownNameError("kind of calibration", kind, KINDS)
     check_targets(output, picture, force=force, recording=False)
@@ -350,7 +370,16 @@ def calibrate(
     )
     with working(f"reading {source}"):
         recording = open_input(source)
-    name = kind or _recognised(recording.imu_series(topic), options)
+    name = kind or _recognised(recording.imu_series(topic), sections, temperature)
+    given = {"--sections": sections, "--norm": norm, "--hemisphere": hemisphere,
+             "--heading": heading, "--temperature": temperature}  # fmt: skip
+    _check(
+        {
+            (option, f"no effect on kind {name}"): name not in _USED_BY[option]
+            for option, value in given.items()
+            if value is not None
+        }
+    )
     if name == "temperature":
         options = replace(
             options,
@@ -380,9 +409,18 @@ def calibrate(
     return Outcome(data, view, read_losses(recording.report), code=code)
 
 
-def _recognised(series: ImuSeries, options: Options) -> str:
+def _check(wrong: Mapping[tuple[str, str], bool]) -> None:
+    """Raise where a use of an option, given with the reason, is wrong."""
+    for (option, reason), is_wrong in wrong.items():
+        if is_wrong:
+            raise typer.BadParameter(reason, param_hint=f"'{option}'")
+
+
+def _recognised(series: ImuSeries, sections: Path | None, temperature: Path | None) -> str:
     """Return the kind that a recording certainly is, or the usual one."""
-    if options.sections is not None or procedures.has_faces_and_turns(series):
+    if temperature is not None:
+        return "temperature"
+    if sections is not None or procedures.has_faces_and_turns(series):
         return "six"
     return "multi"
 

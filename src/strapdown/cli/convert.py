@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -30,13 +29,16 @@ from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.formats.ulog.from_recording import UlogBlockWriter
-from strapdown.units import NS_PER_US
+from strapdown.units import NS_PER_S, NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from strapdown.calibration import TemperatureReadings
     from strapdown.formats import Recording
+    from strapdown.series import ImuSeries, Increments
+
+    Data = TypeVar("Data", ImuSeries, Increments)
 
 
 class At(StrEnum):
@@ -218,6 +220,8 @@ def _convert(
                 )
                 new_log = None
             writer.write(block)
+        if applied is not None:
+            applied.check()
         if not writer.messages:
             raise FormatError(
                 f"expected an IMU or an attitude that {target.suffix} can hold, got none; there is "
@@ -246,7 +250,8 @@ class _Calibrator:
         from strapdown import calibration as procedures  # noqa: PLC0415 (only with the option)
 
         self._calibration = procedures.load_calibration(path)
-        self._source, self._topic = source, topic
+        self._path, self._source, self._topic = path, source, topic
+        self._changes = self._is_warm = False
         self._seen: set[str] = set()
         self._temperature: TemperatureReadings | None = None
         if temperature is not None:
@@ -271,15 +276,51 @@ class _Calibrator:
                 f"{', '.join(sorted(self._seen))}; choose one with --topic",
                 path=self._source,
             )
-        apply = partial(self._calibration.apply, temperature=self._temperature)
         chosen = self._topic
         return replace(
             block,
-            imu={n: apply(s) if chosen in {None, n} else s for n, s in block.imu.items()},
+            imu={n: self._applied(s) if chosen in {None, n} else s for n, s in block.imu.items()},
             increments={
-                n: apply(s) if chosen in {None, n} else s for n, s in block.increments.items()
+                n: self._applied(s) if chosen in {None, n} else s
+                for n, s in block.increments.items()
             },
         )
+
+    def check(self) -> None:
+        """Check, after the last block, that the calibration had an effect at known temperatures.
+
+        Raises
+        ------
+        FormatError
+            There was no temperature during the recording, or no sample changed.
+        """
+        if self._seen and not self._is_warm:
+            raise FormatError(
+                "expected temperatures during the recording, got none; pass stamps on the clock of "
+                "the recording",
+                path=self._source,
+            )
+        if self._seen and not self._changes:
+            raise FormatError(
+                f"expected a sensor that {self._path.name} calibrates, got none: no sample changes",
+                path=self._source,
+            )
+
+    def _applied(self, data: Data) -> Data:
+        """Return calibrated data."""
+        calibrated = self._calibration.apply(data, temperature=self._temperature)
+        self._changes = self._changes or calibrated != data
+        warm = self._temperature
+        self._is_warm = (
+            self._is_warm
+            or warm is None
+            or bool(
+                len(data)
+                and data.t_ns.min() < warm.t_ns[-1] + NS_PER_S
+                and data.t_ns.max() > warm.t_ns[0] - NS_PER_S
+            )
+        )
+        return calibrated
 
 
 def _converted(

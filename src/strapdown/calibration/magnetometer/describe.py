@@ -123,7 +123,9 @@ def _norm_warnings(size: float, unit: str, norm: float | None) -> list[str]:
         text = "the readings are in no known unit: the calibrated field has the norm 1; pass the "
         return [text + "norm of the local field for T"]
     if size != 1.0 and not LOWEST_NORM <= size <= HIGHEST_NORM:
-        remedy = "pass the norm in T" if norm else "check the place for steel, or pass the norm"
+        remedy = "check the place for steel, or pass the norm"
+        if norm:
+            remedy = "check the unit of the norm"
         shown = f"{size / MICROTESLA:.4g} uT"
         return [f"a field of {shown} is not that of the Earth, 22 to 67 uT: {remedy}"]
     return []

@@ -106,7 +106,6 @@ class MagnetometerFit:
             f"norm: {self._norm()}, varies by {varies}",
             f"coverage: {covered}, largest empty cone {cover.empty_cone_deg:.0f} deg",
             f"left out: {self._left_out()}",
-            *(f"warning: {text}" for text in self.warnings),
         ]
 
     def _norm(self) -> str:
@@ -210,7 +209,6 @@ class MagnetometerAlignment:
         unit = "readings" if self.method == "gyro" else "poses at rest"
         delay = "" if self.delay_s is None else f"; delay {1e3 * self.delay_s:.1f} ms"
         axes = " of left-handed axes" if self.is_mirrored else ""
-        own = self.warnings[len(self.fit.warnings) if self.fit else 0 :]
         turn = f"{self.rotation_deg:.2f} deg (± {sigma} about x, y, z){axes}"
         errors = self.heading_error_before_deg, self.heading_error_deg
         return [
@@ -218,7 +216,6 @@ class MagnetometerAlignment:
             f"alignment: {turn} from {self.samples} {unit}, without {self.outliers} outliers",
             "heading error: {:.2f} deg before, {:.2f} deg after".format(*errors),
             f"dip: {self.dip_deg:.1f} deg{delay}",
-            *(f"warning: {text}" for text in own),
         ]
 
     def to_dict(self) -> dict[str, object]:

@@ -63,6 +63,7 @@ _PARAMETERS: Final = 9
 _POOR_DIRECTION: Final = 3.0 * RAD_PER_DEG
 _POOR_NORM: Final = 0.03  # [m/s^2]
 _MISALIGNED: Final = 0.25  # element off the diagonal, in scales
+_ONE_ATTITUDE: Final = 150.0 * RAD_PER_DEG  # empty cone of a device that hardly turned
 _DRIFT: Final = 0.005 * RAD_PER_DEG  # standard deviation of a bias that is not constant [rad/s]
 
 
@@ -110,14 +111,20 @@ def multi_position(  # noqa: PLR0913 (one option a choice of the session)
     Raises
     ------
     ValueRangeError
-        The session does not begin with a rest, has fewer than 12 attitudes, or lacks a
-        sensor.
+        The session does not begin with a rest, has fewer than 12 attitudes, or only nearly equal
+        ones, or lacks a sensor.
     """
     gravity, warnings = gravity_of(gravity, latitude, height)
     series, _ = session(series, "calibrate from many attitudes")
     told = progress or (lambda _fraction: None)
     threshold, stills, force, dropped = _best_stills(series, initial_still_s, gravity, told)
     A = force.triad
+    toward = directions(force, stills)
+    if (cone := empty_cone(toward.up)) > _ONE_ATTITUDE:
+        raise ValueRangeError(
+            f"expected attitudes on all sides, got all within {180.0 - cone / RAD_PER_DEG:.0f} deg "
+            "of one direction; put the device down in 30 to 50 attitudes, also upside down"
+        )
     at_s = (stills.centre_ns(series) - series.t_ns[0]) / NS_PER_S
     bias = fit_bias(stills, (stills.force - A.bias) @ A.matrix.T, at_s, g_sensitivity=g_sensitivity)
     all_force = (series.specific_force - A.bias) @ A.matrix.T
@@ -127,7 +134,7 @@ def multi_position(  # noqa: PLR0913 (one option a choice of the session)
         raise ValueRangeError(
             "expected turns of 30 s or less without gaps between still intervals, got none"
         )
-    toward, density = directions(force, stills), noise_density(series, stills)
+    density = noise_density(series, stills)
     scale = rate_start(turns, toward.up)
     gyro = fit_rate(turns, toward, bias, density, scale)
     told(0.7)

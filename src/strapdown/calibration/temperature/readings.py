@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = ["TemperatureReadings"]
+
+_HOTTEST: Final = 200.0  # inertial sensors work up to 175 deg C
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class TemperatureReadings:
     ShapeError
         There are no readings, or not one per stamp.
     ValueRangeError
-        A reading is not finite, or the stamps do not increase.
+        A reading is not finite, the stamps do not increase, or the readings are in kelvin.
 
     Examples
     --------
@@ -59,6 +61,11 @@ class TemperatureReadings:
             raise ValueRangeError(
                 "expected increasing stamps of temperatures, got one that repeats or goes back; "
                 "sort the readings"
+            )
+        if float(np.median(celsius)) > _HOTTEST:
+            raise ValueRangeError(
+                f"expected temperatures in deg C, got a median of {np.median(celsius):.1f}; "
+                "convert kelvin"
             )
         object.__setattr__(self, "t_ns", t_ns)
         object.__setattr__(self, "celsius", celsius)

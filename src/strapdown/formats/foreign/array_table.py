@@ -9,14 +9,14 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats.foreign.importing import Content, import_table
-from strapdown.formats.foreign.sheet import Sheet
+from strapdown.formats.foreign.sheet import Sheet, is_instant
 from strapdown.formats.foreign.stamps import ns_from_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from strapdown._typing import AnyArray, FloatArray
+    from strapdown._typing import AnyArray, BoolArray, FloatArray
     from strapdown.formats.foreign.plan import ImportPlan, TimeColumn
     from strapdown.formats.recording import Recording
 
@@ -42,7 +42,7 @@ class ArrayTable:
         return Sheet(tuple(self.columns), ("",) * len(self.columns), values, texts)
 
     def read(self, path: Path, plan: ImportPlan | None = None) -> Recording:
-        """Return the table as a recording.
+        """Return the table as a recording; rows without a time are left out and counted.
 
         Raises
         ------
@@ -51,12 +51,17 @@ class ArrayTable:
         """
 
         def content(time: TimeColumn, names: Sequence[str]) -> Content:
+            values = {name: _floats(self.columns[name]) for name in names}
             if time.column is None:
-                counts = np.arange(len(next(iter(self.columns.values()))))
-            else:
-                counts = ns_from_values(self.columns[time.column], time.unit)
-            return Content(counts, {name: _floats(self.columns[name]) for name in names})
+                return Content(np.arange(len(next(iter(self.columns.values())))), values)
+            stamps = self.columns[time.column]
+            known = _has_time(stamps)
+            counts = ns_from_values(stamps[known], time.unit)
+            values = {name: column[known] for name, column in values.items()}
+            return Content(counts, values, lost=int(np.sum(~known)))
 
+        if not self.columns:
+            raise FormatError("expected a table with columns, got none", path=path)
         return import_table(path, self.sheet(), plan, content)
 
 
@@ -102,6 +107,15 @@ def columns_of_npz(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str, AnyA
             f"expected arrays (N,) or (N, 3) of one length, got {shapes[:200]}", path=path
         )
     return columns
+
+
+def _has_time(column: AnyArray) -> BoolArray:
+    """Return which cells of a column hold a number, or a date and time."""
+    if column.dtype.kind == "M":
+        return ~np.isnat(column)
+    if column.dtype.kind in "OU":
+        return np.array([is_instant(str(each)) for each in column.tolist()], bool)
+    return np.isfinite(column)
 
 
 def _floats(column: AnyArray) -> FloatArray:

@@ -18,7 +18,7 @@ from strapdown.formats.foreign.sheet import is_instant
 from strapdown.formats.foreign.stamps import ns_from_iso8601
 from strapdown.formats.foreign.units import CLOCK, UNITS, factor
 from strapdown.geometry.frames import BodyFrame
-from strapdown.units import NS_PER_S, STANDARD_GRAVITY
+from strapdown.units import NS_PER_S, RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,8 @@ _EPOCHS: Final = (1e9, 2e9)
 """Seconds since 1970 from 2001 to 2033."""
 _RATES: Final = (5.0, 5000.0)
 """Plausible sampling rates [Hz]."""
+_SOUND: Final = 0.9
+"""Share of the cells of a time that are numbers; the others are in damaged rows."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class _Guesser:
         rate = self._hints.rate_hz
         counters = [name for name, m in self._meanings.items() if m.quantity == "counter"]
         if rate is not None:
-            column = next(iter([*named, *counters]), None)
+            column = next(filter(self._is_counter, [*named, *counters]), None)
             return TimeColumn(column, "samples", rate, "the rate is stated")
         if self._open_times:
             self.questions.append(
@@ -164,18 +166,30 @@ class _Guesser:
                 "--rate where it counts samples)"
             )
         else:
-            where = f"the counter {counters[0]!r}" if counters else "rows without time"
+            where = "rows without time"
+            if counters:
+                where = f"the counter {counters[0]!r}"
+            elif named:
+                where = f"rows, as {named[0]!r} has no numbers or ISO 8601 dates that run forward"
             self.questions.append(f"sampling rate of {where}? (--rate)")
         return None
+
+    def _is_counter(self, name: str) -> bool:
+        """Return whether a column has whole numbers that run forward."""
+        values = self._sheet.values[name]
+        steps = np.diff(values)
+        whole = bool(np.all(values == np.rint(values)))  # False where one is no number
+        return len(steps) > 0 and whole and bool(np.median(steps) > 0.0)
 
     def _time_of(self, name: str) -> TimeColumn | None:
         """Return a column as time; None where its values do not run forward, or in what unit."""
         texts = self._sheet.texts.get(name, ())
         if texts and all(is_instant(text) for text in texts[:10]):
             return TimeColumn(name, "iso8601", why="date and time by ISO 8601")
-        values = self._sheet.values[name]
+        cells = self._sheet.values[name]
+        values = cells[np.isfinite(cells)]
         steps = np.diff(values)
-        if not len(steps) or not np.isfinite(values).all() or not np.median(steps) >= 0.0:
+        if not len(steps) or len(values) < _SOUND * len(cells) or not np.median(steps) >= 0.0:
             return None
         if stated := self._hints.units.get("time"):
             return TimeColumn(name, stated, why="the unit is stated")
@@ -238,11 +252,13 @@ class _Guesser:
         """Return the unit of a vector and the reason; None and a hint where it is open."""
         if stated := self._hints.units.get(quantity):
             return stated, "the unit is stated"
-        if unit := self._meanings[columns[0]].unit:
+        named = {self._meanings[column].unit for column in columns}
+        if len(named) == 1 and (unit := next(iter(named))):
             return unit, "unit by its name"
         norms = _norms(self._sheet, columns)
-        if not len(norms):
-            return None, f"No values. ({_OPTIONS[quantity]})"
+        if len(named) > 1 or not len(norms):
+            why = "No values" if len(named) == 1 else "The names state several"
+            return None, f"{why}. ({_OPTIONS[quantity]})"
         if quantity == "angular_velocity":
             return self._gyro_unit(columns, time)
         usual = float(np.median(norms))
@@ -257,9 +273,12 @@ class _Guesser:
     ) -> tuple[str | None, str]:
         """Return the unit of a gyro by its range, or by the turn of gravity."""
         highest = float(np.quantile(_norms(self._sheet, columns), 0.999))
-        if highest > FASTEST:
-            return "deg/s", f"values up to {highest:.0f} are no rad/s"
         ratio = self._turn_ratio(columns, time)
+        far = ratio is not None and not 0.2 < ratio / RAD_PER_DEG < 5.0
+        if highest > FASTEST:
+            if far or highest > FASTEST / RAD_PER_DEG:
+                return None, f"Values up to {highest:.0f} are no rad/s or deg/s. (--gyro-unit)"
+            return "deg/s", f"values up to {highest:.0f} are no rad/s"
         if ratio is not None:
             for unit in ("rad/s", "deg/s"):
                 if 0.6 < ratio / factor("angular_velocity", unit) < 1.6:
@@ -280,7 +299,9 @@ class _Guesser:
         """Return the times (N,) of the first rows [s]."""
         if time.unit == "iso8601" and time.column is not None:
             texts = self._sheet.texts[time.column]
-            return np.array([ns_from_iso8601(text) for text in texts]) / NS_PER_S
+            return np.array(
+                [ns_from_iso8601(t) / NS_PER_S if is_instant(t) else np.nan for t in texts]
+            )
         values = np.arange(rows) if time.column is None else self._sheet.values[time.column]
         if time.rate_hz is not None:
             return values / time.rate_hz
@@ -334,7 +355,8 @@ def _columns(sheet: Sheet, names: Sequence[str]) -> FloatArray:
 
 
 def _norms(sheet: Sheet, names: Sequence[str]) -> FloatArray:
-    norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
+    with np.errstate(over="ignore"):  # damaged values
+        norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
     return norms[np.isfinite(norms)]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.foreign.guess import Guess, Hints, guess
 from strapdown.formats.foreign.presets import preset_of
-from strapdown.formats.foreign.stamps import ns_from_counts
-from strapdown.formats.foreign.units import factor
+from strapdown.formats.foreign.stamps import ns_from_counts, unwrapped
+from strapdown.formats.foreign.units import CLOCK, factor
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.geometry.frames import BodyFrame
@@ -158,9 +158,12 @@ def _check_columns(path: Path, sheet: Sheet, plan: ImportPlan) -> None:
 def _times(
     content: Content, plan: ImportPlan, notes: tuple[str, ...]
 ) -> tuple[IntArray, tuple[str, ...]]:
-    if plan.time.rate_hz is None:
+    if plan.time.rate_hz is not None:
+        t_ns, wraps = ns_from_counts(content.counts, plan.time.rate_hz)
+    elif plan.time.unit in {"ms", "us"}:  # millis() and micros() of a microcontroller
+        t_ns, wraps = unwrapped(content.counts, (CLOCK[plan.time.unit] << 32,))
+    else:
         return content.counts, notes
-    t_ns, wraps = ns_from_counts(content.counts, plan.time.rate_hz)
     return t_ns, (*notes, f"the counter wrapped {wraps} times") if wraps else notes
 
 

@@ -67,7 +67,7 @@ _LETTERS: Final[Mapping[str, str]] = {
 """Names such as ``gx``: one letter and the axis."""
 
 _TIME_WORDS: Final = {
-    "time", "timestamp", "timestamps", "stamp", "t", "datetime", "elapsed", "epoch", "zeit",
+    "time", "timestamp", "timestamps", "stamp", "t", "ts", "datetime", "elapsed", "epoch", "zeit",
     "temps",
 }  # fmt: skip
 _COUNTERS: Final = {"counter", "count", "packet", "index", "sample", "samples", "seq", "frame"}
@@ -132,6 +132,9 @@ def _vector(words: list[str], units: list[str]) -> Meaning | None:
     stated = [*units, "".join(rest[-2:]), *rest[-1:]]
     text = " ".join(rest)
     quantity = _LETTERS.get(text) or next((q for q, holds in _QUANTITIES if holds(text)), None)
+    letter = _LETTERS.get(rest[0], "") if rest else ""
+    if quantity is None and unit_named("".join(rest[1:]), letter):  # gx_dps
+        quantity = letter
     if quantity is None or (axis == "w") != (quantity == "orientation" and axis == "w"):
         return None
     if quantity == "orientation":
@@ -149,8 +152,10 @@ def _split_axis(words: list[str]) -> tuple[str, list[str]] | None:
     for place in reversed(range(len(words))):
         if words[place] in {"x", "y", "z", "w"}:
             return words[place], words[:place] + words[place + 1 :]
-    for place in reversed(range(len(words))):  # gx, accx
-        head, tail = words[place][:-1], words[place][-1]
-        if tail in "xyzw" and (head in _LETTERS or any(holds(head) for _, holds in _QUANTITIES)):
-            return tail, [*words[:place], head, *words[place + 1 :]]
+    for place in reversed(range(len(words))):
+        word, others = words[place], (words[:place], words[place + 1 :])
+        for axis, head in ((word[-1], word[:-1]), (word[0], word[1:])):  # gx, accx; xacc
+            named = any(holds(head) for _, holds in _QUANTITIES)
+            if axis in "xyzw" and (named or (head in _LETTERS and word[-1] == axis)):
+                return axis, [*others[0], head, *others[1]]
     return None

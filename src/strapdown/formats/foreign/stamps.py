@@ -13,11 +13,11 @@ from strapdown.formats.foreign.units import CLOCK
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from strapdown._typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["ns_from_counts", "ns_from_iso8601", "ns_from_values", "reader"]
+__all__ = ["ns_from_counts", "ns_from_iso8601", "ns_from_values", "reader", "unwrapped"]
 
 _FRACTION: Final = re.compile(r"[.,](\d+)")
 _WIDTHS: Final = (2**8, 2**16, 2**32)
@@ -75,6 +75,31 @@ def ns_from_values(values: AnyArray, unit: str) -> IntArray:
     return np.array(np.rint(values * ns), np.int64)
 
 
+def unwrapped(counts: IntArray, widths: Sequence[int]) -> tuple[IntArray, int]:
+    """Return counts (N,) without the wraps of their counter, and the number of wraps.
+
+    Parameters
+    ----------
+    counts : (N,) int64
+        Of a counter.
+    widths : sequence of int
+        Numbers of values that a counter may have, ascending; the first that fits is taken.
+
+    Examples
+    --------
+    >>> unwrapped(np.array([254, 255, 0]), (256,))
+    (array([254, 255, 256]), 1)
+    """
+    falls = np.flatnonzero(np.diff(counts) < 0)
+    width = next((w for w in widths if len(falls) and counts.max() < w), 0)
+    if not width:
+        return counts, 0
+    wrapped = falls[counts[falls] - counts[falls + 1] > width // 2]
+    steps = np.zeros(len(counts), np.int64)
+    steps[wrapped + 1] = width
+    return counts + np.cumsum(steps), len(wrapped)
+
+
 def ns_from_counts(counts: IntArray, rate_hz: float) -> tuple[IntArray, int]:
     """Return the times (N,) of sample counts, and how often the counter wrapped.
 
@@ -85,13 +110,6 @@ def ns_from_counts(counts: IntArray, rate_hz: float) -> tuple[IntArray, int]:
     rate_hz : float
         Counts per second [Hz].
     """
-    falls = np.flatnonzero(np.diff(counts) < 0)
-    wraps = 0
-    if len(falls):
-        width = next((w for w in _WIDTHS if counts.max() < w), 0)
-        wrapped = falls[counts[falls] - counts[falls + 1] > width // 2]
-        steps = np.zeros(len(counts), np.int64)
-        steps[wrapped + 1] = width
-        counts, wraps = counts + np.cumsum(steps), len(wrapped)
+    counts, wraps = unwrapped(counts, _WIDTHS)
     seconds: FloatArray = (counts - counts[0] if len(counts) else counts) / rate_hz
     return np.array(np.rint(seconds * NS_PER_S), np.int64), wraps
