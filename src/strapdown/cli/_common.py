@@ -37,6 +37,7 @@ __all__ = [
     "doubts",
     "frames_of",
     "measured",
+    "notes_on",
     "progress_bar",
     "read_losses",
     "require_clock",
@@ -115,6 +116,17 @@ def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:
     if not anyway:
         refuse_uncovered(recording, name, share_of(recording, name), least=LEAST_FUSED)
     return name
+
+
+def notes_on(recording: Recording, topic: str | None) -> list[str]:
+    """Return the notes of the reader, and the IMU topic that is taken if there are several."""
+    names = {*recording.imu, *recording.increments}
+    notes = list(recording.report.notes)
+    if topic is None and len(names) > 1:
+        taken = recording.imu_topic()
+        others = ", ".join(sorted(names - {taken}))
+        notes.append(f"topic {taken}; --topic chooses another: {others}")
+    return notes
 
 
 def measured(recording: Recording, topic: str | None, *names: str, to: str) -> ImuSeries:

@@ -15,7 +15,7 @@ from rich.table import Table
 from strapdown import calibration, plots
 from strapdown._words import printable
 from strapdown.calibration.noise.units import DEVIATION, SHOWN, stored_unit
-from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
+from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
@@ -116,7 +116,7 @@ def allan(
         with working("fitting noise"):
             fit = result.fit(bandwidth_hz=bandwidth)
     origin = _origin(source, recording, series)
-    view: list[RenderableType] = [*recording.report.notes, origin, *result.notes]
+    view: list[RenderableType] = [*notes_on(recording, topic), origin, *result.notes]
     found = {"input": str(source), "allan": _summary(result)}
     if fit is not None:
         found |= {"noise": fit.to_dict(), "covariance": _covariance(fit)}

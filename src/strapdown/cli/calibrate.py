@@ -22,6 +22,7 @@ from strapdown.cli._common import (
     Topic,
     check_targets,
     measured,
+    notes_on,
     progress_bar,
     read_losses,
     working,
@@ -393,7 +394,7 @@ def calibrate(
     series = measured(recording, topic, *KINDS[name].needs, to="calibrate")
     with progress_bar(f"{name} over {len(series)} samples") as progress:
         result = KINDS[name].run(series, replace(options, progress=progress))
-    view = [*recording.report.notes, f"kind: {name}", *result.lines()]
+    view = [*notes_on(recording, topic), f"kind: {name}", *result.lines()]
     view += [f"finding: {line}" for line in result.warnings]
     data = {"input": str(source), "kind": name, "findings": list(result.warnings)}
     data |= result.to_dict()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strapdown.cli._common import Input, Topic, read_losses, working
+from strapdown.cli._common import Input, Topic, notes_on, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
 
@@ -41,7 +41,7 @@ def check(source: Input, *, topic: Topic = None) -> Outcome:
     with working(f"checking {len(series)} samples"):
         report = _report(recording, series)
     view = [
-        *recording.report.notes,
+        *notes_on(recording, topic),
         *(line for finding in report.findings for line in _lines(recording, finding)),
         *report.lines()[len(report.findings) :],
     ]

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from strapdown import plots
-from strapdown.cli._common import Force, Input, Topic, check_targets, read_losses, working
+from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
@@ -88,7 +88,10 @@ def detect(
     data = {"input": str(source), "detectors": reports, **events.to_dict()}
     if health:
         data["health"] = health
-    view = [*recording.report.notes, _table(events, start_ns) if len(events) else "nothing found"]
+    view = [
+        *notes_on(recording, topic),
+        _table(events, start_ns) if len(events) else "nothing found",
+    ]
     view += [_health_line(each) for each in health]
     if output is not None:
         _write(output, events, force=force)

@@ -22,6 +22,7 @@ from strapdown.cli._common import (
     doubts,
     frames_of,
     measured,
+    notes_on,
     progress_bar,
     read_losses,
     working,
@@ -180,7 +181,7 @@ def fuse(
     result = _estimated(series, estimator, name, no_mag=no_mag)
     attitude = result.trajectory()
     data = {"input": str(source), **_as_data(name, estimator, output, attitude)}
-    notes = [*recording.report.notes, *doubts(series), *changed_lines(estimator)]
+    notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
     view = [*notes, frames_of(attitude), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:

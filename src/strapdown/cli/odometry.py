@@ -19,6 +19,7 @@ from strapdown.cli._common import (
     covered,
     doubts,
     measured,
+    notes_on,
     progress_bar,
     read_losses,
     working,
@@ -92,7 +93,7 @@ def odometry(
         recording = open_input(source)
     topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
-    view: list[Any] = [*recording.report.notes, *doubts(series), *changed_lines(navigator)]
+    view: list[Any] = [*notes_on(recording, topic), *doubts(series), *changed_lines(navigator)]
     data: dict[str, Any] = {"input": str(source), "params": changed(navigator)}
     result: NavigationResult
     if isinstance(navigator, FootNavigator):

@@ -23,6 +23,7 @@ _COARSE: Final = 0.5
 _SUFFICIENT_SAMPLES: Final = 100_000
 _HOURS: Final = {1: "B (bias instability)", 3: "K (random walk)"}
 _DISTURBED: Final = 1e-3  # share of the log
+_MOVED: Final = 1e-4  # of larger motion; noise alone exceeds its limit more rarely
 _SUFFICIENT_HZ: Final = 50.0  # for the detection of motion
 
 
@@ -85,9 +86,11 @@ def motion(series: ImuSeries) -> tuple[list[str], list[str]]:
         disturbed = 0.0
     words = f"{max(moving, disturbed) * series.duration_s:.2g} s of motion"
     remedy = "cut the log there, or take a new one at rest"
-    if moving > 0.0 or disturbed > _DISTURBED:
+    if moving > _MOVED or disturbed > _DISTURBED:
         return [], [f"{words} ({max(moving, disturbed):.2%} of the log); {remedy}"]
-    return ([f"{words}, by the accelerometer"] if disturbed else []), []
+    return (
+        [words if moving else f"{words}, by the accelerometer"] if moving or disturbed else []
+    ), []
 
 
 def _share(detector: StillnessDetector, series: ImuSeries) -> float:
