@@ -140,3 +140,19 @@ def test_options_of_reading_are_refused_where_nothing_is_read():
     done = run("fuse", "--live", "ipc:imu", "--from", "3")
     assert done.exit_code == 2
     assert "work for recordings" in " ".join(done.output.replace("│", " ").split())
+
+
+def test_figures_state_what_was_recognised_and_plans_are_toml(table, tmp_path):
+    plan = tmp_path / "phone.toml"
+    assert run("import", table, "--gyro-unit", "deg/s", "--save", plan).exit_code == 0
+    drawn = run("plot", table, "--columns", plan, "--output", tmp_path / "a.png")
+    assert "gx, gy, gz -> angular velocity [deg/s]" in drawn.output
+    wrong = run("import", table, "--gyro-unit", "deg/s", "--save", tmp_path / "phone.yaml")
+    assert wrong.exit_code == 1
+    assert ".toml" in wrong.output
+
+
+def test_a_log_of_a_moment_has_no_allan_deviation(recording):
+    done = run("allan", recording, "--until", "0.5")
+    assert done.exit_code == 1
+    assert "expected 100 samples or more, better an hour of them, got 50" in done.output

@@ -550,6 +550,8 @@ def test_the_folder_of_a_kitti_drive(tmp_path):
         ("zacc (mg)", ("specific_force", "z", "mg")),
         ("xg", None),
         ("SampleTimeFine", ("counter", "", None)),
+        ("roll_rate_dps", ("angular_velocity", "x", "deg/s")),
+        ("yawRate [rad/s]", ("angular_velocity", "z", "rad/s")),
         ("Timestamp [us]", ("time", "", "us")),
         ("temperature", None),
         ("x", None),
@@ -620,3 +622,10 @@ def test_wrong_statements_are_named(tmp_path):
     path.write_text("no table\nat all\n")
     with pytest.raises(FormatError, match="expected rows of numbers"):
         read_sheet(path)
+
+
+def test_a_word_that_no_sensor_has_is_named(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text(["t", *names("gyro_{}_dps")], T, W))
+    with pytest.raises(UnknownNameError, match="no sensor with the word 'high'"):
+        recognised(read_sheet(path), Hints(words=["high"]))

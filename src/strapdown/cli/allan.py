@@ -38,6 +38,8 @@ KEYS = (
     "confidence", "rate_hz", "samples", "duration_s", "pieces", "coverage", "notes",
 )  # fmt: skip
 """Fields of the result in the JSON."""
+FEWEST = 100
+"""Samples below which no noise is determined."""
 YEAR_2001_NS = 10**18
 """About this long after 1970 [ns]; stamps above it give the date of the log."""
 
@@ -107,8 +109,7 @@ def allan(
     with working(f"reading {source}"):
         recording = open_input(source)
     series = recording.imu_series(topic)
-    if not (np.isfinite(series.angular_velocity).any() or np.isfinite(series.specific_force).any()):
-        raise FormatError("expected angular velocity or specific force, got none", path=source)
+    _require_values(series, source)
     with working(f"{kind} of {len(series)} samples"):
         result = calibration.allan(series, kind=kind)
     fit = None
@@ -141,6 +142,17 @@ def allan(
     code = EXIT_LOSSY if warnings else EXIT_OK
     found["warnings"] = warnings
     return Outcome(found, view, read_losses(recording.report), code=code)
+
+
+def _require_values(series: ImuSeries, source: Path) -> None:
+    """Raise if a log has neither sensor, or too few samples."""
+    if not (np.isfinite(series.angular_velocity).any() or np.isfinite(series.specific_force).any()):
+        raise FormatError("expected angular velocity or specific force, got none", path=source)
+    if len(series) < FEWEST:
+        raise FormatError(
+            f"expected {FEWEST} samples or more, better an hour of them, got {len(series)}",
+            path=source,
+        )
 
 
 def _check(

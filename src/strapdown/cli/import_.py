@@ -11,6 +11,7 @@ from strapdown.cli._common import Force, Input, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
+from strapdown.formats._output import check_ending
 from strapdown.formats.foreign import Hints, read_sheet, recognised
 from strapdown.geometry import BodyFrame
 
@@ -66,6 +67,8 @@ def import_(
 
     strapdown import raw.txt --names time,gx,gy,gz,ax,ay,az,- --save raw.toml
     """
+    if save is not None:
+        check_ending(save, (".toml",))
     given = {"time": time_unit, "angular_velocity": gyro_unit, "specific_force": accel_unit,
              "magnetic_field": mag_unit}  # fmt: skip
     hints = Hints(

@@ -73,7 +73,8 @@ def plot(
         figure = _drawn(recording, chosen, topic)
         plots.save(figure, output, force=force)
     data = {"input": str(source), "output": str(output), "preset": str(chosen)}
-    return Outcome(data, [f"wrote {output}"], read_losses(recording.report))
+    recognised = recording.report.notes if recording.report.format == "table" else ()
+    return Outcome(data, [*recognised, f"wrote {output}"], read_losses(recording.report))
 
 
 def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:

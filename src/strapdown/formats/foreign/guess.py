@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.checking.rates import FASTEST, turn_ratio
-from strapdown.errors import ShapeError
+from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.formats.foreign.names import meaning_of
 from strapdown.formats.foreign.plan import ImportPlan, TimeColumn, VectorColumns
 from strapdown.formats.foreign.sheet import is_instant
@@ -104,6 +104,8 @@ def guess(sheet: Sheet, hints: Hints) -> Guess:
     ------
     ShapeError
         There is not one name per column.
+    UnknownNameError
+        No column has a stated word in its name.
     """
     names = hints.names or sheet.names
     if len(names) != len(sheet.names):
@@ -119,6 +121,9 @@ def guess(sheet: Sheet, hints: Hints) -> Guess:
     if not meanings and sheet.names[0] == "column 1":
         question = f"names of the {len(sheet.names)} columns? (--names time,gx,gy,gz,...)"
         return Guess(None, (question,), ())
+    for word in hints.words:
+        if not any(word.lower() in column.lower() for column in meanings):
+            raise UnknownNameError("sensor with the word", word, meanings)
     time = guesser.time()
     vectors = {q: v for q in _MEASURED if (v := guesser.vector(q, time)) is not None}
     guesser.mention_unread(vectors)

@@ -66,6 +66,9 @@ _LETTERS: Final[Mapping[str, str]] = {
 }
 """Names such as ``gx``: one letter and the axis."""
 
+_TURNS: Final[Mapping[str, str]] = {"roll": "x", "pitch": "y", "yaw": "z"}
+"""Axes of names such as ``roll_rate``."""
+
 _TIME_WORDS: Final = {
     "time", "timestamp", "timestamps", "stamp", "t", "ts", "datetime", "elapsed", "epoch", "zeit",
     "temps",
@@ -149,6 +152,11 @@ def _vector(words: list[str], units: list[str]) -> Meaning | None:
 
 def _split_axis(words: list[str]) -> tuple[str, list[str]] | None:
     """Return the axis that a name states, and its other words."""
+    if "rate" in words:
+        for place, word in enumerate(words):
+            if word in _TURNS:
+                rest = [each for each in words[place + 1 :] if each != "rate"]
+                return _TURNS[word], ["rotation", "rate", *rest]
     for place in reversed(range(len(words))):
         if words[place] in {"x", "y", "z", "w"}:
             return words[place], words[:place] + words[place + 1 :]
