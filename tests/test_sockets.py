@@ -185,6 +185,7 @@ TABLE = {
     "sensors": ("sensors mpu6050", NONE),
     "info": ("info imu.mcap", NONE),
     "import": ("import table.csv", NONE),
+    "check": ("check imu.mcap", NONE),
     "convert": ("convert imu.mcap imu.csv --force", NONE),
     "integrate": ("integrate imu.mcap increments.mcap --rate 50 --force", NONE),
     "fuse": ("fuse imu.mcap --filter madgwick --output attitude.tum --force", NONE),
