@@ -223,11 +223,12 @@ TABLE_OF_A_PHONE = "time (s),gx (dps),gy (dps),gz (dps)\n0,1,2,3\n0.01,1,2,3\n0.
 CODES = {
     "allan": {3},
     "calibrate": {3},
+    "check": {3},
     "mavlink record": {1},
     "mavlink send": {0, 3},
     "odometry": {3},
 }
-"""Not at rest; no turns; nobody sends; nobody may have listened; a .tum holds no velocity."""
+"""Not at rest; no turns; ideal, as if stuck; nobody sends; nobody may listen; no velocity in .tum."""
 ENDLESS = {"webots serve", "ros1 serve"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),

@@ -60,6 +60,13 @@ def found_in(case):
     return check(case.imu, {} if case.track is None else {"reference": case.track})
 
 
+def test_a_moment_of_a_steady_turn_does_not_contradict_its_attitude():
+    series = simulate("circle", "ADIS16470", 2.0, rate_hz=100.0).samples.series()
+    at = MOTIONS["circle"].at(1e-9 * (series.t_ns - series.t_ns[0]))
+    report = check(series, {"truth": Trajectory(series.t_ns, at.q_world_from_body)})
+    assert [each.code for each in report.findings] == []
+
+
 def test_good_data_have_no_findings(case):
     report = found_in(case)
     assert report.findings == ()

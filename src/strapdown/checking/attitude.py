@@ -18,6 +18,7 @@ from strapdown.checking.report import CheckReport, Finding
 from strapdown.checking.windows import integrated
 from strapdown.geometry import frames, quaternion
 from strapdown.series import timebase
+from strapdown.units import NS_PER_S, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,9 @@ _TURN_ERROR: Final = 0.5
 """Error of the turns, relative to the turns, above which they contradict. Independent turns have
 1.4, and a delay of 0.1 s costs 0.3 in motion of half a hertz."""
 _TILT: Final = 0.3
-"""Error of the mean direction of gravity, 17 deg, beyond mounting and filters."""
+"""Error of the mean specific force [of gravity], 17 deg, beyond mounting and filters."""
+_SPEED: Final = 10.0
+"""Change of the velocity in a recording [m/s], which its mean specific force contains."""
 _CONSTANT: Final = 0.01
 """Largest change of an orientation that was never set, beyond rounding [rad]."""
 _UNIT: Final = 0.01
@@ -108,7 +111,8 @@ class _Evidence:
 
     ``before`` and ``after`` (P, 4) are orientations at pairs of instants, ``turn`` (P, 4) the
     turns between them by the gyro, ``at`` (R, 4) orientations at instants with a specific force
-    ``force`` (R, 3), in units of its norm at rest; ``up`` is the vertical of the world.
+    ``force`` (R, 3), in units of its norm at rest; ``up`` is the vertical of the world, and
+    ``duration_s`` the time from the first of these instants to the last.
     """
 
     before: FloatArray
@@ -117,6 +121,12 @@ class _Evidence:
     at: FloatArray
     force: FloatArray
     up: FloatArray
+    duration_s: float
+
+    @property
+    def tolerance(self) -> float:
+        """Largest error of the mean specific force [of its norm at rest]."""
+        return _TILT + _SPEED / (STANDARD_GRAVITY * self.duration_s)
 
     @property
     def turns(self) -> bool:
@@ -170,9 +180,9 @@ def check_attitude(
     fits = [
         c
         for c, turns, e in zip(conventions, good_turns, errors, strict=True)
-        if turns and e < _TILT
+        if turns and e < found.tolerance
     ]
-    if good_turns[0] and errors[0] < _TILT:
+    if good_turns[0] and errors[0] < found.tolerance:
         against = "gyro and gravity" if found.turns else "gravity (the gyro hardly turns)"
         return CheckReport((), (f"{topic}: agrees with {against}",), ())
     if (constant := _constant(found, topic)) is not None:
@@ -209,7 +219,9 @@ def _evidence(
         both = np.isfinite(q[:, :-1]).all(axis=-1) & np.isfinite(q[:, 1:]).all(axis=-1)
         before, after, turn = q[:, :-1][both], q[:, 1:][both], by_gyro[both]
     up = frames.convert_vector([0.0, 0.0, 1.0], "ENU", track.world)
-    return _Evidence(before, after, turn, at[known], force[known], up)
+    seen_ns = series.t_ns[rows][known]
+    duration_s = max(float(seen_ns[-1] - seen_ns[0]), 1.0) / NS_PER_S
+    return _Evidence(before, after, turn, at[known], force[known], up, duration_s)
 
 
 def _constant(found: _Evidence, topic: str) -> Finding | None:
@@ -244,7 +256,7 @@ def _by_convention(found: _Evidence, topic: str, seen: str, fits: Sequence[_Conv
     simple = [each for each in fits if len(each.likely) == len(fits[0].likely)]
     likely = "likely " + ", or ".join(" and ".join(each.likely) for each in simple)
     turns_agree = not found.turns or found.turn_error(_as_recorded) < _TURN_ERROR
-    if turns_agree and np.linalg.norm(found.gravity(_as_recorded) + found.up) < _TILT:
+    if turns_agree and np.linalg.norm(found.gravity(_as_recorded) + found.up) < found.tolerance:
         likely += ", or an accelerometer with inverted signs"
     return Finding("attitude_convention", topic, seen, likely, "", "; ".join(simple[0].python))
 
