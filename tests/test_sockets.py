@@ -228,7 +228,7 @@ CODES = {
     "mavlink send": {0, 3},
     "odometry": {3},
 }
-"""Not at rest; no turns; ideal, as if stuck; nobody sends; nobody may listen; no velocity in .tum."""
+"""Not at rest; no turns; ideal, as if stuck; nobody sends; nobody listens; no velocity in .tum."""
 ENDLESS = {"webots serve", "ros1 serve"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),
