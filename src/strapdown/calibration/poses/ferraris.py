@@ -16,9 +16,9 @@ from strapdown.calibration.imu import ImuCalibration
 from strapdown.calibration.poses.result import (
     PoseCalibration,
     gravity_of,
+    result_of_faces,
     unit_of_gyro,
     unit_of_readings,
-    with_report,
 )
 from strapdown.calibration.poses.sections import (
     Sections,
@@ -108,31 +108,24 @@ def ferraris(  # noqa: PLR0913 (what the session does not contain)
         turned[:, axis] = rate[a:b].sum(axis=0) * step_s
     angle = np.sign(np.diag(turned)) * turn_deg * RAD_PER_DEG
     matrix = np.asarray(np.linalg.inv(turned / angle), np.float64)
-    accel_unit, accel_line = unit_of_readings(
-        float(np.cbrt(abs(np.linalg.det(accel.matrix)))), gravity
-    )
-    gyro_unit, gyro_line = unit_of_gyro(float(np.cbrt(abs(np.linalg.det(matrix)))))
+    accel_unit, accel_line = unit_of_readings(accel.matrix, gravity)
+    gyro_unit, gyro_line = unit_of_gyro(matrix)
     warnings += [line for line in (accel_line, gyro_line) if line]
-    f = accel.calibrated(found.stills.force)
-    size = np.linalg.norm(f, axis=1)
-    result = PoseCalibration(
-        calibration=ImuCalibration(
-            accel=TriadCalibration(matrix=accel.matrix, bias=accel.bias, unit_in=accel_unit),
-            gyro=TriadCalibration(matrix=matrix, bias=bias, unit_in=gyro_unit),
-            g_sensitivity=K,
-            body=series.body,
-        ),
-        warnings=tuple(warnings),
-        gravity=gravity,
-        still_ns=found.stills.span_ns(series),
-        directions=f / size[:, None],
-        norm_error=size - gravity,
-        norm_error_left_out=np.full(len(f), np.nan),
-        turn_ns=np.column_stack([series.t_ns[found.turn_start], series.t_ns[found.turn_stop - 1]]),
-        turn_error=np.zeros(len(found.turn_axis)),
-        turn_error_left_out=np.full(len(found.turn_axis), np.nan),
+    calibration = ImuCalibration(
+        accel=TriadCalibration(matrix=accel.matrix, bias=accel.bias, unit_in=accel_unit),
+        gyro=TriadCalibration(matrix=matrix, bias=bias, unit_in=gyro_unit),
+        g_sensitivity=K,
+        body=series.body,
     )
-    return with_report(result, "ferraris")
+    return result_of_faces(
+        "ferraris",
+        series,
+        found,
+        calibration,
+        gravity=gravity,
+        warnings=warnings,
+        turn_error=np.zeros(len(found.turn_axis)),
+    )
 
 
 def _require_all(sections: Sections) -> None:

@@ -32,6 +32,7 @@ from strapdown.calibration.poses.result import (
     PoseCalibration,
     empty_cone,
     gravity_of,
+    mean_scale,
     rms,
     unit_of_gyro,
     unit_of_readings,
@@ -233,17 +234,9 @@ class _Session:
     toward: Directions
     gyro: RateFit
 
-    @property
-    def _scales(self) -> tuple[float, float]:
-        """Scales of accelerometer and gyro: the cube root of the volume."""
-        return (
-            float(np.cbrt(abs(np.linalg.det(self.force.triad.matrix)))),
-            float(np.cbrt(abs(np.linalg.det(self.gyro.triad.matrix)))),
-        )
-
     def calibration(self, *, g_sensitivity: bool) -> ImuCalibration:
-        accel_unit = unit_of_readings(self._scales[0], self.gravity)[0]
-        gyro_unit = unit_of_gyro(self._scales[1])[0]
+        accel_unit = unit_of_readings(self.force.triad.matrix, self.gravity)[0]
+        gyro_unit = unit_of_gyro(self.gyro.triad.matrix)[0]
         return ImuCalibration(
             accel=replace(self.force.triad, unit_in=accel_unit),
             gyro=replace(self.gyro.triad, unit_in=gyro_unit),
@@ -252,8 +245,8 @@ class _Session:
         )
 
     def unit_warnings(self) -> list[str]:
-        accel = unit_of_readings(self._scales[0], self.gravity)[1]
-        return [line for line in (accel, unit_of_gyro(self._scales[1])[1]) if line]
+        accel = unit_of_readings(self.force.triad.matrix, self.gravity)[1]
+        return [line for line in (accel, unit_of_gyro(self.gyro.triad.matrix)[1]) if line]
 
     def warnings(self, offset_s: float) -> list[str]:
         """Return findings about the session."""
@@ -275,7 +268,8 @@ class _Session:
                 "another order or sign than those of the accelerometer, clipping, or stamps that "
                 "do not fit the samples"
             )
-        off = self.gyro.triad.matrix / self._scales[1]
+        scale = mean_scale(self.gyro.triad.matrix)
+        off = self.gyro.triad.matrix / scale
         if np.abs(off - np.diag(np.diag(off))).max() > _MISALIGNED:
             lines.append(
                 "axes of the gyro are far from those of the accelerometer: their order or signs "
@@ -283,7 +277,7 @@ class _Session:
             )
         if (lost := int((~self.gyro.used).sum())) > 0:
             lines.append(f"left out {lost} turns that do not fit the others: turn more slowly")
-        drift = self.bias.changes * self._scales[1]
+        drift = self.bias.changes * scale
         if drift > _DRIFT:
             lines.append(
                 f"the bias of the gyro moved by {drift / RAD_PER_DEG:.3f} deg/s during the session "

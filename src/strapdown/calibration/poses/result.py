@@ -13,13 +13,25 @@ from strapdown.geometry.gravity import normal_gravity
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from strapdown._typing import FloatArray, IntArray
     from strapdown.calibration.imu import ImuCalibration
+    from strapdown.calibration.poses.sections import Sections
     from strapdown.calibration.triad import TriadCalibration
+    from strapdown.series import ImuSeries
 
-__all__ = ["PoseCalibration", "empty_cone", "gravity_of", "rms", "unit_of_gyro", "unit_of_readings"]
+__all__ = [
+    "PoseCalibration",
+    "empty_cone",
+    "gravity_of",
+    "mean_scale",
+    "result_of_faces",
+    "rms",
+    "unit_of_gyro",
+    "unit_of_readings",
+    "with_report",
+]
 
 WIDEST_CONE: Final = 60.0 * RAD_PER_DEG
 """Half angle of an empty cone above which the attitudes leave a part of the sphere out [rad]."""
@@ -139,6 +151,36 @@ class PoseCalibration:
         }  # fmt: skip
 
 
+def result_of_faces(  # noqa: PLR0913 (what the two procedures find)
+    method: str,
+    series: ImuSeries,
+    found: Sections,
+    calibration: ImuCalibration,
+    *,
+    gravity: float,
+    warnings: Sequence[str],
+    turn_error: FloatArray,
+    **quality: Any,  # noqa: ANN401 (fields of the result)
+) -> PoseCalibration:
+    """Return the result of a calibration from faces and turns, which leaves out none of them."""
+    f = calibration.accel.calibrated(found.stills.force)
+    size = np.linalg.norm(f, axis=1)
+    result = PoseCalibration(
+        calibration=calibration,
+        warnings=tuple(warnings),
+        gravity=gravity,
+        still_ns=found.stills.span_ns(series),
+        directions=f / size[:, None],
+        norm_error=size - gravity,
+        norm_error_left_out=np.full(len(f), np.nan),
+        turn_ns=np.column_stack([series.t_ns[found.turn_start], series.t_ns[found.turn_stop - 1]]),
+        turn_error=turn_error,
+        turn_error_left_out=np.full(len(turn_error), np.nan),
+        **quality,
+    )
+    return with_report(result, method)
+
+
 def with_report(result: PoseCalibration, method: str) -> PoseCalibration:
     """Return a result that names what is not observable, and a calibration with its quality."""
     warnings = result.warnings
@@ -250,18 +292,19 @@ def gravity_of(
     return STANDARD_GRAVITY, [warning]
 
 
-def unit_of_readings(scale: float, gravity: float) -> tuple[str, str | None]:
+def unit_of_readings(matrix: FloatArray, gravity: float) -> tuple[str, str | None]:
     """Return the unit of an accelerometer's readings by its scale, and a warning.
 
     Parameters
     ----------
-    scale : float
-        [m/s^2 per unit].
+    matrix : (3, 3)
+        Of the calibration [m/s^2 per unit].
     gravity : float
         [m/s^2].
     """
-    at_rest = gravity / abs(scale)
-    if 1.0 / _NEAR < abs(scale) < _NEAR:
+    scale = mean_scale(matrix)
+    at_rest = gravity / scale
+    if 1.0 / _NEAR < scale < _NEAR:
         return "", None
     for unit, size, factor in _UNITS:
         if 1.0 / _NEAR < at_rest / size < _NEAR:
@@ -273,13 +316,19 @@ def unit_of_readings(scale: float, gravity: float) -> tuple[str, str | None]:
     return "raw", None
 
 
-def unit_of_gyro(scale: float) -> tuple[str, str | None]:
-    """Return the unit of a gyro's readings by its scale [rad/s per unit], and a warning."""
-    if 1.0 / _NEAR < abs(scale) < _NEAR:
+def mean_scale(matrix: FloatArray) -> float:
+    """Return the scale of a calibration matrix: the cube root of its volume."""
+    return float(np.cbrt(abs(np.linalg.det(matrix))))
+
+
+def unit_of_gyro(matrix: FloatArray) -> tuple[str, str | None]:
+    """Return the unit of a gyro's readings by its matrix [rad/s per unit], and a warning."""
+    scale = mean_scale(matrix)
+    if 1.0 / _NEAR < scale < _NEAR:
         return "", None
-    if 1.0 / _NEAR < abs(scale) / RAD_PER_DEG < _NEAR:
+    if 1.0 / _NEAR < scale / RAD_PER_DEG < _NEAR:
         return "deg/s", (
-            f"the turns are {1.0 / abs(scale):.4g} times too large, as if the gyro were in deg/s: "
+            f"the turns are {1.0 / scale:.4g} times too large, as if the gyro were in deg/s: "
             "the calibration converts it to rad/s; for a series in SI units, multiply it by "
             "0.0174533 and calibrate again"
         )

@@ -17,9 +17,9 @@ from strapdown.calibration.poses.rate import BiasFit, fit_bias, noise_density
 from strapdown.calibration.poses.result import (
     PoseCalibration,
     gravity_of,
+    result_of_faces,
     unit_of_gyro,
     unit_of_readings,
-    with_report,
 )
 from strapdown.calibration.poses.sections import (
     Sections,
@@ -110,7 +110,7 @@ def six_position(  # noqa: PLR0913 (what the session does not contain)
     series, rows = session(series, "calibrate from faces and turns")
     found = find_sections(series) if sections is None else given_sections(series, rows, sections)
     force = _fit_faces(found, gravity, triangular=parameters == 9)
-    warnings += _unit_line(unit_of_readings(_size(force.triad), gravity))
+    accel_unit, accel_line = unit_of_readings(force.triad.matrix, gravity)
     f = force.triad.calibrated(found.stills.force)
     at_s = (found.stills.centre_ns(series) - series.t_ns[0]) / NS_PER_S
     complete = len({*zip(found.axis.tolist(), found.sign.tolist(), strict=True)}) == 6
@@ -118,40 +118,28 @@ def six_position(  # noqa: PLR0913 (what the session does not contain)
     all_force = force.triad.calibrated(series.specific_force)
     rate = bias.remove(series, found.stills, all_force)
     gyro = _fit_turns(series, found, rate, bias, turn_deg * RAD_PER_DEG, force.tilt)
-    warnings += _unit_line(unit_of_gyro(_size(gyro.triad)))
+    warnings += [line for line in (accel_line, unit_of_gyro(gyro.triad.matrix)[1]) if line]
     excess, sigma = _scales_by_moves(series, found, rate, gyro, f)
     gyro = _completed(gyro, excess, sigma)
     warnings += _turn_warnings(found, gyro, excess, sigma, turn_deg)
     warnings += _face_warnings(found, force.tilt)
-    size = np.linalg.norm(f, axis=1)
-    result = PoseCalibration(
-        calibration=ImuCalibration(
-            accel=replace(force.triad, unit_in=unit_of_readings(_size(force.triad), gravity)[0]),
-            gyro=replace(gyro.triad, unit_in=unit_of_gyro(_size(gyro.triad))[0]),
-            g_sensitivity=bias.g_sensitivity,
-            body=series.body,
-        ),
-        warnings=tuple(warnings),
+    calibration = ImuCalibration(
+        accel=replace(force.triad, unit_in=accel_unit),
+        gyro=replace(gyro.triad, unit_in=unit_of_gyro(gyro.triad.matrix)[0]),
+        g_sensitivity=bias.g_sensitivity,
+        body=series.body,
+    )
+    return result_of_faces(
+        "six_position",
+        series,
+        found,
+        calibration,
         gravity=gravity,
-        still_ns=found.stills.span_ns(series),
-        directions=f / size[:, None],
-        norm_error=size - gravity,
-        norm_error_left_out=np.full(len(f), np.nan),
-        turn_ns=np.column_stack([series.t_ns[found.turn_start], series.t_ns[found.turn_stop - 1]]),
+        warnings=warnings,
         turn_error=gyro.errors,
-        turn_error_left_out=np.full(len(gyro.errors), np.nan),
         condition=(force.condition, np.nan),
         not_observable=(*force.not_observable, *gyro.not_observable),
     )
-    return with_report(result, "six_position")
-
-
-def _size(triad: TriadCalibration) -> float:
-    return float(np.cbrt(abs(np.linalg.det(triad.matrix))))
-
-
-def _unit_line(unit: tuple[str, str | None]) -> list[str]:
-    return [] if unit[1] is None else [unit[1]]
 
 
 def _face_warnings(found: Sections, tilt: float) -> list[str]:

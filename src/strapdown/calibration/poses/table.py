@@ -162,7 +162,7 @@ def rate_table(
     whole[:3, :3] = unit**2 * fit.covariance[:3, :3]
     change = np.kron(A, A.T)
     whole[3:, 3:] = unit**2 * change @ fit.covariance[3:12, 3:12] @ change.T
-    unit_in, line = unit_of_gyro(float(np.cbrt(abs(np.linalg.det(A)))))
+    unit_in, line = unit_of_gyro(A)
     warnings = [] if line is None else [line]
     error = -unit * fit.residuals @ A.T
     if rms(error) > _POOR:
