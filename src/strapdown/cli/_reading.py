@@ -13,6 +13,7 @@ import strapdown.formats as files
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
+from strapdown.formats.block_reader import WholeFile
 from strapdown.units import ns_from_decimal_seconds
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ def open_input(path: Path) -> Recording:
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    file = as_file(path)
-    with naming(path):
-        recording = files.open(file, on_error="salvage", columns=options.columns)
-    recording = replace(recording, path=path)
+    recording = _whole(path)
     if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
@@ -54,12 +52,29 @@ def open_input(path: Path) -> Recording:
 @contextmanager
 def input_blocks(path: Path) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb."""
+    if options.merged:
+        blocks: BlockReader = WholeFile(_whole(path))
+        yield _Part(path, blocks) if options.cuts else blocks
+        return
     file = as_file(path)
     with (
         naming(path),
         files.open_blocks(file, on_error="salvage", columns=options.columns) as blocks,
     ):
         yield _Part(path, blocks) if options.cuts else blocks
+
+
+def _whole(path: Path) -> Recording:
+    """Return a recording, joined with those of ``options.merged``."""
+    from strapdown.formats.merging import merge  # noqa: PLC0415 (only with several recordings)
+
+    recordings = []
+    for each in (path, *options.merged):
+        file = as_file(each)
+        with naming(each):
+            recording = files.open(file, on_error="salvage", columns=options.columns)
+        recordings.append(replace(recording, path=each))
+    return merge(recordings)
 
 
 def refuse_reading() -> None:

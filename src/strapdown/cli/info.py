@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from strapdown._words import printable
-from strapdown.cli._common import Input, read_losses, working
+from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
 from strapdown.cli._rows import recorded_series
@@ -28,7 +28,7 @@ _UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
-def info(file: Input) -> Outcome:
+def info(file: Input, *, topic: Topic = None) -> Outcome:
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
     For a PX4 log also clipping, vibration and calibration of each IMU. A gap is a step longer than
@@ -44,6 +44,8 @@ def info(file: Input) -> Outcome:
     """
     with working(f"reading {file}"):
         recording = open_input(file)
+    if topic is not None:
+        recording = recording.only(topic)
     topics = [_describe(name, series) for name, series in recorded_series(recording)]
     report = recording.report
     data = {
@@ -52,6 +54,7 @@ def info(file: Input) -> Outcome:
         "messages": report.messages,
         "topics": topics,
         "skipped": dict(report.skipped),
+        "history": list(recording.history),
         "notes": list(report.notes),
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
@@ -66,7 +69,7 @@ def info(file: Input) -> Outcome:
         if imus := imu_health(recording.log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
-    notes = list(report.notes)
+    notes = [*(f"history: {step}" for step in recording.history), *report.notes]
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
