@@ -72,7 +72,8 @@ def convert(
         Path,
         typer.Argument(
             help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg; without an "
-            "ending, the folder of a ROS 2 bag; - is standard output."
+            "ending, the folder of a ROS 2 bag; - is standard output. Of several recordings: a "
+            "folder with --format, or a name such as results/{}.mcap, where {} is that of each."
         ),
     ],
     *,
@@ -135,7 +136,8 @@ def convert(
         ),
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--format", help="Format of standard output, for TARGET -.")
+        Form | None,
+        typer.Option("--format", help="Format of TARGET - (standard output) or FOLDER."),
     ] = None,
     calibration: Annotated[
         Path | None,
@@ -173,6 +175,8 @@ def convert(
     strapdown convert attitude.csv attitude.tum --force
 
     strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
+
+    strapdown convert logs/*.ulg results/ --format mcap --workers 2
 
     strapdown convert part1.mcap part2.mcap whole.mcap --merge
 
@@ -224,8 +228,8 @@ def convert(
     data = {"input": str(source), **inputs, "output": str(target), **outcome.data}
     if calibration is not None:
         data["notes"].append(f"calibrated by {calibration}")
-    view = [f"wrote {name}: {data['messages']} messages", *outcome.view, *data["notes"]]
-    return replace(outcome, data=data, view=view)
+    wrote = f"wrote {name}: {data['messages']} messages"
+    return replace(outcome, data=data, view=[wrote, *outcome.view, *data["notes"]], brief=wrote)
 
 
 @contextmanager

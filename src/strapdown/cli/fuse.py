@@ -25,6 +25,7 @@ from strapdown.cli._common import (
     notes_on,
     progress_bar,
     read_losses,
+    taken,
     working,
 )
 from strapdown.cli._compare import aligned, compare, usable_reference
@@ -132,6 +133,8 @@ def fuse(
 
     strapdown fuse demo.mcap --smooth --output attitude.tum --picture attitude.png
 
+    strapdown fuse logs/*.ulg --output results/ --workers 2
+
     strapdown fuse demo.mcap --compare --picture filters.png
 
     strapdown fuse walk.csv --filter vqf --no-mag --output attitude.csv --json
@@ -173,14 +176,15 @@ def fuse(
     estimator = configured(chosen, params, settings)
     with working(f"reading {source}"):
         recording = open_input(source)
-    topic = covered(recording, topic, anyway=anyway)
-    series = measured(recording, topic, "angular_velocity", to="fuse")
+    imu_topic = covered(recording, topic, anyway=anyway)
+    series = measured(recording, imu_topic, "angular_velocity", to="fuse")
     if compare_all:
-        return _compared(recording, series, picture, align, no_mag=no_mag, force=force)
+        return _compared(recording, series, topic, picture, align, no_mag=no_mag, force=force)
     name = f"{filter_name} smoothed" if smooth else filter_name
     result = _estimated(series, estimator, name, no_mag=no_mag)
     attitude = result.trajectory()
-    data = {"input": str(source), **_as_data(name, estimator, output, attitude)}
+    data = {"input": str(source), **taken(recording, topic)}
+    data |= _as_data(name, estimator, output, attitude)
     notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
     view = [*notes, frames_of(attitude), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
@@ -199,9 +203,9 @@ def fuse(
         )
         plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    return Outcome(
-        data | added | {"report": result.report.to_dict()}, [*view, *why_not, *line], lost
-    )
+    brief = "; ".join([*line, view[-1]] if line else view[-1:])
+    data |= added | {"report": result.report.to_dict()}
+    return Outcome(data, [*view, *why_not, *line], lost, brief=brief)
 
 
 def _alone(option: str, **others: object) -> None:
@@ -243,6 +247,7 @@ def _against_reference(
 def _compared(
     recording: Recording,
     series: ImuSeries,
+    imu_topic: str | None,
     picture: Path | None,
     align: Alignment | None,
     *,
@@ -252,13 +257,14 @@ def _compared(
     """Run every estimator and compare them."""
     topic, why_not = usable_reference(recording, series, align)
     found = compare(series, recording, topic, with_field=not no_mag, align=align)
-    view: list[Any] = [*recording.report.notes, *doubts(series), *why_not, found.table()]
+    view: list[Any] = [*notes_on(recording, imu_topic), *doubts(series), *why_not, found.table()]
     if picture is not None:
         with working("drawing"):
             plots.save(found.figure(recording.path.name), picture, force=force)
         view.append(f"wrote {picture}")
     data = {
         "input": str(recording.path),
+        **taken(recording, imu_topic),
         "reference": found.against,
         "estimators": [row.to_dict() for row in found.rows],
     }

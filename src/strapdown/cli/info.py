@@ -9,16 +9,18 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from strapdown._words import printable
+from strapdown._words import counted, printable
 from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
 from strapdown.cli._rows import recorded_series
 from strapdown.series import timebase
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from strapdown.formats import Recording
     from strapdown.formats.px4.health import ImuHealth
     from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -40,7 +42,7 @@ def info(file: Input, *, topic: Topic = None) -> Outcome:
 
     strapdown info flight.ulg --json
 
-    strapdown info walk.csv
+    strapdown info logs/*.mcap --topic imu/data --from 10 --to 20
     """
     with working(f"reading {file}"):
         recording = open_input(file)
@@ -73,7 +75,13 @@ def info(file: Input, *, topic: Topic = None) -> Outcome:
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    return Outcome(data, [*view, *notes], read_losses(report))
+    brief = f"{report.format}, {counted(len(topics), 'topic')}, {_duration_s(recording):.3f} s"
+    return Outcome(data, [*view, *notes], read_losses(report), brief=brief)
+
+
+def _duration_s(recording: Recording) -> float:
+    first, last = recording.span_ns or (0, 0)
+    return (last - first) / NS_PER_S
 
 
 def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:

@@ -73,8 +73,12 @@ def plot(
         figure = _drawn(recording, chosen, topic)
         plots.save(figure, output, force=force)
     data = {"input": str(source), "output": str(output), "preset": str(chosen)}
+    drawn = []
+    if chosen is not Preset.VIBRATION and (recording.imu or recording.increments):
+        data["topic"] = recording.imu_topic(topic)
+        drawn = [f"topic {data['topic']}"]
     recognised = recording.report.notes if recording.report.format == "table" else ()
-    return Outcome(data, [*recognised, f"wrote {output}"], read_losses(recording.report))
+    return Outcome(data, [*recognised, *drawn, f"wrote {output}"], read_losses(recording.report))
 
 
 def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:

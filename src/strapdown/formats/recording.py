@@ -168,7 +168,11 @@ class Recording:
         FormatError
             The file holds no attitude at all.
         """
-        return self.tracks[_choose(self.tracks, topic, "attitude topic", self.path)]
+        return self.tracks[self.track_topic(topic)]
+
+    def track_topic(self, topic: str | None = None) -> str:
+        """Return the topic that :meth:`trajectory` uses, with the same errors."""
+        return _choose(self.tracks, topic, "attitude topic", self.path)
 
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.
