@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
@@ -38,11 +38,14 @@ from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.transport.address import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from strapdown.estimation import OrientationFilter, OrientationResult, OrientationSmoother
+    from strapdown.estimation.filter import RecursiveFilter
     from strapdown.series import ImuSeries, Trajectory
 
     Estimator: TypeAlias = OrientationFilter | OrientationSmoother[Any]
@@ -59,7 +62,10 @@ def _chosen(arguments: Mapping[str, Any]) -> Callable[[], Estimator]:
 def fuse(
     source: Annotated[
         Path | None,
-        typer.Argument(help="A recording, or - for standard input; none with --live."),
+        typer.Argument(
+            help="A recording, - for standard input, or a live topic such as ipc:imu; none with "
+            "--live."
+        ),
     ] = None,
     *,
     filter_name: Annotated[
@@ -84,7 +90,11 @@ def fuse(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File of the attitude: .csv, .tum, ..."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File of the attitude: .csv, .tum, ...; of a live topic also another topic.",
+        ),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
@@ -111,7 +121,7 @@ def fuse(
         typer.Option(metavar="[HOST:]PORT", help="With --live: send ATTITUDE_QUATERNION there."),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="With --live: seconds; by default until Ctrl-C.")
+        float | None, typer.Option(help="Live: seconds; by default until Ctrl-C.")
     ] = None,
     force: Force = False,
 ) -> Outcome:
@@ -125,7 +135,9 @@ def fuse(
     Parameters are those of the class of the estimator, such as ErrorStateParams; those of a
     smoother have other names than those of its filter.
 
-    With --live the samples are those in HIGHRES_IMU or HIL_SENSOR of the first sender heard.
+    A live topic is fused until Ctrl-C; every second a line states rate, roll, pitch, yaw (from
+    the start) and their standard deviations. With --live the samples are those in HIGHRES_IMU or
+    HIL_SENSOR of the first sender heard.
 
     Examples
     --------
@@ -141,12 +153,25 @@ def fuse(
 
     strapdown fuse walk.csv --set gyro_noise=0.004 --set speed_sigma=2 --output attitude.csv
 
+    strapdown fuse ipc:imu --duration 60 --output ipc:attitude
+
     strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
-    if filter_name not in FILTERS:
-        raise UnknownNameError("filter", filter_name, FILTERS)
-    if smooth and filter_name not in SMOOTHERS:
-        raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
+    _check_name(filter_name, smooth=smooth)
+    if source is not None and is_address(str(source)):
+        _alone(
+            "SOURCE",
+            smooth=smooth,
+            compare=compare_all,
+            picture=picture,
+            align=align,
+            topic=topic,
+            anyway=anyway,
+            live=live,
+            to=to,
+        )
+        live_filter = configured(FILTERS[filter_name], params, settings)
+        return _live_topic(source, filter_name, live_filter, output, duration, force=force)
     if live is not None and source is None:
         _alone(
             "--live",
@@ -206,6 +231,14 @@ def fuse(
     brief = "; ".join([*line, view[-1]] if line else view[-1:])
     data |= added | {"report": result.report.to_dict()}
     return Outcome(data, [*view, *why_not, *line], lost, brief=brief)
+
+
+def _check_name(name: str, *, smooth: bool) -> None:
+    """Raise unless there is such a filter, or smoother."""
+    if name not in FILTERS:
+        raise UnknownNameError("filter", name, FILTERS)
+    if smooth and name not in SMOOTHERS:
+        raise UnknownNameError("smoother for the filter", name, SMOOTHERS)
 
 
 def _alone(option: str, **others: object) -> None:
@@ -270,6 +303,29 @@ def _compared(
     }
     best = min(found.rows, key=lambda row: row.errors.total)
     return Outcome(data, view, [*read_losses(recording.report), *best.result.report.losses()])
+
+
+def _live_topic(
+    source: Path,
+    name: str,
+    orientation: OrientationFilter,
+    output: Path | None,
+    duration: float | None,
+    *,
+    force: bool,
+) -> Outcome:
+    """Fuse the messages of a live topic."""
+    from strapdown.cli._fuse_live import fuse_live_topic  # noqa: PLC0415 (only live)
+
+    refuse_reading()
+    if output is not None and not is_address(str(output)):
+        check_targets(output, None, force=force)
+    recursive = cast("RecursiveFilter[Any]", orientation)
+    done = fuse_live_topic(str(source), recursive, output=output, duration=duration, force=force)
+    data = {"input": str(source), "filter": name, "params": changed(orientation), **done.data}
+    frames = {"world": str(WorldFrame.ENU), "body": str(BodyFrame.FLU)}
+    attitude = f"attitude: q_world_from_body, xyzw, {frames['world']} from {frames['body']}"
+    return replace(done, data={**data, "frames": frames}, view=[attitude, *done.view])
 
 
 def _live(
