@@ -63,8 +63,8 @@ def test_the_attitude_of_every_message_goes_into_a_file(name, tmp_path, ending, 
     path = tmp_path / f"attitude{ending}"
     with sending(name, tilted):
         done = run(
-            f"local:{name}?type=Imu", "--filter", "complementary", "--duration", seconds, "-o", path,
-            "--json",
+            f"local:{name}?type=Imu", "--filter", "complementary", "--duration", seconds,
+            "-o", path, "--json",
         )  # fmt: skip
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)
