@@ -14,7 +14,7 @@ from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
 from strapdown.formats.block_reader import WholeFile
-from strapdown.units import ns_from_decimal_seconds
+from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["input_blocks", "open_input", "refuse_reading"]
 
+_EARLIEST_NS: Final = 315_964_800 * NS_PER_S
+"""Earlier stamps count from something else than 1970: begin of GPS time, 1980-01-06 [ns]."""
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
@@ -143,12 +145,17 @@ def _stamp(text: str, option: str, first_ns: int, recording: Recording) -> int:
             f"expected seconds, or date and time such as 2026-11-24T08:00:00Z, got {text!r}",
             param_hint=f"'{option}'",
         ) from None
+    offset_ns = recording.clock_offset_ns or 0
     if not recording.knows_1970:
-        raise typer.BadParameter(
-            "expected seconds: the recording does not state when its clock began",
-            param_hint=f"'{option}'",
-        )
-    return since_1970 - (recording.clock_offset_ns or 0)
+        why = "the recording does not state when its clock began"
+    elif first_ns + offset_ns < _EARLIEST_NS:
+        why = f"stamps of the recording do not count from 1970, the first is {first_ns / 1e9:g} s"
+    else:
+        return since_1970 - offset_ns
+    raise typer.BadParameter(
+        f"expected seconds since the first sample, such as {option} 10: {why}",
+        param_hint=f"'{option}'",
+    )
 
 
 def _extent(recording: Recording) -> str:
