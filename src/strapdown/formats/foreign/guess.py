@@ -313,8 +313,9 @@ class _Guesser:
         fits = [unit for unit, scale in UNITS[quantity].items() if low <= usual * scale <= high]
         if len(fits) == 1:
             return fits[0], f"median norm {usual:.4g}, plausible in {fits[0]} only"
-        counts = _counts_hint(quantity) if _are_whole(self._sheet, columns) else ""
-        return None, f"Median norm {usual:.4g}. {counts}({_OPTIONS[quantity]})"
+        whole = _are_whole(self._sheet, columns)
+        ask = _counts_hint(quantity) if whole else f"({_OPTIONS[quantity]})"
+        return None, f"Median norm {usual:.4g}. {ask}"
 
     def _counts_stated_as(self, quantity: str, columns: tuple[str, ...], unit: str) -> str:
         """Return why a stated unit cannot be that of counts of a converter; empty if it can."""
@@ -436,7 +437,7 @@ def _counts_hint(quantity: str) -> str:
     return (
         "Whole numbers may be counts (LSB): state their scale as in the data sheet, such as "
         f"{_OPTIONS[quantity]} '{_SCALES[quantity]}', in a file of columns "
-        f'unit = "{_SCALES[quantity]}" '
+        f'unit = "{_SCALES[quantity]}"'
     )
 
 
