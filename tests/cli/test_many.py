@@ -113,6 +113,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(logs, tmp_path):
         (("fuse", *logs), "expected --output, --picture or --compare"),
         (("info", logs[0], logs[0]), "expected each recording once"),
         (("info", logs[0], "-"), "does not go with other recordings"),
+        (("fuse", "ipc:a", "ipc:b", "--output", out), "expected one live topic"),
     ):
         done = run(*arguments)
         text = " ".join(done.output.replace("│", " ").split())
@@ -137,3 +138,32 @@ def test_every_verb_of_the_list_takes_several(logs, tmp_path):
         done = run(verb, *good, *needs.get(verb, ()), "--json")
         assert done.exit_code == 0, done.output
         assert len(json.loads(done.stdout)) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check",),
+        ("fuse", "--output", "a.tum"),
+        ("fuse", "--compare"),
+        ("odometry",),
+        ("detect",),
+        ("allan",),
+        ("plot", "--output", "a.png"),
+        ("convert", "a.npz"),
+    ],
+)
+def test_the_topic_that_is_taken_is_named_even_if_it_is_the_only_one(
+    logs, tmp_path, monkeypatch, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    verb, *others = arguments
+    done = run(verb, logs[0], *others)
+    assert done.exit_code in {0, 3}, done.output
+    assert any(
+        line.startswith(("topic imu/data", "topics: imu/data")) for line in done.stdout.splitlines()
+    )
+    data = json.loads(
+        run(verb, logs[0], *others, "--force" if others else "--json", "--json").stdout
+    )
+    assert data.get("topic", [*data.get("topics", ())][:1]) in ("imu/data", ["imu/data"])

@@ -7,6 +7,7 @@ import keyword
 import os
 import signal
 import sys
+from copy import copy
 from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
@@ -227,6 +228,8 @@ def _several(parameter: inspect.Parameter) -> inspect.Parameter:
     if parameter.name == SOURCES:
         return parameter
     kind, argument = get_args(parameter.annotation)
+    argument = copy(argument)
+    argument.help = f"{argument.help} Several recordings give a table."
     several = list[Path] if kind is Path else list[Path] | None
     return parameter.replace(annotation=Annotated[several, argument])
 

@@ -20,6 +20,7 @@ from strapdown.cli._outcome import EXIT_FAILED, Outcome, exit_code, quietly
 from strapdown.cli._reading_options import reading
 from strapdown.cli._streams import DASH
 from strapdown.errors import StrapdownError
+from strapdown.transport.address import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,6 +114,8 @@ def run_each(
     """
     if DASH in sources:
         raise typer.BadParameter("- (standard input) does not go with other recordings")
+    if live := [str(path) for path in sources if is_address(str(path))]:
+        raise typer.BadParameter(f"expected one live topic, or recordings, got {', '.join(live)}")
     repeated = [str(path) for path in dict.fromkeys(sources) if sources.count(path) > 1]
     if repeated:
         raise typer.BadParameter(f"expected each recording once, got {', '.join(repeated)} again")

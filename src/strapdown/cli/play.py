@@ -60,7 +60,9 @@ def play(
         float, typer.Option(help="Recorded seconds per second; inf: as fast as possible.")
     ] = 1.0,
     loop: Annotated[bool, typer.Option("--loop", help="Restart at the end.")] = False,
-    start: Annotated[float, typer.Option(help="Seconds of the recording to skip.")] = 0.0,
+    start: Annotated[
+        float, typer.Option("--start", "--from", help="Seconds of the recording to skip.")
+    ] = 0.0,
     duration: Annotated[float | None, typer.Option(help="Seconds to play at most.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait at most for a subscriber.")] = 0.0,
 ) -> Outcome:
