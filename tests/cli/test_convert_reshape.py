@@ -198,6 +198,14 @@ def test_topics_of_several_files_go_to_one(parts, tmp_path):
     assert len(back.trajectories["pose"]) == 200
 
 
+def test_one_recording_is_not_joined_into_another(parts):
+    before = parts[1].read_bytes()
+    done = run("convert", parts[0], parts[1], "--merge", "--force")
+    assert done.exit_code == 2
+    assert "two recordings or more" in " ".join(done.output.replace("│", " ").split())
+    assert parts[1].read_bytes() == before
+
+
 def test_an_overlap_with_other_samples_is_refused(parts, tmp_path):
     other = tmp_path / "other.npz"
     strapdown.write(other, Recording(imu={"imu": imu(390, 600, angular_velocity=RAMP * 2)}))

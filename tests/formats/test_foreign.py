@@ -721,6 +721,19 @@ def test_dates_with_a_day_above_12_say_their_order(tmp_path, form, unit):
     assert np.abs(series.t_ns - first - np.rint(T * 1e9)).max() <= 1000  # microseconds in text
 
 
+def test_impossible_times_are_damaged_rows(tmp_path):
+    cells = [of_day(t, "{h:02d}:{m:02d}:{s:06.3f}") for t in T.tolist()]
+    cells[200], cells[300] = "25:00:00.0", "12:61:00"
+    recording = strapdown.open(one_time(tmp_path, cells), on_error="salvage")
+    assert recording.report.lost_messages == 2
+    assert len(recording.imu_series()) == ROWS - 2
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"time": cells, **dict(zip(names("gyro_{}_dps"), W.T, strict=True))})
+    recording = import_frame(frame)
+    assert recording.report.lost_messages == 2
+    assert len(recording.imu_series()) == ROWS - 2
+
+
 def test_dots_have_the_day_first_and_other_signs_are_asked_about(tmp_path):
     stamps = [f"01.05.2024 12:00:{t:06.3f}" for t in T.tolist()]
     series = strapdown.open(one_time(tmp_path, stamps)).imu_series()

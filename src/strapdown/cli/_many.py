@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -186,7 +187,8 @@ def _results(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[int, _Row]]:
         for number, job in enumerate(jobs):
             yield number, _attempt(job)
         return
-    with ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn")) as pool:
+    count = min(workers, len(jobs))
+    with ProcessPoolExecutor(count, get_context("spawn"), _end_with_ctrl_c) as pool:
         numbers = {pool.submit(_attempt, job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(numbers):
@@ -199,6 +201,11 @@ def _results(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[int, _Row]]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _end_with_ctrl_c() -> None:
+    """End a process of the pool by Ctrl-C at once; the command itself reports it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _attempt(job: _Job) -> _Row:

@@ -86,8 +86,13 @@ class Reshaping:
 
     @property
     def changes_rate(self) -> bool:
-        """Whether whole series of rates are needed."""
+        """Whether series of rates are needed."""
         return self.decimate is not None or self.resample is not None
+
+    @property
+    def needs_whole(self) -> bool:
+        """Whether the recording is needed as one block."""
+        return self.changes_rate or self.frame_id is not None
 
     def check_target(self, target: Path) -> None:
         """Raise if the format of a file cannot hold what is asked for."""
@@ -110,7 +115,7 @@ class Reshaping:
             )
 
     def __call__(self, block: Recording) -> Recording:
-        """Return a block with the changes; with a change of rate, blocks are whole recordings.
+        """Return a block with the changes; where :attr:`needs_whole`, it is the only one.
 
         Raises
         ------

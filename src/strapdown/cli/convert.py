@@ -184,6 +184,11 @@ def convert(
 
     cat flight.ulg | strapdown convert - - --format mcap > flight.mcap
     """
+    if merge and len(sources) < 2:
+        raise typer.BadParameter(
+            f"expected two recordings or more and then TARGET, got {sources[0]} and {target}",
+            param_hint="'--merge'",
+        )
     shape = Reshaping(decimate, resample, parse_frames(frame), frame_id)
     source = sources[0]
     with _written(target, form) as file, merging(sources[1:]):
@@ -273,7 +278,7 @@ def _convert(
         new_log = writer if isinstance(writer, UlogBlockWriter) and not options.merged else None
         calibrated = blocks if applied is None else map(applied, blocks)
         rated = _converted(calibrated, stream, topic)
-        for block in map(shape, joined(rated) if shape.changes_rate else rated):
+        for block in map(shape, joined(rated) if shape.needs_whole else rated):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US

@@ -125,5 +125,6 @@ def recording_of(
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
     report = ReadReport(form, messages=rows)
-    history = tuple(map(str, description.get("history", ())))
+    past = description.get("history")
+    history = tuple(map(str, past)) if isinstance(past, list) else ()
     return Recording(path, report, **groups, history=history)

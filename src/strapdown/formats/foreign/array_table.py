@@ -10,7 +10,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats.foreign.importing import Content, import_table
 from strapdown.formats.foreign.sheet import Sheet
-from strapdown.formats.foreign.stamps import is_instant, ns_from_values
+from strapdown.formats.foreign.stamps import ns_from_values, reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class ArrayTable:
                 rows = len(next(iter(self.columns.values())))
                 return Content(np.arange(rows), values, self.lost)
             stamps = self.columns[time.column]
-            known = _has_time(stamps)
+            known = _has_time(stamps, time.unit)
             counts = ns_from_values(stamps[known], time.unit)
             values = {name: column[known] for name, column in values.items()}
             return Content(counts, values, lost=self.lost + int(np.sum(~known)))
@@ -123,13 +123,21 @@ def at_instants(
     return np.interp(t - origin, own_t[order] - origin, values[order], left=np.nan, right=np.nan)
 
 
-def _has_time(column: AnyArray) -> BoolArray:
-    """Return which cells of a column hold a number, or a date and time."""
+def _has_time(column: AnyArray, unit: str) -> BoolArray:
+    """Return which cells of a column hold a number, or a time in a unit that is written out."""
     if column.dtype.kind == "M":
         return ~np.isnat(column)
     if column.dtype.kind in "OU":
-        return np.array([is_instant(str(each)) for each in column.tolist()], bool)
+        return np.array([_is_time(str(each), unit) for each in column.tolist()], bool)
     return np.isfinite(column)
+
+
+def _is_time(text: str, unit: str) -> bool:
+    try:
+        reader(unit)(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _floats(column: AnyArray) -> FloatArray:

@@ -37,6 +37,8 @@ WRITTEN: Final = ("iso8601", "time_of_day", "day_first", "month_first")
 and dates such as 01.05.2024 or 5/1/2024 with a time."""
 
 _FRACTION: Final = re.compile(r"[.,](\d+)")
+_DAYS: Final = ("one", "two")
+"""Groups of the day and the month in a date."""
 _CLOCK: Final = (
     r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d+))?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
 )
@@ -105,15 +107,24 @@ def written_as(text: str) -> str | None:
     ('time_of_day', 'date', None)
     """
     text = text.strip()
-    if _TIME_OF_DAY.fullmatch(text):
-        return "time_of_day"
-    if _DATE.fullmatch(text):
-        return "date"
+    for form, how in ((_TIME_OF_DAY, "time_of_day"), (_DATE, "date")):
+        if (found := form.fullmatch(text)) is not None:
+            return how if _is_possible(found) else None
     try:
         datetime.fromisoformat(text)
     except ValueError:
         return None
     return None if text.isdigit() else "iso8601"
+
+
+def _is_possible(found: re.Match[str]) -> bool:
+    """Return whether there is such a time of day, and such a day in some month."""
+    try:
+        _ns_since_midnight(found)
+    except ValueError:
+        return False
+    numbers = sorted(int(number) for name, number in found.groupdict().items() if name in _DAYS)
+    return not numbers or (1 <= numbers[0] <= 12 and numbers[1] <= 31)
 
 
 def order_of_days(texts: Iterable[str]) -> str | None:
