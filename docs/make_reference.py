@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SECTIONS = {
-    "Measurements": ("series", "series.timebase", "samples", "geometry", "units", "errors"),
+    "Measurements": (
+        "series",
+        "series.timebase",
+        "series.decimation",
+        "samples",
+        "geometry",
+        "units",
+        "errors",
+    ),
     "Estimation and detection": (
         "inertial",
         "inertial.navigation",

@@ -818,6 +818,15 @@ def test_counts_are_no_unit_even_if_it_is_stated(tmp_path, quantity, column, uni
     np.testing.assert_allclose(getattr(series, quantity), vector, atol=0.51 / counts)
 
 
+def test_counts_under_a_name_with_a_unit_are_asked_about(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text(["t (s)", *names("acc_{} (g)")], T, np.rint(16384.0 * F / G)))
+    with pytest.raises(FormatError, match="g is no specific force"):
+        strapdown.open(path)
+    path.write_text(text(["t (s)", *names("acc_{} (mg)")], T, np.rint(1000.0 * F / G)))
+    assert np.allclose(strapdown.open(path).imu_series().specific_force, F, atol=5e-3)
+
+
 def test_scales_of_counts_are_units():
     assert factor("specific_force", "1/16384 g") == pytest.approx(G / 16384)
     assert factor("angular_velocity", "0.061 mdeg/s") == pytest.approx(0.061e-3 / DEG)

@@ -301,7 +301,8 @@ class _Guesser:
             return (None, counts) if counts else (stated, "the unit is stated")
         named = {self._meanings[column].unit for column in columns}
         if len(named) == 1 and (unit := next(iter(named))):
-            return unit, "unit by its name"
+            counts = self._counts_stated_as(quantity, columns, unit)
+            return (None, counts) if counts else (unit, "unit by its name")
         norms = _norms(self._sheet, columns)
         if len(named) > 1 or not len(norms):
             why = "No values" if len(named) == 1 else "The names state several"
