@@ -302,7 +302,9 @@ def _compared(
         "estimators": [row.to_dict() for row in found.rows],
     }
     best = min(found.rows, key=lambda row: row.errors.total)
-    return Outcome(data, view, [*read_losses(recording.report), *best.result.report.losses()])
+    lost = [*read_losses(recording.report), *best.result.report.losses()]
+    brief = f"best: {best.name}, {best.errors.total_deg:.3f} deg against {found.against}"
+    return Outcome(data, view, lost, brief=brief)
 
 
 def _live_topic(
