@@ -39,7 +39,6 @@ from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.transport.address import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -158,7 +157,7 @@ def fuse(
     strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
     _check_name(filter_name, smooth=smooth)
-    if source is not None and is_address(str(source)):
+    if source is not None and _is_live(source):
         _alone(
             "SOURCE",
             smooth=smooth,
@@ -231,6 +230,13 @@ def fuse(
     brief = "; ".join([*line, view[-1]] if line else view[-1:])
     data |= added | {"report": result.report.to_dict()}
     return Outcome(data, [*view, *why_not, *line], lost, brief=brief)
+
+
+def _is_live(path: Path) -> bool:
+    """Return whether this is the address of a live topic."""
+    from strapdown.transport.address import is_address  # noqa: PLC0415 (loads all messages)
+
+    return is_address(str(path))
 
 
 def _check_name(name: str, *, smooth: bool) -> None:
@@ -320,7 +326,7 @@ def _live_topic(
     from strapdown.cli._fuse_live import fuse_live_topic  # noqa: PLC0415 (only live)
 
     refuse_reading()
-    if output is not None and not is_address(str(output)):
+    if output is not None and not _is_live(output):
         check_targets(output, None, force=force)
     recursive = cast("RecursiveFilter[Any]", orientation)
     done = fuse_live_topic(str(source), recursive, output=output, duration=duration, force=force)
