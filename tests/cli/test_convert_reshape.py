@@ -107,6 +107,16 @@ def test_decimation_names_its_filter_and_every_format_keeps_it(source, tmp_path,
     assert strapdown.open(again).history == (line,)
 
 
+def test_a_filter_on_irregular_samples_is_noted(tmp_path):
+    path = tmp_path / "jitter.npz"
+    late = np.where(
+        np.arange(ROWS) % 2, 2_000_000, 0
+    )  # steps of 7 and 3 ms: 4 ms from their median in half of them
+    strapdown.write(path, imu().replace(t_ns=T_NS + late))
+    said = converted(path, tmp_path / "a.npz", "--decimate", 2)
+    assert any("intervals vary by 2.83 ms (RMS)" in note for note in said["notes"])
+
+
 def test_decimation_then_resampling_of_increments(tmp_path):
     dt_ns = np.full(ROWS, 5_000_000)
     increments = Increments(T_NS, RAMP * 5e-3, (RAMP + 1) * 5e-3, dt_ns, dt_ns)

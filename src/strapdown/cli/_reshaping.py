@@ -13,6 +13,7 @@ from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.recording import HOLDS
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import ImuSeries, Increments, timebase
+from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +26,8 @@ __all__ = ["Reshaping", "joined", "parse_frames"]
 
 _FIXED_FRAMES: Final = {".bag": "ENU from FLU", "": "ENU from FLU", ".ulg": "NED from FRD"}
 """Endings of formats whose messages prescribe their axes."""
+_JITTER: Final = 0.1
+"""Variation of the intervals, relative to their median, from which a filter is inexact."""
 _NAMELESS: Final = {".csv", ".tum", ".ulg"}
 """Endings of formats that hold no frame id."""
 
@@ -158,6 +161,12 @@ class Reshaping:
         from strapdown.series.decimation import decimate  # noqa: PLC0415 (only with the option)
 
         factor = self.decimate or 0
+        clock = timebase.report(series.t_ns)
+        if clock.jitter_ns * clock.rate_hz > _JITTER * NS_PER_S:
+            self.notes.append(
+                f"{topic}: intervals vary by {clock.jitter_ns / NS_PER_MS:.3g} ms (RMS); the "
+                "cut-off is that of the median interval"
+            )
         series, report = decimate(series, factor)
         kept = f"one pose of {factor} is kept, without a filter"
         self._tell(f"{topic}: {report if isinstance(series, ImuSeries) else kept}", steps)
