@@ -1,0 +1,221 @@
+"""State of one page, without a browser: time, zoom and playing, and what they show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from strapdown.geometry import WorldFrame, quaternion
+from strapdown.geometry.frames import convert_vector
+from strapdown.units import NS_PER_S
+from strapdown.viewer.signals import BINS, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import FloatArray
+    from strapdown.viewer.sources import Pose, Source
+
+__all__ = ["Body", "Line", "Panel", "ViewModel"]
+
+LIVE_S: Final = 10.0
+"""Span of live charts [s]."""
+_NARROWEST_S: Final = 0.01
+_FASTEST: Final = 16.0
+
+
+class Line(NamedTuple):
+    """One component in a span: seconds and values (M, 2), NaN where it breaks."""
+
+    label: str
+    points: FloatArray
+
+
+class Panel(NamedTuple):
+    """One chart: a quantity with its unit and frame, and its lines."""
+
+    name: str
+    unit: str
+    frame: str
+    lines: tuple[Line, ...]
+
+
+class Body(NamedTuple):
+    """A body in the scene, whose axes are east, north and up.
+
+    Parameters
+    ----------
+    R_scene_from_body : (3, 3) or None
+        None where the attitude is unknown.
+    position_scene : (3,) or None
+        [m].
+    """
+
+    R_scene_from_body: FloatArray | None
+    position_scene: FloatArray | None
+
+
+@dataclass
+class ViewModel:
+    """The time that a page shows, and the sources at that time.
+
+    Times are seconds since the zero of each source: the first stamp of all recordings if their
+    spans overlap, otherwise the first stamp of each; the newest sample of a live topic.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        At least one; live ones are shown at their newest sample.
+    """
+
+    sources: Sequence[Source]
+    cursor_s: float = 0.0
+    is_playing: bool = False
+    rate: float = 1.0
+    loops: bool = True
+    _zoom: tuple[float, float] | None = field(default=None, repr=False)
+    _frozen: dict[int, int] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        spans = [None if each.is_live else each.span() for each in self.sources]
+        known = [span for span in spans if span is not None]
+        start = max((span.start_ns for span in known), default=0)
+        together = all(span.stop_ns > start for span in known)
+        first = min((span.start_ns for span in known), default=0)
+        self._zeros = [
+            0 if span is None else first if together else span.start_ns for span in spans
+        ]
+        self.is_live = all(each.is_live for each in self.sources)
+        ends = [
+            (span.stop_ns - zero) / NS_PER_S
+            for span, zero in zip(spans, self._zeros, strict=True)
+            if span is not None
+        ]
+        self.extent_s = (0.0, max(ends, default=0.0)) if ends else (-LIVE_S, 0.0)
+        self.is_playing = self.is_live
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """Begin and end of the charts [s]."""
+        return self.extent_s if self._zoom is None else self._zoom
+
+    def zoom(self, start_s: float, stop_s: float) -> None:
+        """Show a span of time, kept within the extent and at least 10 ms long."""
+        low, high = self.extent_s
+        length = min(max(stop_s - start_s, _NARROWEST_S), high - low)
+        middle = (start_s + stop_s) / 2.0
+        start = min(max(middle - length / 2.0, low), high - length)
+        self._zoom = (start, start + length)
+
+    def zoom_level(self, level: int) -> None:
+        """Show the whole for 1, and half of the span before for each step up, about the cursor."""
+        low, high = self.extent_s
+        half = (high - low) / 2.0**level
+        if self.is_live:
+            self.extent_s = (-6.0 * LIVE_S / 2.0 ** (level - 1), 0.0)
+            self._zoom = None
+        else:
+            self.zoom(self.cursor_s - half, self.cursor_s + half)
+
+    def seek(self, time_s: float) -> None:
+        """Move to a time within the extent; the window follows."""
+        low, high = self.extent_s
+        self.cursor_s = min(max(time_s, low), high)
+        start, stop = self.window_s
+        if not start <= self.cursor_s <= stop:
+            self.zoom(self.cursor_s - (stop - start) / 2.0, self.cursor_s + (stop - start) / 2.0)
+
+    def step(self, count: int) -> None:
+        """Move by samples of the first source; hundredths of a second where it has none."""
+        self.is_playing = False
+        source, zero = self.sources[0], self._zero(0)
+        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        signals = source.signals(Span(now_ns - NS_PER_S, now_ns + NS_PER_S))
+        if not signals:
+            return
+        t = signals[0].t_ns
+        row = int(np.searchsorted(t, now_ns)) + count
+        self.seek((int(t[min(max(row, 0), len(t) - 1)]) - zero) / NS_PER_S)
+
+    def toggle(self) -> None:
+        """Play or pause; a paused live source keeps its present time."""
+        self.is_playing = not self.is_playing
+        self._frozen = {}
+        if self.is_live and not self.is_playing:
+            self._frozen = {number: self._zero(number) for number in range(len(self.sources))}
+
+    def faster(self, factor: float) -> None:
+        """Multiply the rate of playing, from 1/16 to 16."""
+        self.rate = min(max(self.rate * factor, 1.0 / _FASTEST), _FASTEST)
+
+    def advance(self, elapsed_s: float) -> None:
+        """Let time pass while playing; at the end begin again, or stop."""
+        if self.is_live or not self.is_playing:
+            return
+        time_s = self.cursor_s + elapsed_s * self.rate
+        low, high = self.extent_s
+        if time_s >= high:
+            self.is_playing = self.loops
+            time_s = low if self.loops else high
+        self.seek(time_s)
+
+    def panels(self, number: int, bins: int = BINS) -> list[Panel]:
+        """Return the charts of a source in the window, reduced to the extremes of bins."""
+        source, zero = self.sources[number], self._zero(number)
+        start_s, stop_s = self.window_s
+        span = Span(zero + round(start_s * NS_PER_S), zero + round(stop_s * NS_PER_S))
+        panels = []
+        for signal in source.signals(span):
+            t_ns, values = signal.within(span, bins)
+            seconds = (t_ns - zero) / NS_PER_S
+            lines = tuple(
+                Line(label, np.stack([seconds, values[:, column]], axis=1))
+                for column, label in enumerate(signal.labels)
+            )
+            panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
+        return panels
+
+    def values(self, number: int) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
+        """Return name, unit, labels and components of each quantity at the cursor."""
+        source, zero = self.sources[number], self._zero(number)
+        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        found = []
+        for signal in source.signals(Span(now_ns, now_ns + 1)):
+            row = min(int(np.searchsorted(signal.t_ns, now_ns)), len(signal.t_ns) - 1)
+            if row >= 0:
+                values = signal.read(row, row + 1)[0].tolist()
+                found.append((signal.name, signal.unit, signal.labels, values))
+        return found
+
+    def bodies(self, number: int) -> tuple[Body | None, Body | None]:
+        """Return the body of a source and its ghost at the cursor."""
+        source, zero = self.sources[number], self._zero(number)
+        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        return _in_scene(source.body(now_ns)), _in_scene(source.ghost(now_ns))
+
+    def _zero(self, number: int) -> int:
+        source = self.sources[number]
+        if not source.is_live:
+            return self._zeros[number]
+        if number in self._frozen:
+            return self._frozen[number]
+        span = source.span()
+        return 0 if span is None else span.stop_ns - 1
+
+
+def scene_from_world(world: WorldFrame) -> FloatArray:
+    """Return the matrix (3, 3) to the axes of the scene: east, north, up."""
+    return convert_vector(np.eye(3), world, WorldFrame.ENU).T
+
+
+def _in_scene(pose: Pose | None) -> Body | None:
+    if pose is None:
+        return None
+    turn = scene_from_world(pose.world)
+    place = None if pose.position_world is None else turn @ pose.position_world
+    if not np.isfinite(pose.q_world_from_body).all():
+        return Body(None, place)
+    R = quaternion.to_matrix(pose.q_world_from_body)
+    return Body(turn @ R, place)

@@ -1,0 +1,69 @@
+"""Serving the page, on this machine alone unless asked otherwise."""
+
+from __future__ import annotations
+
+import secrets
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from strapdown.errors import BackendMissingError
+from strapdown.viewer.guard import MAX_MESSAGE_BYTES, Guard
+
+try:
+    from nicegui import app, ui
+except ModuleNotFoundError:
+    raise BackendMissingError("the viewer", extra="viewer") from None
+
+from strapdown.viewer.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from strapdown.viewer.sources import Source
+
+__all__ = ["serve"]
+
+
+def serve(
+    sources: Sequence[Source],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8800,
+    started: Callable[[str], object] = print,
+) -> None:
+    """Serve a page of sources until the process is interrupted.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Shown side by side.
+    host, port : str, int
+        Address to listen on.
+    started : callable
+        Called with the address to open, which contains the token.
+    """
+    token = secrets.token_urlsafe(16)
+    names = {host, "localhost"} if host == "127.0.0.1" else {host}
+    app.add_middleware(Guard, hosts=[f"{name}:{port}" for name in names], token=token)
+    style = files("strapdown.viewer").joinpath("page.css").read_text()
+
+    @ui.page("/", title="strapdown")
+    async def index() -> None:
+        client = ui.context.client
+        ui.add_css(style)
+        await client.connected(timeout=30.0)
+        dark = await client.run_javascript(
+            "return matchMedia('(prefers-color-scheme: dark)').matches", timeout=30.0
+        )
+        await Page(sources, dark=bool(dark)).run()
+
+    app.on_startup(lambda: started(f"http://{host}:{port}/?token={token}"))
+    ui.run(
+        host=host,
+        port=port,
+        reload=False,
+        show=False,
+        show_welcome_message=False,
+        access_log=False,
+        ws_max_size=MAX_MESSAGE_BYTES,
+    )
