@@ -16,7 +16,7 @@ from strapdown.cli._reading import open_input, refuse_reading
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
-from strapdown.viewer import LiveSource, RecordingSource, serve
+from strapdown.viewer import LiveSource, RecordingSource, show_in_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,6 +82,8 @@ def view(
             stop, _ = stack.enter_context(stopped_by_signals())
             show_in_terminal(shown, stop=stop)
         else:
+            from strapdown.viewer.server import serve  # noqa: PLC0415 (needs an extra)
+
             serve(shown, host=host, port=port, started=_announce)
     data = {"sources": sources}
     return Outcome(data, [], losses)
