@@ -9,14 +9,25 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown.viewer.model import Panel
+    from strapdown.viewer.model import Mark, Panel
 
-__all__ = ["LEFT_PX", "RIGHT_PX", "options", "series_data"]
+__all__ = [
+    "LEFT_PX",
+    "PANEL_PX",
+    "RIGHT_PX",
+    "height_px",
+    "logarithmic",
+    "marked",
+    "options",
+    "series_data",
+]
 
 LEFT_PX: Final = 64
 RIGHT_PX: Final = 20
-_TOP_PX: Final = 30
-_GAP_PX: Final = 30
+PANEL_PX: Final = 124
+"""Height of a panel with its title."""
+_TOP_PX: Final = 26
+_GAP_PX: Final = 44
 # Okabe and Ito's palette, safe for colour-blind readers, and line types that differ as well.
 _COLOURS: Final = {
     False: ("#0072B2", "#D55E00", "#009E73"),
@@ -32,10 +43,10 @@ def options(
     window_s: tuple[float, float],
     extent_s: tuple[float, float],
     *,
-    height_px: int,
+    marks: Sequence[Mark] = (),
     dark: bool = False,
 ) -> dict[str, Any]:
-    """Return the options of one ECharts chart with a grid for each panel.
+    """Return the options of one chart over time, with a grid for each panel.
 
     Parameters
     ----------
@@ -45,87 +56,83 @@ def options(
         Shown span [s].
     extent_s : (2,)
         Whole span [s], to which the axes can be zoomed out.
-    height_px : int
-        Height of the chart [px].
+    marks : sequence of Mark, optional
+        Events, drawn as bands.
     dark : bool, optional
         Colours for a dark page.
 
     Returns
     -------
     dict
-        Of types that JSON has, and arrays.
+        Of types that JSON has.
     """
-    ink, count = _INK[dark], max(1, len(panels))
-    height = (height_px - _TOP_PX - _GAP_PX * count) / count
-    tops = [_TOP_PX + number * (height + _GAP_PX) for number in range(count)]
-    axis = {
-        "axisLine": {"lineStyle": {"color": ink}},
-        "splitLine": {"lineStyle": {"color": _GRID[dark]}},
+    low, high = extent_s
+    drawn = _stacked(panels, "value", dark=dark)
+    for axis in drawn["xAxis"]:
+        axis |= {"min": low, "max": high}
+    drawn["axisPointer"] = {"link": [{"xAxisIndex": "all"}]}
+    drawn["dataZoom"] = [
+        {
+            "id": "zoom",
+            "type": "inside",
+            "xAxisIndex": "all",
+            "filterMode": "none",
+            "startValue": window_s[0],
+            "endValue": window_s[1],
+        }
+    ]
+    if drawn["series"]:
+        drawn["series"][0]["markArea"] = marked(marks, dark=dark)
+    return drawn
+
+
+def marked(marks: Sequence[Mark], *, dark: bool) -> dict[str, Any]:
+    """Return events as named bands."""
+    return {
+        "silent": True,
+        "itemStyle": {"color": "#E69F0055"},
+        "label": {"position": "insideBottom", "color": _INK[dark], "fontSize": 9},
+        "data": [
+            [{"xAxis": mark.start_s, "name": mark.kind}, {"xAxis": mark.stop_s}] for mark in marks
+        ],
     }
+
+
+def logarithmic(panels: Sequence[Panel], x_name: str, *, dark: bool = False) -> dict[str, Any]:
+    """Return the options of charts with logarithmic axes, whose abscissa has a name."""
+    drawn = _stacked(panels, "log", dark=dark)
+    for axis in drawn["xAxis"]:
+        axis |= {"name": x_name, "nameLocation": "middle", "nameGap": 22}
+    return drawn
+
+
+def _stacked(panels: Sequence[Panel], scale: str, *, dark: bool) -> dict[str, Any]:
+    """Return the options of panels below each other."""
+    ink, count = _INK[dark], max(1, len(panels))
+    tops = [_TOP_PX + number * PANEL_PX for number in range(count)]
+    height = PANEL_PX - _GAP_PX
+    axis = {
+        "type": scale,
+        "axisLine": {"lineStyle": {"color": ink}, "onZero": False},
+        "splitLine": {"lineStyle": {"color": _GRID[dark]}},
+        "axisLabel": {"color": ink, "fontSize": 10},
+    }
+    heads = list(zip(panels, tops, strict=False))
     return {
         "animation": False,
         "backgroundColor": "transparent",
         "textStyle": {"color": ink},
         "aria": {"enabled": True},
-        "axisPointer": {"link": [{"xAxisIndex": "all"}], "label": {"precision": 3}},
         "tooltip": {"trigger": "axis", "confine": True, "transitionDuration": 0},
-        "title": [
-            {
-                "text": f"{panel.name} [{panel.unit}]{{frame|  {panel.frame}}}",
-                "left": LEFT_PX,
-                "top": top - 22,
-                "textStyle": {
-                    "fontSize": 12,
-                    "color": ink,
-                    "rich": {"frame": {"fontSize": 10, "color": ink}},
-                },
-            }
-            for panel, top in zip(panels, tops, strict=False)
-        ],
-        "legend": [
-            {
-                "data": [line.label for line in panel.lines],
-                "right": RIGHT_PX,
-                "top": top - 22,
-                "itemHeight": 8,
-                "textStyle": {"fontSize": 11, "color": ink},
-            }
-            for panel, top in zip(panels, tops, strict=False)
-        ],
+        "title": [_title(panel, top - 24, ink) for panel, top in heads],
+        "legend": [_legend(panel, top - 24, ink) for panel, top in heads],
         "grid": [
             {"left": LEFT_PX, "right": RIGHT_PX, "top": top, "height": height} for top in tops
         ],
-        "xAxis": [
-            {
-                "gridIndex": number,
-                "type": "value",
-                "min": extent_s[0],
-                "max": extent_s[1],
-                "axisLabel": {"show": number == count - 1, "color": ink},
-                **axis,
-            }
-            for number in range(count)
-        ],
+        "xAxis": [{"gridIndex": number, **axis} for number in range(count)],
         "yAxis": [
-            {
-                "gridIndex": number,
-                "type": "value",
-                "scale": True,
-                "splitNumber": 3,
-                "axisLabel": {"color": ink},
-                **axis,
-            }
+            {"gridIndex": number, "scale": True, "splitNumber": 3, **axis}
             for number in range(count)
-        ],
-        "dataZoom": [
-            {
-                "id": "zoom",
-                "type": "inside",
-                "xAxisIndex": "all",
-                "filterMode": "none",
-                "startValue": window_s[0],
-                "endValue": window_s[1],
-            }
         ],
         "series": [
             {
@@ -143,6 +150,35 @@ def options(
             for column, line in enumerate(panel.lines)
         ],
     }
+
+
+def _title(panel: Panel, top: float, ink: str) -> dict[str, Any]:
+    """Return quantity and unit, and the frame in smaller letters."""
+    return {
+        "text": f"{panel.name} [{panel.unit}]{{frame|  {panel.frame}}}",
+        "left": LEFT_PX,
+        "top": top,
+        "textStyle": {
+            "fontSize": 12,
+            "color": ink,
+            "rich": {"frame": {"fontSize": 10, "color": ink}},
+        },
+    }
+
+
+def _legend(panel: Panel, top: float, ink: str) -> dict[str, Any]:
+    return {
+        "data": [line.label for line in panel.lines],
+        "right": RIGHT_PX,
+        "top": top,
+        "itemHeight": 8,
+        "textStyle": {"fontSize": 11, "color": ink},
+    }
+
+
+def height_px(panels: Sequence[Panel]) -> int:
+    """Return the height of a chart of panels."""
+    return _TOP_PX + PANEL_PX * max(1, len(panels))
 
 
 def series_data(panels: Sequence[Panel]) -> list[dict[str, Any]]:

@@ -6,13 +6,13 @@ import html
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import BackendMissingError
 from strapdown.formats import Recording
 from strapdown.formats.recording import as_recording
-from strapdown.viewer.charts import options
-from strapdown.viewer.model import Panel, ViewModel
+from strapdown.viewer.charts import height_px, options
+from strapdown.viewer.model import ViewModel
 from strapdown.viewer.sources import RecordingSource
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChartPage", "chart_page"]
 
-_PANEL_PX: Final = 150
 _BINS: Final = 2_000
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -112,9 +111,9 @@ def chart_page(
     shown = RecordingSource(recording, topic=topic, name=title)
     model = ViewModel([shown])
     panels = model.panels(0, bins=_BINS)
-    height = 40 + _PANEL_PX * len(panels)
+    height = height_px(panels)
     drawn = {
-        name: _options(panels, model, height, dark=dark)
+        name: options(panels, model.window_s, model.extent_s, dark=dark)
         for name, dark in (("light", False), ("dark", True))
     }
     entry, library = _library()
@@ -127,10 +126,6 @@ def chart_page(
         options=_as_text(json.dumps(drawn, allow_nan=False)),
     )
     return ChartPage(shown.name, document, height)
-
-
-def _options(panels: list[Panel], model: ViewModel, height: int, *, dark: bool) -> dict[str, Any]:
-    return options(panels, model.window_s, model.extent_s, height_px=height, dark=dark)
 
 
 def _as_text(code: str) -> str:

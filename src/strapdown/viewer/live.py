@@ -14,7 +14,7 @@ from strapdown.messages import Imu, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.units import NS_PER_S
 from strapdown.viewer.signals import Span
-from strapdown.viewer.sources import Figure, Pose, signals_of, signals_of_track
+from strapdown.viewer.sources import Figure, Frames, Pose, signals_of, signals_of_track
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,16 +161,28 @@ class LiveSource:
         """Return the frames of the messages."""
         return "ENU from FLU"
 
-    def signals(self, span: Span) -> Sequence[Signal]:
+    def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:
         """Return the quantities of the IMU and the attitude, from the begin of a span on."""
         with self._lock:
             t, values = self._ring.since(span.start_ns)
-        series = ImuSeries(t, values[:, 0:3], values[:, 3:6])
+        series, track = (
+            ImuSeries(t, values[:, 0:3], values[:, 3:6]),
+            Trajectory(t, self._shown(values)),
+        )
+        if frames is not None:
+            series = series.in_frames(world=frames.world, body=frames.body)
+            track = track.in_frames(world=frames.world, body=frames.body)
         found = signals_of(series)
-        shown = self._shown(values)
-        if np.isfinite(shown).any():
-            found.insert(2, signals_of_track(Trajectory(t, shown)))
+        if np.isfinite(track.q_world_from_body).any():
+            found.insert(2, signals_of_track(track))
         return found
+
+    def series_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span; None where there are none."""
+        with self._lock:
+            t, values = self._ring.since(span.start_ns)
+        inside = (t >= span.start_ns) & (t < span.stop_ns)
+        return ImuSeries(t, values[:, 0:3], values[:, 3:6])[inside] if inside.any() else None
 
     def body(self, t_ns: int) -> Pose | None:
         """Return the estimate, or else the orientation of the messages, at a time."""
@@ -217,6 +229,9 @@ class LiveSource:
             trouble = self._estimator.report.losses()
             figures.append(Figure("filter", "; ".join(trouble) or "good", not trouble))
         return [*figures, Figure("error", self._error, is_good=False)] if self._error else figures
+
+    def detect(self) -> None:
+        """Do nothing: detectors run over recordings."""
 
     def events(self) -> Events | None:
         """Return None: detectors run over recordings."""

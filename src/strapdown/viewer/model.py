@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.geometry import WorldFrame, quaternion
+from strapdown.geometry import BodyFrame, WorldFrame, quaternion
 from strapdown.geometry.frames import convert_vector
 from strapdown.units import NS_PER_S
 from strapdown.viewer.signals import BINS, Span
+from strapdown.viewer.sources import Frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
+    from strapdown.series import ImuSeries
     from strapdown.viewer.sources import Pose, Source
 
-__all__ = ["Body", "Line", "Panel", "ViewModel"]
+__all__ = ["Body", "Line", "Mark", "Panel", "ViewModel"]
 
+SHOWN_FRAMES: Final = (
+    Frames(WorldFrame.ENU, BodyFrame.FLU),
+    Frames(WorldFrame.NED, BodyFrame.FRD),
+)
 LIVE_S: Final = 10.0
 """Span of live charts [s]."""
 _NARROWEST_S: Final = 0.01
@@ -57,6 +63,14 @@ class Body(NamedTuple):
     position_scene: FloatArray | None
 
 
+class Mark(NamedTuple):
+    """An event: its kind, begin and end [s]."""
+
+    kind: str
+    start_s: float
+    stop_s: float
+
+
 @dataclass
 class ViewModel:
     """The time that a page shows, and the sources at that time.
@@ -75,6 +89,7 @@ class ViewModel:
     is_playing: bool = False
     rate: float = 1.0
     loops: bool = True
+    frames: Frames | None = None
     _zoom: tuple[float, float] | None = field(default=None, repr=False)
     _frozen: dict[int, int] = field(default_factory=dict, repr=False)
 
@@ -161,13 +176,43 @@ class ViewModel:
             time_s = low if self.loops else high
         self.seek(time_s)
 
+    def next_frames(self) -> None:
+        """Show values in the next of: the frames of each source, ENU and FLU, NED and FRD."""
+        order = (None, *SHOWN_FRAMES)
+        self.frames = order[(order.index(self.frames) + 1) % len(order)]
+
+    def frames_of(self, number: int) -> str:
+        """Return the frames in which a source is shown."""
+        if self.frames is None:
+            return self.sources[number].frames()
+        return f"{self.frames.world} from {self.frames.body} (display)"
+
+    def span_of(self, number: int) -> Span:
+        """Return the window as stamps of a source."""
+        zero, (start_s, stop_s) = self._zero(number), self.window_s
+        return Span(zero + round(start_s * NS_PER_S), zero + round(stop_s * NS_PER_S))
+
+    def series_in_window(self, number: int) -> ImuSeries | None:
+        """Return the samples of a source in the window."""
+        return self.sources[number].series_within(self.span_of(number))
+
+    def marks(self, number: int) -> list[Mark]:
+        """Return the events of a source."""
+        events, zero = self.sources[number].events(), self._zero(number)
+        if events is None:
+            return []
+        return [
+            Mark(str(kind), (int(start) - zero) / NS_PER_S, (int(end) - zero) / NS_PER_S)
+            for kind, start, end in zip(
+                events.kind, events.t_start_ns, events.t_end_ns, strict=True
+            )
+        ]
+
     def panels(self, number: int, bins: int = BINS) -> list[Panel]:
         """Return the charts of a source in the window, reduced to the extremes of bins."""
-        source, zero = self.sources[number], self._zero(number)
-        start_s, stop_s = self.window_s
-        span = Span(zero + round(start_s * NS_PER_S), zero + round(stop_s * NS_PER_S))
+        source, zero, span = self.sources[number], self._zero(number), self.span_of(number)
         panels = []
-        for signal in source.signals(span):
+        for signal in source.signals(span, self.frames):
             t_ns, values = signal.within(span, bins)
             seconds = (t_ns - zero) / NS_PER_S
             lines = tuple(
@@ -182,7 +227,7 @@ class ViewModel:
         source, zero = self.sources[number], self._zero(number)
         now_ns = zero + round(self.cursor_s * NS_PER_S)
         found = []
-        for signal in source.signals(Span(now_ns, now_ns + 1)):
+        for signal in source.signals(Span(now_ns, now_ns + 1), self.frames):
             row = min(int(np.searchsorted(signal.t_ns, now_ns)), len(signal.t_ns) - 1)
             if row >= 0:
                 values = signal.read(row, row + 1)[0].tolist()

@@ -52,10 +52,11 @@ def serve(
         client = ui.context.client
         ui.add_css(style)
         await client.connected(timeout=30.0)
-        dark = await client.run_javascript(
-            "return matchMedia('(prefers-color-scheme: dark)').matches", timeout=30.0
+        dark, place = await client.run_javascript(
+            "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
+            timeout=30.0,
         )
-        await Page(sources, dark=bool(dark)).run()
+        await Page(sources, dark=bool(dark), place=str(place)).run()
 
     app.on_startup(lambda: started(f"http://{host}:{port}/?token={token}"))
     ui.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -71,6 +71,13 @@ class Pose(NamedTuple):
     body: BodyFrame
 
 
+class Frames(NamedTuple):
+    """Frames in which a page shows values."""
+
+    world: WorldFrame
+    body: BodyFrame
+
+
 class Source(Protocol):
     """A recording or a live topic, as the page shows it."""
 
@@ -92,8 +99,15 @@ class Source(Protocol):
         """Return the frames of its values, such as "ENU from FLU"."""
         ...
 
-    def signals(self, span: Span) -> Sequence[Signal]:
-        """Return its quantities in the order of the charts, with at least the samples of a span."""
+    def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:
+        """Return its quantities in the order of the charts, with at least the samples of a span.
+
+        They are in the frames of the source, or in those that are given.
+        """
+        ...
+
+    def series_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span; None where there are none, or no IMU."""
         ...
 
     def body(self, t_ns: int) -> Pose | None:
@@ -110,6 +124,10 @@ class Source(Protocol):
 
     def health(self) -> Sequence[Figure]:
         """Return rate, losses and the like."""
+        ...
+
+    def detect(self) -> None:
+        """Run the detectors, once."""
         ...
 
     def events(self) -> Events | None:
@@ -162,14 +180,15 @@ class RecordingSource:
             self.estimate = estimator.run(self.series).trajectory()
         if self.series is None and self.reference is None:
             recording.imu_topic()  # says what is missing
-        self._signals = self._all_signals()
+        self._signals: dict[Frames | None, list[Signal]] = {}
         self._events: Events | None = None
 
-    def _all_signals(self) -> list[Signal]:
-        signals = [] if self.series is None else signals_of(self.series)
-        shown = self.estimate or self.reference
+    def _signals_in(self, frames: Frames | None) -> list[Signal]:
+        """Return the quantities in frames; None means those of the recording."""
+        series, shown = self.series, self.estimate or self.reference
+        signals = [] if series is None else signals_of(_converted(series, frames))
         if shown is not None:
-            signals.insert(min(2, len(signals)), signals_of_track(shown))
+            signals.insert(min(2, len(signals)), signals_of_track(_converted(shown, frames)))
         if self.estimate is not None and self.reference is not None:
             signals.insert(3, _difference(self.estimate, self.reference))
         return signals
@@ -188,9 +207,19 @@ class RecordingSource:
         shown = self.estimate or self.reference or self.series
         return "" if shown is None else f"{shown.world} from {shown.body}"
 
-    def signals(self, span: Span) -> Sequence[Signal]:  # noqa: ARG002 (the whole is there)
+    def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:  # noqa: ARG002 (all samples are there)
         """Return the quantities of the IMU, the attitude, and its difference to the reference."""
-        return self._signals
+        if frames not in self._signals:
+            self._signals[frames] = self._signals_in(frames)
+        return self._signals[frames]
+
+    def series_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span; None where there are none, or no IMU."""
+        if self.series is None:
+            return None
+        rows = slice(*np.searchsorted(self.series.t_ns, [span.start_ns, span.stop_ns]))
+        part = self.series[rows]
+        return part if len(part) else None
 
     def body(self, t_ns: int) -> Pose | None:
         """Return the estimate, or else the attitude of the recording, nearest to a time.
@@ -245,10 +274,10 @@ class RecordingSource:
         return self._events
 
     def detect(self) -> None:
-        """Run the detectors over the recording."""
+        """Run the detectors over the recording, once."""
         from strapdown.detection import DETECTORS, Events  # noqa: PLC0415 (takes its time)
 
-        if self.series is None:
+        if self.series is None or self._events is not None:
             return
         found = Events.of([])
         for kind in DETECTORS.values():
@@ -332,6 +361,13 @@ def _difference(estimate: Trajectory, reference: Trajectory) -> Signal:
         reference.t_ns,
         lambda a, b: values[a:b],
     )
+
+
+Shown = TypeVar("Shown", "ImuSeries", "Trajectory")
+
+
+def _converted(series: Shown, frames: Frames | None) -> Shown:
+    return series if frames is None else series.in_frames(world=frames.world, body=frames.body)
 
 
 def _in_order(track: Trajectory) -> Trajectory:
