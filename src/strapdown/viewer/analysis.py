@@ -58,7 +58,6 @@ def allan_panels(series: ImuSeries) -> list[Panel]:
             for column, axis in enumerate("xyz")
         )
         account = f"{result.samples} samples; it means noise at rest only"
-        panels.append(
-            Panel(f"Allan deviation of {name}", shown.unit.replace("ug", "µg"), account, lines)
-        )
+        unit = shown.unit.replace("ug", "µg")
+        panels.append(Panel(f"Allan deviation of {name}", unit, account, lines))
     return panels

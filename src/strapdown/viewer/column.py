@@ -103,7 +103,9 @@ class Column:
         with ui.tabs(on_change=self._switch).props("dense no-caps align=left") as tabs:
             for name in (_SIGNALS, _SPECTRUM, _ALLAN, _EVENTS):
                 ui.tab(name).props(f"id=tab-{name.lower()}-{number}")
-        with ui.tab_panels(tabs, value=_SIGNALS, animated=False).classes("view-panels"):
+        with ui.tab_panels(tabs, value=_SIGNALS, animated=False, keep_alive=True).classes(
+            "view-panels"
+        ):
             with ui.tab_panel(_SIGNALS), ui.element("div").classes("view-stack"):
                 self.chart = ui.echart(self._options()).classes("view-chart")
                 self.chart.style(f"height: {height_px(self._panels)}px")
@@ -147,6 +149,9 @@ class Column:
         self._panels = panels
         if same:
             changed: dict[str, Any] = {"series": series_data(panels)}
+            changed["series"][0]["markArea"] = marked(
+                self._model.marks(self._number), dark=self._dark
+            )
         else:  # the first samples of a live source bring its quantities
             changed = self._options()
             self.chart.style(f"height: {height_px(panels)}px")
@@ -173,8 +178,6 @@ class Column:
         """Run the detectors, and mark what they find."""
         await run.io_bound(self._source.detect)
         marks = self._model.marks(self._number)
-        area = {"series": [{"markArea": marked(marks, dark=self._dark)}]}
-        self.chart.run_chart_method("setOption", area)
         self._events.clear()
         with self._events:
             if not marks:
@@ -184,7 +187,7 @@ class Column:
                 button = ui.button(words, on_click=lambda at=mark.start_s: self._on_seek(at))
                 button.props("flat dense no-caps").classes("view-event")
 
-    async def _switch(self, event: ValueChangeEventArguments) -> None:
+    async def _switch(self, event: ValueChangeEventArguments[Any]) -> None:
         self._tab = str(event.value)
         if self._tab in _ANALYSES:
             await self._analyse(self._tab)
@@ -231,7 +234,7 @@ class Column:
                 else f"{len(series)} samples are too many: zoom to {_MOST_ROWS} or fewer"
             )
             return
-        ui.download.content(await run.io_bound(_as_csv, series), "strapdown.csv")
+        ui.download.content(_as_csv(series), "strapdown.csv")
 
 
 def _as_csv(series: ImuSeries) -> bytes:

@@ -165,10 +165,8 @@ class LiveSource:
         """Return the quantities of the IMU and the attitude, from the begin of a span on."""
         with self._lock:
             t, values = self._ring.since(span.start_ns)
-        series, track = (
-            ImuSeries(t, values[:, 0:3], values[:, 3:6]),
-            Trajectory(t, self._shown(values)),
-        )
+        series = ImuSeries(t, values[:, 0:3], values[:, 3:6])
+        track = Trajectory(t, self._shown(values))
         if frames is not None:
             series = series.in_frames(world=frames.world, body=frames.body)
             track = track.in_frames(world=frames.world, body=frames.body)

@@ -106,7 +106,7 @@ class Page:
         """
         client = ui.context.client
         for column in self._columns:
-            background_tasks.create(column.find_events())
+            background_tasks.create(self._find_events(column))
         before = monotonic()
         health_at = charts_at = 0.0
         while not client.is_deleted:
@@ -132,6 +132,10 @@ class Page:
             self._show_time()
             await client.run_javascript("return 0", timeout=_STALLED_S)
             await asyncio.sleep(max(0.0, _FRAME_S - (monotonic() - now)))
+
+    async def _find_events(self, column: Column) -> None:
+        await column.find_events()
+        self._charts_due = True
 
     def _show_time(self) -> None:
         model = self.model

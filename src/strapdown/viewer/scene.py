@@ -47,16 +47,16 @@ class Scene:
 
     def __init__(self, world: WorldFrame, trail: FloatArray | None, *, dark: bool) -> None:
         background = "#1d232a" if dark else "#f4f6f8"
-        camera = ui.scene.orthographic_camera(size=5.0, near=-50.0, far=100.0)
+        camera = ui.scene.orthographic_camera(size=5.0, near=0.1, far=200.0)
         with ui.scene(
             width=10, height=10, grid=(10, 10), camera=camera, background_color=background, fps=60
         ) as self.element:
             self._draw_world(world)
-            self._body = _box(1.0)
-            self._ghost = _box(0.35)
+            self._body = _box(is_ghost=False)
+            self._ghost = _box(is_ghost=True)
             self._ghost.visible(value=False)
             self._middle, self._scale = self._draw_trail(trail, world)
-        self.element.move_camera(x=-3.0, y=-4.0, z=3.0, look_at_x=0, look_at_y=0, look_at_z=0)
+        self.element.move_camera(x=-30.0, y=-40.0, z=30.0, look_at_x=0, look_at_y=0, look_at_z=0)
 
     def show(self, body: Body | None, ghost: Body | None) -> None:
         """Turn and move body and ghost; a body of unknown attitude is grey."""
@@ -96,13 +96,14 @@ class Scene:
         return middle, scale
 
 
-def _box(opacity: float) -> Object3D:
-    """Draw a box with its axes: long in x, flat in z."""
+def _box(*, is_ghost: bool) -> Object3D:
+    """Draw a box with its axes, long in x and flat in z; a ghost is drawn by its edges."""
     with ui.scene.group() as body:
-        ui.scene.box(1.6, 1.0, 0.25).material(_BODY, opacity)
+        ui.scene.box(1.6, 1.0, 0.25, wireframe=is_ghost).material(_BODY)
         for (name, colour), direction in zip(_AXES, np.eye(3), strict=True):
             size = (np.full(3, 0.06) + direction * 1.3).tolist()
-            ui.scene.box(*size).move(*(direction * 0.68).tolist()).material(colour, opacity)
-            if opacity == 1.0:
+            axis = ui.scene.box(*size, wireframe=is_ghost)
+            axis.move(*(direction * 0.68).tolist()).material(colour)
+            if not is_ghost:
                 ui.scene.text(name, f"color: {colour}").move(*(direction * 1.45).tolist())
     return body
