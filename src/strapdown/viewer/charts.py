@@ -15,6 +15,7 @@ __all__ = [
     "LEFT_PX",
     "PANEL_PX",
     "RIGHT_PX",
+    "TALL_PX",
     "height_px",
     "logarithmic",
     "marked",
@@ -26,7 +27,10 @@ LEFT_PX: Final = 64
 RIGHT_PX: Final = 20
 PANEL_PX: Final = 124
 """Height of a panel with its title."""
+TALL_PX: Final = 280
+"""The same of a panel with logarithmic axes."""
 _TOP_PX: Final = 26
+_NAME_PX: Final = 16
 _GAP_PX: Final = 44
 # Okabe and Ito's palette, safe for colour-blind readers, and line types that differ as well.
 _COLOURS: Final = {
@@ -66,8 +70,8 @@ def options(
     dict
         Of types that JSON has.
     """
-    low, high = extent_s
-    drawn = _stacked(panels, "value", dark=dark)
+    low, high = (round(each, 6) for each in extent_s)
+    drawn = _stacked(panels, "value", PANEL_PX, dark=dark)
     for axis in drawn["xAxis"]:
         axis |= {"min": low, "max": high}
     drawn["axisPointer"] = {"link": [{"xAxisIndex": "all"}]}
@@ -100,17 +104,17 @@ def marked(marks: Sequence[Mark], *, dark: bool) -> dict[str, Any]:
 
 def logarithmic(panels: Sequence[Panel], x_name: str, *, dark: bool = False) -> dict[str, Any]:
     """Return the options of charts with logarithmic axes, whose abscissa has a name."""
-    drawn = _stacked(panels, "log", dark=dark)
+    drawn = _stacked(panels, "log", TALL_PX, dark=dark)
     for axis in drawn["xAxis"]:
         axis |= {"name": x_name, "nameLocation": "middle", "nameGap": 22}
     return drawn
 
 
-def _stacked(panels: Sequence[Panel], scale: str, *, dark: bool) -> dict[str, Any]:
-    """Return the options of panels below each other."""
+def _stacked(panels: Sequence[Panel], scale: str, panel_px: int, *, dark: bool) -> dict[str, Any]:
+    """Return the options of panels of a height below each other."""
     ink, count = _INK[dark], max(1, len(panels))
-    tops = [_TOP_PX + number * PANEL_PX for number in range(count)]
-    height = PANEL_PX - _GAP_PX
+    tops = [_TOP_PX + number * panel_px for number in range(count)]
+    height = panel_px - _GAP_PX - (scale == "log") * _NAME_PX
     axis = {
         "type": scale,
         "axisLine": {"lineStyle": {"color": ink}, "onZero": False},
@@ -176,9 +180,9 @@ def _legend(panel: Panel, top: float, ink: str) -> dict[str, Any]:
     }
 
 
-def height_px(panels: Sequence[Panel]) -> int:
+def height_px(panels: Sequence[Panel], panel_px: int = PANEL_PX) -> int:
     """Return the height of a chart of panels."""
-    return _TOP_PX + PANEL_PX * max(1, len(panels))
+    return _TOP_PX + panel_px * max(1, len(panels))
 
 
 def series_data(panels: Sequence[Panel]) -> list[dict[str, Any]]:

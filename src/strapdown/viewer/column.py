@@ -16,6 +16,7 @@ from strapdown.viewer.analysis import allan_panels, spectrum_panels
 from strapdown.viewer.charts import (
     LEFT_PX,
     RIGHT_PX,
+    TALL_PX,
     height_px,
     logarithmic,
     marked,
@@ -212,7 +213,7 @@ class Column:
                 ui.label(reason)
                 return
             chart = ui.echart(logarithmic(panels, x_name, dark=self._dark)).classes("view-chart")
-            chart.style(f"height: {height_px(panels)}px")
+            chart.style(f"height: {height_px(panels, TALL_PX)}px")
 
     async def _save_picture(self) -> None:
         """Let the browser save the charts as a picture."""

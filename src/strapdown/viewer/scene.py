@@ -99,10 +99,10 @@ class Scene:
 def _box(*, is_ghost: bool) -> Object3D:
     """Draw a box with its axes, long in x and flat in z; a ghost is drawn by its edges."""
     with ui.scene.group() as body:
-        ui.scene.box(1.6, 1.0, 0.25, wireframe=is_ghost).material(_BODY)
+        ui.scene.box(1.6, 1.0, 0.25, is_ghost).material(_BODY)
         for (name, colour), direction in zip(_AXES, np.eye(3), strict=True):
-            size = (np.full(3, 0.06) + direction * 1.3).tolist()
-            axis = ui.scene.box(*size, wireframe=is_ghost)
+            length, width, height = (np.full(3, 0.06) + direction * 1.3).tolist()
+            axis = ui.scene.box(length, width, height, is_ghost)
             axis.move(*(direction * 0.68).tolist()).material(colour)
             if not is_ghost:
                 ui.scene.text(name, f"color: {colour}").move(*(direction * 1.45).tolist())

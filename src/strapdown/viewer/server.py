@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import BackendMissingError
 from strapdown.viewer.guard import MAX_MESSAGE_BYTES, Guard
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from strapdown.viewer.sources import Source
 
 __all__ = ["serve"]
+
+_PATIENCE_S: Final = 30.0
+"""Longest wait for a slow browser, and for one that lost its connection [s]."""
 
 
 def serve(
@@ -47,14 +50,14 @@ def serve(
     app.add_middleware(Guard, hosts=[f"{name}:{port}" for name in names], token=token)
     style = files("strapdown.viewer").joinpath("page.css").read_text()
 
-    @ui.page("/", title="strapdown")
+    @ui.page("/", title="strapdown", response_timeout=_PATIENCE_S, reconnect_timeout=_PATIENCE_S)
     async def index() -> None:
         client = ui.context.client
         ui.add_css(style)
-        await client.connected(timeout=30.0)
+        await client.connected(timeout=_PATIENCE_S)
         dark, place = await client.run_javascript(
             "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
-            timeout=30.0,
+            timeout=_PATIENCE_S,
         )
         await Page(sources, dark=bool(dark), place=str(place)).run()
 
