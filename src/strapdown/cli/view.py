@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from strapdown.estimation import OrientationFilter
     from strapdown.viewer import Source
     from strapdown.viewer.sources import Estimator
+
+_SHORTEST: Final = 16
+"""Characters of a token."""
 
 
 def view(
@@ -46,6 +50,13 @@ def view(
     ] = False,
     topic: Topic = None,
     host: Annotated[str, typer.Option(help="Address to serve at.")] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            help="With --host: a file that holds the secret of the address, 16 letters or more.",
+        ),
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8800,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show values and bars here instead of a page.")
@@ -66,6 +77,7 @@ def view(
     strapdown view a.mcap b.mcap --filter vqf --smooth
     """
     kinds = _kinds(filter_name, smooth=smooth)
+    token = _token(host, token_file)
     shown: list[Source] = []
     losses: list[str] = []
     with ExitStack() as stack:
@@ -84,9 +96,39 @@ def view(
         else:
             from strapdown.viewer.server import serve  # noqa: PLC0415 (needs an extra)
 
-            serve(shown, host=host, port=port, started=_announce)
+            serve(shown, host=host, port=port, token=token, started=_announce)
     data = {"sources": sources}
     return Outcome(data, [], losses)
+
+
+def _token(host: str, file: Path | None) -> str:
+    """Return the secret of the address; empty means a new one.
+
+    Other machines see it pass unencrypted, so it has to be chosen on purpose for them.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected an IP address, got {host!r}", param_hint="'--host'"
+        ) from None
+    if address.is_unspecified:
+        raise typer.BadParameter(
+            "expected one address of this machine, got all of them", param_hint="'--host'"
+        )
+    if file is None:
+        if not address.is_loopback:
+            raise typer.BadParameter(
+                "other machines could open the page: it needs --token-file", param_hint="'--host'"
+            )
+        return ""
+    token = file.read_text(encoding="utf-8").strip()
+    if len(token) < _SHORTEST or not token.isascii() or not token.replace("-", "").isalnum():
+        raise typer.BadParameter(
+            f"expected {_SHORTEST} letters, digits or hyphens or more, got {len(token)} characters",
+            param_hint="'--token-file'",
+        )
+    return token
 
 
 def _announce(url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8800,
+    token: str = "",
     started: Callable[[str], object] = print,
 ) -> None:
     """Serve a page of sources until the process is interrupted.
@@ -42,10 +44,18 @@ def serve(
         Shown side by side.
     host, port : str, int
         Address to listen on.
+    token : str, optional
+        Secret that admits a browser; by default a new one.
     started : callable
         Called with the address to open, which contains the token.
+
+    Raises
+    ------
+    OSError
+        The address is not of this machine, or the port is in use.
     """
-    token = secrets.token_urlsafe(16)
+    _check_free(host, port)
+    token = token or secrets.token_urlsafe(16)
     names = {host, "localhost"} if host == "127.0.0.1" else {host}
     app.add_middleware(Guard, hosts=[f"{name}:{port}" for name in names], token=token)
     style = files("strapdown.viewer").joinpath("page.css").read_text()
@@ -71,3 +81,15 @@ def serve(
         access_log=False,
         ws_max_size=MAX_MESSAGE_BYTES,
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise where the server could not listen: its own message comes late, and not in one line."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{error.strerror}; --port chooses another", f"{host}:{port}"
+            ) from None
