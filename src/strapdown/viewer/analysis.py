@@ -13,12 +13,13 @@ from strapdown.plots import spectra
 from strapdown.viewer.model import Line, Panel
 
 if TYPE_CHECKING:
+    from strapdown.formats import Recording
     from strapdown.series import ImuSeries
 
 __all__ = ["allan_panels", "spectrum_panels"]
 
 
-def spectrum_panels(series: ImuSeries) -> list[Panel]:
+def spectrum_panels(source: ImuSeries | Recording, *, topic: str | None = None) -> list[Panel]:
     """Return the one-sided amplitude spectral densities over frequency [Hz].
 
     Raises
@@ -36,7 +37,7 @@ def spectrum_panels(series: ImuSeries) -> list[Panel]:
                 for column, axis in enumerate("xyz")
             ),
         )
-        for each in spectra(as_recording(series))
+        for each in spectra(as_recording(source), topic=topic)
     ]
 
 

@@ -6,21 +6,23 @@ import html
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import BackendMissingError
-from strapdown.formats import Recording
+from strapdown.formats._output import check_ending, replacing
 from strapdown.formats.recording import as_recording
-from strapdown.viewer.charts import height_px, options
+from strapdown.viewer.analysis import spectrum_panels
+from strapdown.viewer.charts import TALL_PX, height_px, logarithmic, options
 from strapdown.viewer.model import ViewModel
 from strapdown.viewer.sources import RecordingSource
 
 if TYPE_CHECKING:
+    from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
-__all__ = ["ChartPage", "chart_page"]
+__all__ = ["ChartPage", "chart_page", "spectrum_page"]
 
-_BINS: Final = 2_000
+_BINS: Final = 1_000
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="color-scheme" content="light dark">
@@ -36,7 +38,10 @@ const library = url(text("library"));
 const {{echarts}} = await import(url(text("entry").replaceAll(/"\\.\\/[^"]+"/g, `"${{library}}"`)));
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 const chart = echarts.init(document.getElementById("chart"));
-chart.setOption(JSON.parse(text("options"))[dark ? "dark" : "light"]);
+const {{schemes, data}} = JSON.parse(text("options"));
+const shown = schemes[dark ? 1 : 0];
+shown.series.forEach((series, number) => series.data = data[number]);
+chart.setOption(shown);
 addEventListener("resize", () => chart.resize());
 </script></body></html>
 """
@@ -72,9 +77,27 @@ class ChartPage:
         style = f"width:100%;height:{self.height_px + 30}px;border:0"
         return f'<iframe srcdoc="{document}" style="{style}" title="{title}"></iframe>'
 
-    def save(self, path: Path | str) -> None:
-        """Write the document to a file, replacing it."""
-        Path(path).write_text(self.html, encoding="utf-8")
+    def save(self, path: Path | str, *, force: bool = False) -> None:
+        """Write the document.
+
+        Parameters
+        ----------
+        path : path-like
+            Ends in .html.
+        force : bool
+            Whether an existing file is replaced.
+
+        Raises
+        ------
+        UnsupportedError
+            Another ending.
+        FileExistsError
+            The file exists and ``force`` is not set.
+        """
+        path = Path(path)
+        check_ending(path, (".html",))
+        with replacing(path, force=force) as partial:
+            partial.write_text(self.html, encoding="utf-8")
 
 
 def chart_page(
@@ -85,7 +108,7 @@ def chart_page(
 ) -> ChartPage:
     """Return interactive charts of a recording or a series.
 
-    Lines are reduced to the extremes of 2000 bins, so that peaks remain.
+    Lines are reduced to the extremes of 1000 bins, so that peaks remain.
 
     Parameters
     ----------
@@ -107,25 +130,61 @@ def chart_page(
     FormatError
         There is nothing to draw.
     """
-    recording = source if isinstance(source, Recording) else as_recording(source)
+    recording = as_recording(source)
     shown = RecordingSource(recording, topic=topic, name=title)
     model = ViewModel([shown])
     panels = model.panels(0, bins=_BINS)
-    height = height_px(panels)
-    drawn = {
-        name: options(panels, model.window_s, model.extent_s, dark=dark)
-        for name, dark in (("light", False), ("dark", True))
-    }
+    drawn = [options(panels, model.window_s, model.extent_s, dark=dark) for dark in (False, True)]
+    return _page(shown.name, drawn, height_px(panels))
+
+
+def spectrum_page(
+    source: Recording | ImuSeries, *, topic: str | None = None, title: str = ""
+) -> ChartPage:
+    """Return interactive charts of the spectrum, as ``plots.plot_spectrum`` draws.
+
+    Parameters
+    ----------
+    source : Recording or ImuSeries
+        With 64 samples in sequence.
+    topic : str, optional
+        By default the source with the highest rate, for each quantity.
+    title : str, optional
+        By default the name of the file.
+
+    Returns
+    -------
+    ChartPage
+
+    Raises
+    ------
+    BackendMissingError
+        As :func:`chart_page`.
+    FormatError
+        No source has 64 samples in sequence.
+    """
+    recording = as_recording(source)
+    panels = spectrum_panels(recording, topic=topic)
+    drawn = [logarithmic(panels, "frequency [Hz]", dark=dark) for dark in (False, True)]
+    return _page(title or recording.path.name, drawn, height_px(panels, TALL_PX))
+
+
+def _page(title: str, drawn: list[dict[str, Any]], height: int) -> ChartPage:
+    """Return the document of charts in their light and their dark form."""
+    light, dark = drawn
+    data = [each.pop("data") for each in light["series"]]
+    for each in dark["series"]:
+        del each["data"]  # the same lines
     entry, library = _library()
-    name = html.escape(shown.name or "strapdown")
+    name = title or "strapdown"
     document = _PAGE.format(
-        title=name,
+        title=html.escape(name),
         height=height,
         entry=_as_text(entry),
         library=_as_text(library),
-        options=_as_text(json.dumps(drawn, allow_nan=False)),
+        options=_as_text(json.dumps({"schemes": drawn, "data": data}, allow_nan=False)),
     )
-    return ChartPage(shown.name, document, height)
+    return ChartPage(name, document, height)
 
 
 def _as_text(code: str) -> str:
