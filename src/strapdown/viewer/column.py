@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from nicegui import run, ui
@@ -12,6 +13,7 @@ import strapdown.formats as files
 from strapdown.errors import StrapdownError
 from strapdown.formats.recording import as_recording
 from strapdown.geometry import WorldFrame
+from strapdown.units import NS_PER_S
 from strapdown.viewer.analysis import allan_panels, spectrum_panels
 from strapdown.viewer.charts import (
     LEFT_PX,
@@ -24,6 +26,7 @@ from strapdown.viewer.charts import (
     series_data,
 )
 from strapdown.viewer.scene import Scene
+from strapdown.viewer.sources import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Column"]
 
-_STALLED_S: Final = 3600.0
-"""Longest wait for a page that draws slowly or is hidden [s]."""
+_LATE_S: Final = 0.5
+"""Delay of the page that is reported as too long."""
 _MOST_ROWS: Final = 200_000
 """Samples that can be downloaded at one time."""
 _SIGNALS, _SPECTRUM, _ALLAN, _EVENTS = "Signals", "Spectrum", "Allan", "Events"
@@ -77,6 +80,8 @@ class Column:
         self._on_seek = on_seek
         self._panels = model.panels(number)
         self._tab = _SIGNALS
+        self._sent_ns = 0
+        self.shown_after_s: float | None = None
         section = ui.element("section").classes("view-source")
         with section.props(f'aria-label="source {number + 1}"'):
             self._build_head()
@@ -110,7 +115,7 @@ class Column:
             with ui.tab_panel(_SIGNALS), ui.element("div").classes("view-stack"):
                 self.chart = ui.echart(self._options()).classes("view-chart")
                 self.chart.style(f"height: {height_px(self._panels)}px")
-                self.chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"])
+                self.chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"], throttle=0.05)
                 self._cursor = ui.element("div").classes("view-cursor")
             self._analyses = {}
             for name in _ANALYSES:
@@ -139,10 +144,11 @@ class Column:
             )
         )
 
-    async def show_charts(self) -> None:
-        """Send the lines of the window; return when the page has drawn them."""
+    def show_charts(self) -> None:
+        """Send the lines of the window."""
         if self._tab != _SIGNALS:
             return
+        self._sent_ns = self._source.arrived_ns()
         panels = self._model.panels(self._number)
         same = [(each.name, each.frame) for each in panels] == [
             (each.name, each.frame) for each in self._panels
@@ -156,9 +162,13 @@ class Column:
         else:  # the first samples of a live source bring its quantities
             changed = self._options()
             self.chart.style(f"height: {height_px(panels)}px")
-        await self.chart.run_chart_method(
-            "setOption", changed, {"notMerge": not same}, timeout=_STALLED_S
-        )
+        self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
+
+    def note_delay(self) -> None:
+        """Note that the page has drawn the newest samples that were sent."""
+        if self._sent_ns:
+            self.shown_after_s = (time_ns() - self._sent_ns) / NS_PER_S
+            self._sent_ns = 0
 
     def show_zoom(self) -> None:
         """Give the chart the window."""
@@ -170,7 +180,13 @@ class Column:
         """Write rate, losses and the like."""
         self._health.clear()
         with self._health:
-            for figure in self._source.health():
+            figures = [*self._source.health()]
+            if self.shown_after_s is not None:
+                late = self.shown_after_s > _LATE_S
+                figures.insert(
+                    1, Figure("shown after", f"{1e3 * self.shown_after_s:.0f} ms", not late)
+                )
+            for figure in figures:
                 mark = "" if figure.is_good else "⚠ "
                 label = ui.label(f"{mark}{figure.name} {figure.value}")
                 label.classes("view-good" if figure.is_good else "view-bad")

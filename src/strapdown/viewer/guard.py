@@ -5,6 +5,7 @@ One ASGI middleware sees every request and every web socket before the framework
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 from collections import deque
@@ -23,7 +24,7 @@ __all__ = ["MAX_CLIENTS", "MAX_MESSAGES_PER_S", "MAX_MESSAGE_BYTES", "Guard"]
 MAX_CLIENTS: Final = 32
 """Number of web sockets at one time."""
 MAX_MESSAGES_PER_S: Final = 64
-"""Messages that one web socket accepts in a second; a client that sends more is disconnected."""
+"""Messages that are taken from one web socket in a second; further ones wait."""
 MAX_MESSAGE_BYTES: Final = 65_536
 """Size of the largest message from a client."""
 _COOKIE: Final = "strapdown_view"
@@ -126,17 +127,15 @@ def _same(given: str, secret: str) -> bool:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Return a receiver that disconnects a client which sends too much."""
+    """Return a receiver that takes only so many messages a second, and lets the rest wait."""
     times: deque[float] = deque(maxlen=MAX_MESSAGES_PER_S)
 
     async def take() -> Message:
         message = await receive()
-        if message["type"] != "websocket.receive":
-            return message
-        now = monotonic()
-        if len(times) == MAX_MESSAGES_PER_S and now - times[0] < 1.0:
-            return {"type": "websocket.disconnect", "code": _CLOSE_POLICY}
-        times.append(now)
+        if message["type"] == "websocket.receive":
+            if len(times) == MAX_MESSAGES_PER_S:
+                await asyncio.sleep(times[0] + 1.0 - monotonic())
+            times.append(monotonic())
         return message
 
     return take

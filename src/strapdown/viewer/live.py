@@ -157,6 +157,11 @@ class LiveSource:
             stamps = self._ring.stamps
         return None if stamps is None else Span(stamps[0], stamps[1] + 1)
 
+    def arrived_ns(self) -> int:
+        """Return when the newest sample arrived [ns since 1970]."""
+        with self._lock:
+            return self._arrived_ns
+
     def frames(self) -> str:
         """Return the frames of the messages."""
         return "ENU from FLU"

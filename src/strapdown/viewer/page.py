@@ -123,7 +123,7 @@ class Page:
                 self._charts_due = False
                 charts_at = now + _CHARTS_S
                 for column in self._columns:
-                    await column.show_charts()
+                    column.show_charts()
             if now >= health_at:
                 health_at = now + _HEALTH_S
                 for column in self._columns:
@@ -131,6 +131,8 @@ class Page:
                 self._keep_place()
             self._show_time()
             await client.run_javascript("return 0", timeout=_STALLED_S)
+            for column in self._columns:
+                column.note_delay()
             await asyncio.sleep(max(0.0, _FRAME_S - (monotonic() - now)))
 
     async def _find_events(self, column: Column) -> None:

@@ -95,6 +95,10 @@ class Source(Protocol):
         """Return the time of the present samples; None before the first."""
         ...
 
+    def arrived_ns(self) -> int:
+        """Return when the newest sample arrived [ns since 1970]; 0 of recordings."""
+        ...
+
     def frames(self) -> str:
         """Return the frames of its values, such as "ENU from FLU"."""
         ...
@@ -201,6 +205,10 @@ class RecordingSource:
         if not stamps:
             return None
         return Span(min(int(t[0]) for t in stamps), max(int(t[-1]) for t in stamps) + 1)
+
+    def arrived_ns(self) -> int:
+        """Return 0: nothing arrives."""
+        return 0
 
     def frames(self) -> str:
         """Return the frames of the attitude, or of the IMU."""
