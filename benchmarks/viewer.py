@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import re
 import shutil
@@ -138,10 +137,17 @@ async def client(
     base = address.split("/?", maxsplit=1)[0]
     async with http.get(base + "/") as answer:
         text = await answer.text()
-    query = json.loads(
-        re.search(r"query: (\{.*?\})", text.replace("&quot;", '"').replace("&#34;", '"'))[1]
+    name, first = (
+        re.search(rf"{key}\W+([\w-]+)", text) for key in ("client_id", "next_message_id")
     )
-    query["tab_id"] = str(uuid4())
+    query = {
+        "client_id": name[1],
+        "next_message_id": first[1],
+        "implicit_handshake": "true",
+        "document_id": str(uuid4()),
+        "tab_id": str(uuid4()),
+        "old_tab_id": "",
+    }
     page = socketio.AsyncClient(http_session=http, reconnection=False)
     times: list[float] = []
 

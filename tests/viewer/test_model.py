@@ -142,6 +142,19 @@ def test_an_estimate_is_the_body_and_the_reference_its_ghost():
     )
 
 
+def test_arrows_point_where_the_sensors_say():
+    q = quaternion.from_rotation_vector([np.pi / 2.0, 0.0, 0.0])  # y points up
+    series = imu(seconds=1.0)
+    force = np.tile([0.0, 9.81, 0.0], (len(series), 1))
+    field = np.tile([0.0, 0.0, -30e-6], (len(series), 1))
+    held = source(
+        series.replace(specific_force=force, magnetic_field=field), track(np.tile(q, (2, 1)))
+    )
+    arrows = ViewModel([held]).arrows(0)
+    np.testing.assert_allclose(arrows["gravity"], [0.0, 0.0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(arrows["magnetic field"], [0.0, 1.0, 0.0], atol=1e-12)
+
+
 def test_health_counts_gaps_and_missing_values():
     series = imu()
     rate = series.angular_velocity.copy()

@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from strapdown._typing import FloatArray
     from strapdown.viewer.model import Mark, Panel
 
 __all__ = [
@@ -68,7 +69,7 @@ def options(
     Returns
     -------
     dict
-        Of types that JSON has.
+        Of types that JSON has, and arrays.
     """
     low, high = (round(each, 6) for each in extent_s)
     drawn = _stacked(panels, "value", PANEL_PX, dark=dark)
@@ -190,13 +191,12 @@ def series_data(panels: Sequence[Panel]) -> list[dict[str, Any]]:
     return [{"data": _compact(line.points)} for panel in panels for line in panel.lines]
 
 
-def _compact(points: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float | None]]:
-    """Return points with the digits that a screen can show; null where a line breaks."""
-    rounded = np.stack([np.round(points[:, 0], 6), _short(points[:, 1])], axis=1)
-    return [[t, None if y != y else y] for t, y in rounded.tolist()]  # noqa: PLR0124 (NaN)
+def _compact(points: FloatArray) -> FloatArray:
+    """Return points with the digits that a screen can show."""
+    return np.stack([np.round(points[:, 0], 6), _short(points[:, 1])], axis=1)
 
 
-def _short(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _short(values: FloatArray) -> FloatArray:
     """Round to five digits of the largest value."""
     known = np.abs(values[np.isfinite(values)])
     largest = float(known.max(initial=0.0))

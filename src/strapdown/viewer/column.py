@@ -131,7 +131,8 @@ class Column:
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""
-        self.scene.show(*self._model.bodies(self._number))
+        body, ghost = self._model.bodies(self._number)
+        self.scene.show(body, ghost, self._model.arrows(self._number))
         start, stop = self._model.window_s
         share = (self._model.cursor_s - start) / (stop - start) if stop > start else 0.0
         left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"

@@ -17,6 +17,7 @@ from strapdown.viewer.model import ViewModel
 from strapdown.viewer.sources import RecordingSource
 
 if TYPE_CHECKING:
+    from strapdown._typing import FloatArray
     from strapdown.formats import Recording
     from strapdown.series import ImuSeries, Increments, Trajectory
 
@@ -172,7 +173,7 @@ def spectrum_page(
 def _page(title: str, drawn: list[dict[str, Any]], height: int) -> ChartPage:
     """Return the document of charts in their light and their dark form."""
     light, dark = drawn
-    data = [each.pop("data") for each in light["series"]]
+    data = [_with_nulls(each.pop("data")) for each in light["series"]]
     for each in dark["series"]:
         del each["data"]  # the same lines
     entry, library = _library()
@@ -185,6 +186,11 @@ def _page(title: str, drawn: list[dict[str, Any]], height: int) -> ChartPage:
         options=_as_text(json.dumps({"schemes": drawn, "data": data}, allow_nan=False)),
     )
     return ChartPage(name, document, height)
+
+
+def _with_nulls(points: FloatArray) -> list[list[float | None]]:
+    """Return points as lists, with None where a line breaks: JSON has no NaN."""
+    return [[None if value != value else value for value in row] for row in points.tolist()]  # noqa: PLR0124 (NaN)
 
 
 def _as_text(code: str) -> str:

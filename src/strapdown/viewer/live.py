@@ -106,6 +106,7 @@ class LiveSource:
         self._topic = topic
         self._estimator = estimator
         self._lock = Lock()
+        self.shared: dict[Any, Any] = {}
         self._ring = _Ring(KEPT, 14)
         self._received = 0
         self._late = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ SHOWN_FRAMES: Final = (
     Frames(WorldFrame.ENU, BodyFrame.FLU),
     Frames(WorldFrame.NED, BodyFrame.FRD),
 )
+SHARED_S: Final = 0.08
+"""Age at which shared charts are drawn again [s]."""
 LIVE_S: Final = 10.0
 """Span of live charts [s]."""
 _NARROWEST_S: Final = 0.01
@@ -209,8 +212,24 @@ class ViewModel:
         ]
 
     def panels(self, number: int, bins: int = BINS) -> list[Panel]:
-        """Return the charts of a source in the window, reduced to the extremes of bins."""
-        source, zero, span = self.sources[number], self._zero(number), self.span_of(number)
+        """Return the charts of a source in the window, reduced to the extremes of bins.
+
+        Pages that show the same of a live source share it for a moment.
+        """
+        source, span = self.sources[number], self.span_of(number)
+        if not source.is_live or self._frozen:
+            return self._panels(number, span, bins)
+        key = (self.window_s, self.frames, bins)
+        made_s: float
+        panels: list[Panel]
+        made_s, panels = source.shared.get(key, (0.0, []))
+        if monotonic() - made_s > SHARED_S:
+            panels = self._panels(number, span, bins)
+            source.shared[key] = monotonic(), panels
+        return panels
+
+    def _panels(self, number: int, span: Span, bins: int) -> list[Panel]:
+        source, zero = self.sources[number], self._zero(number)
         panels = []
         for signal in source.signals(span, self.frames):
             t_ns, values = signal.within(span, bins)
@@ -224,10 +243,15 @@ class ViewModel:
 
     def values(self, number: int) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
         """Return name, unit, labels and components of each quantity at the cursor."""
+        return self._values_in(number, self.frames)
+
+    def _values_in(
+        self, number: int, frames: Frames | None
+    ) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
         source, zero = self.sources[number], self._zero(number)
         now_ns = zero + round(self.cursor_s * NS_PER_S)
         found = []
-        for signal in source.signals(Span(now_ns, now_ns + 1), self.frames):
+        for signal in source.signals(Span(now_ns, now_ns + 1), frames):
             row = min(int(np.searchsorted(signal.t_ns, now_ns)), len(signal.t_ns) - 1)
             if row >= 0:
                 values = signal.read(row, row + 1)[0].tolist()
@@ -239,6 +263,23 @@ class ViewModel:
         source, zero = self.sources[number], self._zero(number)
         now_ns = zero + round(self.cursor_s * NS_PER_S)
         return _in_scene(source.body(now_ns)), _in_scene(source.ghost(now_ns))
+
+    def arrows(self, number: int) -> dict[str, FloatArray]:
+        """Return the measured directions of gravity and of the magnetic field in the scene.
+
+        Gravity is the opposite of the specific force, and contains the acceleration.
+        """
+        body, _ = self.bodies(number)
+        if body is None or body.R_scene_from_body is None:
+            return {}
+        found = {}
+        signs = {"specific force": ("gravity", -1.0), "magnetic field": ("magnetic field", 1.0)}
+        for name, _, _, values in self._values_in(number, None):
+            if name in signs and np.isfinite(values).all() and np.any(values):
+                arrow, sign = signs[name]
+                direction = sign * (body.R_scene_from_body @ values)
+                found[arrow] = direction / np.linalg.norm(direction)
+        return found
 
     def _zero(self, number: int) -> int:
         source = self.sources[number]

@@ -11,6 +11,8 @@ from strapdown.geometry import WorldFrame
 from strapdown.viewer.model import scene_from_world
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nicegui.elements.scene.scene_object3d import Object3D
 
     from strapdown._typing import FloatArray
@@ -24,7 +26,8 @@ _WORLD_NAMES: Final = {
     WorldFrame.ENU: ("E", "N", "U"),
     WorldFrame.NED: ("N", "E", "D"),
 }
-_BODY: Final = "#8b98a5"
+_ARROWS: Final = {"gravity": "#7a5195", "magnetic field": "#b8860b"}
+_BODY: Final = "#7f97b2"
 _UNKNOWN: Final = "#555555"
 _CORNER: Final = np.array([-2.0, -2.0, 0.0])
 """Origin of the drawn world axes."""
@@ -52,15 +55,23 @@ class Scene:
             width=10, height=10, grid=(10, 10), camera=camera, background_color=background, fps=60
         ) as self.element:
             self._draw_world(world)
-            self._body = _box(is_ghost=False)
-            self._ghost = _box(is_ghost=True)
+            self._body, self._box = _box(is_ghost=False)
+            self._ghost, _ = _box(is_ghost=True)
+            self._arrows = {name: _arrow(name, colour) for name, colour in _ARROWS.items()}
             self._ghost.visible(value=False)
             self._middle, self._scale = self._draw_trail(trail, world)
         self.element.move_camera(x=-30.0, y=-40.0, z=30.0, look_at_x=0, look_at_y=0, look_at_z=0)
 
-    def show(self, body: Body | None, ghost: Body | None) -> None:
-        """Turn and move body and ghost; a body of unknown attitude is grey."""
+    def show(self, body: Body | None, ghost: Body | None, arrows: Mapping[str, FloatArray]) -> None:
+        """Turn and move body, ghost and arrows; a body of unknown attitude is pale grey."""
+        is_known = body is not None and body.R_scene_from_body is not None
+        self._box.material(_BODY if is_known else _UNKNOWN, 1.0 if is_known else 0.3)
         self._place(self._body, body)
+        for name, arrow in self._arrows.items():
+            arrow.visible(value=name in arrows)
+            if name in arrows:
+                arrow.rotate_R(np.round(_towards(arrows[name]), 5).tolist())
+                arrow.move(self._body.x, self._body.y, self._body.z)
         self._place(self._ghost, ghost)
         self._ghost.visible(value=ghost is not None and ghost.R_scene_from_body is not None)
 
@@ -96,14 +107,37 @@ class Scene:
         return middle, scale
 
 
-def _box(*, is_ghost: bool) -> Object3D:
-    """Draw a box with its axes, long in x and flat in z; a ghost is drawn by its edges."""
+def _towards(direction: FloatArray) -> FloatArray:
+    """Return a rotation (3, 3) of the z axis to a direction."""
+    helper = np.eye(3)[int(np.argmin(np.abs(direction)))]
+    x = np.cross(helper, direction)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(direction, x), direction], axis=1)
+
+
+def _arrow(name: str, colour: str) -> Object3D:
+    """Draw a thin arrow along z with its name; hidden at first."""
+    with ui.scene.group() as arrow:
+        shaft = ui.scene.cylinder(0.02, 0.02, 1.4, 8)
+        shaft.rotate(np.pi / 2.0, 0.0, 0.0).move(0.0, 0.0, 0.7).material(colour)
+        tip = ui.scene.cylinder(0.0, 0.06, 0.15, 8)
+        tip.rotate(np.pi / 2.0, 0.0, 0.0).move(0.0, 0.0, 1.4).material(colour)
+        ui.scene.text(name, f"color: {colour}; font-size: 11px").move(0.0, 0.0, 1.6)
+    arrow.visible(value=False)
+    return arrow
+
+
+def _box(*, is_ghost: bool) -> tuple[Object3D, Object3D]:
+    """Draw a box with its axes, long in x and flat in z; a ghost is drawn by its edges.
+
+    Returns the body and, of it, the box.
+    """
     with ui.scene.group() as body:
-        ui.scene.box(1.6, 1.0, 0.25, is_ghost).material(_BODY)
+        box = ui.scene.box(1.6, 1.0, 0.25, is_ghost).material(_BODY)
         for (name, colour), direction in zip(_AXES, np.eye(3), strict=True):
             length, width, height = (np.full(3, 0.06) + direction * 1.3).tolist()
             axis = ui.scene.box(length, width, height, is_ghost)
             axis.move(*(direction * 0.68).tolist()).material(colour)
             if not is_ghost:
                 ui.scene.text(name, f"color: {colour}").move(*(direction * 1.45).tolist())
-    return body
+    return body, box

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from importlib.resources import files
@@ -11,7 +12,7 @@ from strapdown.errors import BackendMissingError
 from strapdown.viewer.guard import MAX_MESSAGE_BYTES, Guard
 
 try:
-    from nicegui import app, ui
+    from nicegui import app, background_tasks, ui
 except ModuleNotFoundError:
     raise BackendMissingError("the viewer", extra="viewer") from None
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_LOOK_S: Final = 0.02
+"""Time between two looks at the port [s]."""
 _PATIENCE_S: Final = 30.0
 """Longest wait for a slow browser, and for one that lost its connection [s]."""
 
@@ -71,7 +74,19 @@ def serve(
         )
         await Page(sources, dark=bool(dark), place=str(place)).run()
 
-    app.on_startup(lambda: started(f"http://{host}:{port}/?token={token}"))
+    async def announce() -> None:
+        """Report the address once it answers: start-up ends before that."""
+        while True:
+            try:
+                _, writer = await asyncio.open_connection(host, port)
+            except OSError:
+                await asyncio.sleep(_LOOK_S)
+                continue
+            writer.close()
+            started(f"http://{host}:{port}/?token={token}")
+            return
+
+    app.on_startup(lambda: background_tasks.create(announce()))
     ui.run(
         host=host,
         port=port,

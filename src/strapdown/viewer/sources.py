@@ -91,6 +91,11 @@ class Source(Protocol):
         """Whether samples are still arriving."""
         ...
 
+    @property
+    def shared(self) -> dict[Any, Any]:
+        """Charts that pages share."""
+        ...
+
     def span(self) -> Span | None:
         """Return the time of the present samples; None before the first."""
         ...
@@ -184,6 +189,7 @@ class RecordingSource:
             self.estimate = estimator.run(self.series).trajectory()
         if self.series is None and self.reference is None:
             recording.imu_topic()  # says what is missing
+        self.shared: dict[Any, Any] = {}
         self._signals: dict[Frames | None, list[Signal]] = {}
         self._events: Events | None = None
 
