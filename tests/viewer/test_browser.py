@@ -236,13 +236,13 @@ def test_24_orientations_are_drawn_as_geometry_says(viewer, opened, tmp_path):
     strapdown.write(path, Trajectory(t, quaternion.from_matrix(np.array(turns))))
     _, address = viewer(path)
     page = opened(address, points=10)
-    # The camera looks from (-3, -4, 3); three.js' orthographic camera spans 5 units of height.
+    # The camera looks from (-3, -4, 3); three.js' orthographic camera spans 6 units of height.
     back = np.array([-3.0, -4.0, 3.0]) / np.linalg.norm([-3.0, -4.0, 3.0])
     right = np.cross([0.0, 0.0, 1.0], back)
     right /= np.linalg.norm(right)
     up = np.cross(back, right)
     place = page.locator("#scene-0 canvas").bounding_box()
-    pixels_per_unit = place["height"] / 5.0
+    pixels_per_unit = place["height"] / 6.0
     for row, R in enumerate(turns):
         page.evaluate("document.activeElement.blur()")
         if row:

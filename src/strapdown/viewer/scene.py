@@ -29,8 +29,10 @@ _WORLD_NAMES: Final = {
 _ARROWS: Final = {"gravity": "#7a5195", "magnetic field": "#b8860b"}
 _BODY: Final = "#7f97b2"
 _UNKNOWN: Final = "#555555"
-_CORNER: Final = np.array([-2.0, -2.0, 0.0])
-"""Origin of the drawn world axes."""
+_CORNER: Final = np.array([-2.1, 0.9, -2.0])
+"""Origin of the drawn world axes, at the lower left of the picture."""
+_FLOOR, _DEPTH = 3, -2.0
+"""Half of the width of the floor, and its height."""
 _REACH: Final = 2.0
 """Largest distance of the trail from the middle of the scene."""
 
@@ -50,10 +52,11 @@ class Scene:
 
     def __init__(self, world: WorldFrame, trail: FloatArray | None, *, dark: bool) -> None:
         background = "#1d232a" if dark else "#f4f6f8"
-        camera = ui.scene.orthographic_camera(size=5.0, near=0.1, far=200.0)
+        camera = ui.scene.orthographic_camera(size=6.0, near=0.1, far=200.0)
         with ui.scene(
-            width=10, height=10, grid=(10, 10), camera=camera, background_color=background, fps=60
+            width=10, height=10, grid=False, camera=camera, background_color=background, fps=60
         ) as self.element:
+            _draw_floor("#3b4650" if dark else "#d5dbe1")
             self._draw_world(world)
             self._body, self._box = _box(is_ghost=False)
             self._ghost, _ = _box(is_ghost=True)
@@ -105,6 +108,16 @@ class Scene:
         placed = ((points - middle) * scale).tolist()
         ui.scene.point_cloud(placed, [[0.6, 0.6, 0.6]] * len(placed), point_size=0.03)
         return middle, scale
+
+
+def _draw_floor(colour: str) -> None:
+    """Draw a grid of units below the body; the framework's own has a ground that hides."""
+    for place in range(-_FLOOR, _FLOOR + 1):
+        for start, end in (
+            ((place, -_FLOOR), (place, _FLOOR)),
+            ((-_FLOOR, place), (_FLOOR, place)),
+        ):
+            ui.scene.line([*start, _DEPTH], [*end, _DEPTH]).material(colour)
 
 
 def _towards(direction: FloatArray) -> FloatArray:
