@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from tests.calibration_sessions import ACCEL_BIAS, recorded, tumble
 
 import strapdown
+from strapdown.calibration import load_calibration
 from strapdown.formats import Recording
 from strapdown.geometry import quaternion
 from strapdown.messages import Imu
@@ -277,3 +279,30 @@ def test_a_document_of_charts_draws_without_a_server(browser, recording, tmp_pat
     assert picture.std() > 0.05
     assert errors == []
     assert all(url.startswith(("file:", "blob:")) for url in requests)
+
+
+def test_a_sensor_is_calibrated_in_the_page(viewer, opened, tmp_path):
+    path = tmp_path / "tumble.npz"
+    strapdown.write(path, recorded(tumble()))
+    _, address = viewer(path)
+    page = opened(address)
+    page.click("#tab-calibrate-0")
+    page.click("#begin-0")
+    page.evaluate("document.activeElement.blur()")
+    page.click("#timeline", position={"x": 700, "y": 10})
+    page.wait_for_function("/attitudes/.test(document.querySelector('#session-0').innerText)")
+    width = page.locator("#timeline").bounding_box()["width"]
+    page.click("#timeline", position={"x": width - 2, "y": 10})
+    page.wait_for_function(
+        "/enough attitudes/.test(document.querySelector('#session-0').innerText)"
+    )
+    page.click("#compute-0")
+    page.wait_for_selector("#apply-0:not([disabled])", timeout=60_000)
+    with page.expect_download() as download:
+        page.click("#save-0")
+    saved = tmp_path / "calibration.toml"
+    download.value.save_as(saved)
+    np.testing.assert_allclose(load_calibration(saved).accel.bias, ACCEL_BIAS, atol=5e-3)
+    page.click("#apply-0")
+    page.wait_for_function("/calibration/.test(document.querySelector('#health-0').innerText)")
+    assert page.errors == []

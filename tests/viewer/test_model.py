@@ -129,7 +129,7 @@ def test_an_unknown_attitude_has_no_rotation():
 
 def test_an_estimate_is_the_body_and_the_reference_its_ghost():
     q = np.tile(quaternion.from_rotation_vector([0.0, 0.0, 0.4]), (11, 1))
-    held = source(imu(), track(q, position_world=np.ones((11, 3))), estimator=FILTERS["vqf"]())
+    held = source(imu(), track(q, position_world=np.ones((11, 3))), estimator=FILTERS["vqf"])
     model = ViewModel([held])
     model.seek(5.0)
     body, ghost = model.bodies(0)

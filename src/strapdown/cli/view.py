@@ -86,7 +86,7 @@ def view(
                 online = None if filter_name is None else FILTERS[filter_name]()
                 shown.append(_received(source, online, stack))
             else:
-                estimator = None if filter_name is None else kinds[filter_name]()
+                estimator = None if filter_name is None else kinds[filter_name]
                 recording, lost = _opened(Path(source), topic, estimator)
                 shown.append(recording)
                 losses += lost
@@ -146,7 +146,7 @@ def _kinds(name: str | None, *, smooth: bool) -> Mapping[str, Callable[[], Estim
 
 
 def _opened(
-    path: Path, topic: str | None, estimator: Estimator | None
+    path: Path, topic: str | None, estimator: Callable[[], Estimator] | None
 ) -> tuple[RecordingSource, list[str]]:
     """Read a recording, estimate its attitude, and return it with the losses."""
     with working(f"reading {path}"):

@@ -25,6 +25,7 @@ from strapdown.viewer.charts import (
     options,
     series_data,
 )
+from strapdown.viewer.cockpit_tab import CockpitTab
 from strapdown.viewer.scene import Scene
 from strapdown.viewer.sources import Figure
 
@@ -42,7 +43,8 @@ _LATE_S: Final = 0.5
 """Delay of the page that is reported as too long."""
 _MOST_ROWS: Final = 200_000
 """Samples that can be downloaded at one time."""
-_SIGNALS, _SPECTRUM, _ALLAN, _EVENTS = "Signals", "Spectrum", "Allan", "Events"
+_SIGNALS, _SPECTRUM, _ALLAN = "Signals", "Spectrum", "Allan"
+_EVENTS, _CALIBRATE = "Events", "Calibrate"
 _ANALYSES: Final[dict[str, tuple[Callable[[ImuSeries], list[Panel]], str]]] = {
     _SPECTRUM: (spectrum_panels, "frequency [Hz]"),
     _ALLAN: (allan_panels, "cluster time [s]"),
@@ -107,7 +109,7 @@ class Column:
     def _build_tabs(self, on_zoom: Callable[..., object]) -> None:
         number = self._number
         with ui.tabs(on_change=self._switch).props("dense no-caps align=left") as tabs:
-            for name in (_SIGNALS, _SPECTRUM, _ALLAN, _EVENTS):
+            for name in (_SIGNALS, _SPECTRUM, _ALLAN, _EVENTS, _CALIBRATE):
                 ui.tab(name).props(f"id=tab-{name.lower()}-{number}")
         with ui.tab_panels(tabs, value=_SIGNALS, animated=False, keep_alive=True).classes(
             "view-panels"
@@ -123,6 +125,8 @@ class Column:
                     self._analyses[name] = ui.element("div")
             with ui.tab_panel(_EVENTS):
                 self._events = ui.element("div")
+            with ui.tab_panel(_CALIBRATE):
+                self._cockpit = CockpitTab(self._model, number, dark=self._dark)
 
     def _options(self) -> dict[str, Any]:
         model = self._model
@@ -207,6 +211,7 @@ class Column:
 
     async def _switch(self, event: ValueChangeEventArguments[Any]) -> None:
         self._tab = str(event.value)
+        self._cockpit.show(is_shown=self._tab == _CALIBRATE)
         if self._tab in _ANALYSES:
             await self._analyse(self._tab)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray, IntArray
+    from strapdown.calibration import ImuCalibration
     from strapdown.detection import Events
     from strapdown.estimation import OrientationFilter
     from strapdown.transport import Topic
@@ -107,11 +108,12 @@ class LiveSource:
         self._estimator = estimator
         self._lock = Lock()
         self.shared: dict[Any, Any] = {}
-        self._ring = _Ring(KEPT, 14)
+        self._ring = _Ring(KEPT, 20)
         self._received = 0
         self._late = 0
         self._arrived_ns = 0
         self._error = ""
+        self._calibration: ImuCalibration | None = None
         self._stop = Event()
         self._thread = Thread(target=self._receive, name=f"view {self.name}", daemon=True)
         self._thread.start()
@@ -140,12 +142,17 @@ class LiveSource:
         late = len(series) - int(forward.sum())
         if late:
             series = series[forward]
+        measured = np.hstack([series.angular_velocity, series.specific_force])
+        if self._calibration is not None:
+            series = self._calibration.apply(series)
         known = np.full((len(series), 4), np.nan)
         own = known if series.q_world_from_body is None else series.q_world_from_body
         estimated = known
         if self._estimator is not None and len(series):
             estimated = self._estimator.run(series).q_world_from_body
-        values = np.hstack([series.angular_velocity, series.specific_force, own, estimated])
+        values = np.hstack(
+            [series.angular_velocity, series.specific_force, own, estimated, measured]
+        )
         with self._lock:
             self._ring.append(series.t_ns, values)
             self._received += len(series)
@@ -183,10 +190,25 @@ class LiveSource:
 
     def series_within(self, span: Span) -> ImuSeries | None:
         """Return the samples of a span; None where there are none."""
+        return self._series(span, 0)
+
+    def measured_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span as received; None where there are none."""
+        return self._series(span, 14)
+
+    def apply(self, calibration: ImuCalibration) -> None:
+        """Calibrate the samples that arrive from now on."""
+        self._calibration = calibration
+
+    def _series(self, span: Span, column: int) -> ImuSeries | None:
+        """Return the samples of a span whose rates and forces begin at a column."""
         with self._lock:
             t, values = self._ring.since(span.start_ns)
         inside = (t >= span.start_ns) & (t < span.stop_ns)
-        return ImuSeries(t, values[:, 0:3], values[:, 3:6])[inside] if inside.any() else None
+        if not inside.any():
+            return None
+        rate, force = values[:, column : column + 3], values[:, column + 3 : column + 6]
+        return ImuSeries(t, rate, force)[inside]
 
     def body(self, t_ns: int) -> Pose | None:
         """Return the estimate, or else the orientation of the messages, at a time."""
@@ -229,6 +251,8 @@ class LiveSource:
             Figure("gaps", str(clock.gaps), clock.gaps == 0),
             Figure("NaN", str(missing), missing == 0),
         ]
+        if self._calibration is not None:
+            figures.append(Figure("calibration", self._calibration.provenance.method))
         if self._estimator is not None:
             trouble = self._estimator.report.losses()
             figures.append(Figure("filter", "; ".join(trouble) or "good", not trouble))

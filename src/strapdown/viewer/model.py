@@ -148,8 +148,7 @@ class ViewModel:
     def step(self, count: int) -> None:
         """Move by samples of the first source; hundredths of a second where it has none."""
         self.is_playing = False
-        source, zero = self.sources[0], self._zero(0)
-        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        source, zero, now_ns = self.sources[0], self._zero(0), self.now_ns(0)
         signals = source.signals(Span(now_ns - NS_PER_S, now_ns + NS_PER_S))
         if not signals:
             return
@@ -189,6 +188,10 @@ class ViewModel:
         if self.frames is None:
             return self.sources[number].frames()
         return f"{self.frames.world} from {self.frames.body} (display)"
+
+    def now_ns(self, number: int) -> int:
+        """Return the cursor as a stamp of a source."""
+        return self._zero(number) + round(self.cursor_s * NS_PER_S)
 
     def span_of(self, number: int) -> Span:
         """Return the window as stamps of a source."""
@@ -248,8 +251,7 @@ class ViewModel:
     def _values_in(
         self, number: int, frames: Frames | None
     ) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
-        source, zero = self.sources[number], self._zero(number)
-        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        source, now_ns = self.sources[number], self.now_ns(number)
         found = []
         for signal in source.signals(Span(now_ns, now_ns + 1), frames):
             row = min(int(np.searchsorted(signal.t_ns, now_ns)), len(signal.t_ns) - 1)
@@ -260,8 +262,7 @@ class ViewModel:
 
     def bodies(self, number: int) -> tuple[Body | None, Body | None]:
         """Return the body of a source and its ghost at the cursor."""
-        source, zero = self.sources[number], self._zero(number)
-        now_ns = zero + round(self.cursor_s * NS_PER_S)
+        source, now_ns = self.sources[number], self.now_ns(number)
         return _in_scene(source.body(now_ns)), _in_scene(source.ghost(now_ns))
 
     def arrows(self, number: int) -> dict[str, FloatArray]:

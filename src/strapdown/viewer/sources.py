@@ -14,9 +14,10 @@ from strapdown.units import MICROTESLA, NS_PER_S, RAD_PER_DEG
 from strapdown.viewer.signals import Signal, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from strapdown._typing import FloatArray, IntArray
+    from strapdown.calibration import ImuCalibration
     from strapdown.detection import Events
     from strapdown.estimation import OrientationFilter, OrientationSmoother
     from strapdown.formats import Recording
@@ -119,6 +120,14 @@ class Source(Protocol):
         """Return the samples of a span; None where there are none, or no IMU."""
         ...
 
+    def measured_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span without an applied calibration."""
+        ...
+
+    def apply(self, calibration: ImuCalibration) -> None:
+        """Show calibrated samples, in every page."""
+        ...
+
     def body(self, t_ns: int) -> Pose | None:
         """Return the pose of the body: the estimate where there is one."""
         ...
@@ -153,8 +162,9 @@ class RecordingSource:
         With an IMU, an attitude, or both.
     topic : str, optional
         Its IMU; by default the one with the most samples.
-    estimator : filter or smoother, optional
-        Estimates the attitude; the attitude of the recording is then the reference.
+    estimator : callable, optional
+        Returns a filter or smoother that estimates the attitude; the attitude of the recording is
+        then the reference.
     name : str, optional
         By default the name of the file.
 
@@ -173,25 +183,39 @@ class RecordingSource:
         recording: Recording,
         *,
         topic: str | None = None,
-        estimator: Estimator | None = None,
+        estimator: Callable[[], Estimator] | None = None,
         name: str = "",
     ) -> None:
         self.recording = recording
         self.name = name or recording.path.name
         self.topic = recording.imu_topic(topic) if recording.imu or recording.increments else None
         self.series: ImuSeries | None = None
+        self._estimator, self._calibration = estimator, ""
         if self.topic is not None:
-            self.series, self.order = timebase.ordered(recording.imu_series(self.topic), "sort")
+            self.series, _ = timebase.ordered(recording.imu_series(self.topic), "sort")
+        self._measured = self.series
         reference = recording.reference_topic()
         self.reference = None if reference is None else _in_order(recording.tracks[reference])
-        self.estimate: Trajectory | None = None
-        if estimator is not None and self.series is not None:
-            self.estimate = estimator.run(self.series).trajectory()
+        self.estimate = self._estimated()
         if self.series is None and self.reference is None:
             recording.imu_topic()  # says what is missing
         self.shared: dict[Any, Any] = {}
         self._signals: dict[Frames | None, list[Signal]] = {}
         self._events: Events | None = None
+
+    def _estimated(self) -> Trajectory | None:
+        if self._estimator is None or self.series is None:
+            return None
+        return self._estimator().run(self.series).trajectory()
+
+    def apply(self, calibration: ImuCalibration) -> None:
+        """Show calibrated samples, and estimate the attitude from them."""
+        if self._measured is None:
+            return
+        self.series = calibration.apply(self._measured)
+        self.estimate = self._estimated()
+        self._signals.clear()
+        self._calibration = calibration.provenance.method
 
     def _signals_in(self, frames: Frames | None) -> list[Signal]:
         """Return the quantities in frames; None means those of the recording."""
@@ -229,11 +253,11 @@ class RecordingSource:
 
     def series_within(self, span: Span) -> ImuSeries | None:
         """Return the samples of a span; None where there are none, or no IMU."""
-        if self.series is None:
-            return None
-        rows = slice(*np.searchsorted(self.series.t_ns, [span.start_ns, span.stop_ns]))
-        part = self.series[rows]
-        return part if len(part) else None
+        return _part(self.series, span)
+
+    def measured_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span as recorded; None where there are none, or no IMU."""
+        return _part(self._measured, span)
 
     def body(self, t_ns: int) -> Pose | None:
         """Return the estimate, or else the attitude of the recording, nearest to a time.
@@ -274,7 +298,9 @@ class RecordingSource:
             if bits is not None
         )
         late = clock.duplicates + clock.backward
+        applied = [Figure("calibration", self._calibration)] if self._calibration else []
         return [
+            *applied,
             Figure("rate", f"{clock.rate_hz:.1f} Hz"),
             Figure("samples", str(len(series))),
             Figure("gaps", str(clock.gaps), clock.gaps == 0),
@@ -382,6 +408,13 @@ Shown = TypeVar("Shown", "ImuSeries", "Trajectory")
 
 def _converted(series: Shown, frames: Frames | None) -> Shown:
     return series if frames is None else series.in_frames(world=frames.world, body=frames.body)
+
+
+def _part(series: ImuSeries | None, span: Span) -> ImuSeries | None:
+    if series is None:
+        return None
+    part = series[slice(*np.searchsorted(series.t_ns, [span.start_ns, span.stop_ns]))]
+    return part if len(part) else None
 
 
 def _in_order(track: Trajectory) -> Trajectory:
