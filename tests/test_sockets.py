@@ -192,6 +192,7 @@ TABLE = {
     "odometry": ("odometry imu.mcap --output track.tum --force", NONE),
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
+    "view": ("view imu.mcap --port 18800", LOOPBACK),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
     "allan": ("allan imu.mcap", NONE),
     "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
@@ -229,7 +230,7 @@ CODES = {
     "odometry": {3},
 }
 """Not at rest; no turns; ideal, as if stuck; nobody sends; nobody listens; no velocity in .tum."""
-ENDLESS = {"webots serve", "ros1 serve"}
+ENDLESS = {"webots serve", "ros1 serve", "view"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),
     "horus": ("horus", find_spec("horus"), "pip install 'strapdown[horus]'"),

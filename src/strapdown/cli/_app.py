@@ -47,6 +47,7 @@ VERBS = {
     "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
+    "view": "Show recordings and live topics in the browser: attitude, charts, timeline.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
     "allan": "Characterise the noise of a sensor from a log at rest.",
     "calibrate": "Calibrate a sensor from poses, turns, or its use.",
@@ -78,7 +79,7 @@ GROUPS = {
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
     "info", "check", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate",
-    "allan", "calibrate", "cat", "send",
+    "allan", "calibrate", "cat", "send", "view",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 MANY: dict[str, Endings] = {
