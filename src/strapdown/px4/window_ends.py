@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ __all__ = ["no_ends", "window_ends"]
 
 _ROUNDED_US: Final = 2
 """Rounding of a length that PX4 sums in float32 [us]."""
-_LATER: Final = (0, 1, -1)
-"""Messages of an accelerometer at which a window may end, after the last one in time."""
+_OTHERS: Final = (0, 1, -1, 2, -2, 3, -3)
+"""Messages of an accelerometer that may end a window, counted from the likely one, by preference.
+
+A window of PX4 ends with the messages that have arrived."""
 
 
 class _Spans(NamedTuple):
@@ -56,41 +59,56 @@ def window_ends(gyro_us: IntArray, accel_us: IntArray, logged: NDArray[np.void])
         return no_ends()
     ends_us, first = np.unique(logged["timestamp_sample"].astype(np.int64), return_index=True)
     logged = logged[first]
-    gyro = _spans(gyro_us, ends_us, logged["delta_angle_dt"], (0,))
+    gyro = _gyro_spans(gyro_us, ends_us, logged["delta_angle_dt"].astype(np.int64))
     known = gyro_us[gyro.ends] == ends_us
     known[1:] &= (gyro.begins[1:] < 0) | (gyro.begins[1:] >= gyro.ends[:-1])
     gyro = _Spans(*(column[known] for column in gyro))
-    accel = _spans(accel_us, ends_us[known], logged["delta_velocity_dt"][known], _LATER)
-    rows: list[IntArray] = []
+    lengths_us = logged["delta_velocity_dt"][known].astype(np.int64)
+    accel = _accel_spans(accel_us, gyro, gyro_us[gyro.ends], lengths_us)
     whole = gyro.begins >= 0
-    starts = np.where(accel.begins >= 0, accel.begins, _last(accel_us, gyro_us[gyro.begins]))
     # A window also begins where one ends, unless the previous one in the log ends there already.
     apart = whole & (gyro.begins > np.append(-1, gyro.ends[:-1]))
-    for begins, accel_begins, flag in (
-        (gyro.begins[apart], starts[apart], np.zeros(int(apart.sum()), np.int64)),
-        (gyro.ends, accel.ends, whole.astype(np.int64)),
-    ):
-        rows.append(np.column_stack([gyro_us[begins], accel_us[accel_begins], flag]))
-    table = np.concatenate([_before(gyro_us, accel_us, gyro, whole), *rows])
+    begins_us = gyro_us[gyro.begins[apart]]
+    starts = np.where(accel.begins >= 0, accel.begins, _last(accel_us, gyro_us[gyro.begins]))
+    begins = [begins_us, accel_us[starts[apart]], np.zeros_like(begins_us)]
+    ends = [gyro_us[gyro.ends], accel_us[accel.ends], whole]
+    before = _before(gyro_us, accel_us, gyro, whole)
+    table = np.concatenate([before, np.column_stack(begins), np.column_stack(ends)])
     return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
 
 
-def _spans(
-    t_us: IntArray, ends_us: IntArray, lengths_us: NDArray[np.uint32], others: tuple[int, ...]
-) -> _Spans:
-    """Return the messages of windows from their ends and lengths.
+def _gyro_spans(t_us: IntArray, ends_us: IntArray, lengths_us: IntArray) -> _Spans:
+    """Return the messages of windows from their ends and lengths."""
+    begins = _last(t_us, ends_us - lengths_us + _ROUNDED_US)
+    near = np.abs(t_us[begins] - (ends_us - lengths_us)) <= _ROUNDED_US
+    return _Spans(np.where(near, begins, -1), _last(t_us, ends_us))
 
-    A window of the accelerometer ends about when that of the gyroscope does: with the first of the
-    ``others`` that is one length after another message.
+
+def _accel_spans(t_us: IntArray, gyro: _Spans, ends_us: IntArray, lengths_us: IntArray) -> _Spans:
+    """Return the messages of windows from their lengths, and the ends of the gyroscope.
+
+    Windows without a gap between them all begin where the previous one ends. Of the messages at
+    which the first may begin, that one is taken for which most of them end with a message.
     """
-    latest = _last(t_us, ends_us)
-    ends, begins = latest.copy(), np.full(len(latest), -1)
-    for step in reversed(others):
-        tried = np.clip(latest + step, 0, len(t_us) - 1)
-        wanted = t_us[tried] - lengths_us.astype(np.int64)
-        nearest = _last(t_us, wanted + _ROUNDED_US)
-        fits = (np.abs(t_us[nearest] - wanted) <= _ROUNDED_US) & (nearest < tried)
-        ends[fits], begins[fits] = tried[fits], nearest[fits]
+    likely = _last(t_us, ends_us)
+    likely += ends_us - t_us[likely] > np.median(np.diff(t_us)) / 2 if len(t_us) > 1 else 0
+    at = np.clip(likely + np.array(_OTHERS)[:, None], 0, len(t_us) - 1)  # (7, N)
+    ends, begins = _last(t_us, ends_us), np.full(len(ends_us), -1)
+    since_us = np.cumsum(lengths_us)
+    runs = np.flatnonzero(gyro.begins != np.append(-1, gyro.ends[:-1]))
+    for first, stop in pairwise([*runs.tolist(), len(ends_us)]):
+        rows = slice(first, stop)
+        before_us = int(since_us[first] - lengths_us[first])
+        origins = t_us[at[:, rows]] - (since_us[rows] - before_us)
+        found, place, number = np.unique(origins, return_index=True, return_counts=True)
+        number = np.where(t_us[_last(t_us, found)] == found, number, 0)
+        best = np.lexsort((place, -number))[0]  # of equals the one preferred
+        if number[best]:
+            wanted = found[best] + since_us[rows] - before_us
+            tried = _last(t_us, wanted)
+            fits = (t_us[tried] == wanted) & (lengths_us[rows] > 0)
+            ends[rows][fits] = tried[fits]
+            begins[rows][fits] = _last(t_us, wanted - lengths_us[rows])[fits]
     return _Spans(begins, ends)
 
 
