@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
-from strapdown.inertial import WindowRule, integrate
+from strapdown.inertial import IncrementIntegrator, WindowRule, integrate
 from strapdown.inertial.self_test import (
     CASES,
     Case,
@@ -200,6 +200,22 @@ def test_a_long_turn_within_a_window_is_not_wrapped(turns):
     series = ImuSeries(np.rint(t * 1e9).astype(np.int64), rates, rates)
     rows = savage()(series, 2000)
     np.testing.assert_allclose(rows.delta_angle, [[0.0, 0.0, 2.0 * math.pi * turns]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("turns", [0.8, 3.0, 1e90, 1e190, 1e300])
+def test_steps_of_absurd_angles_are_summed_with_their_coning(turns):
+    """More than 270 degrees in one step, back in the next, then a quarter turn about x."""
+    angles = np.zeros((4, 3))
+    angles[1:3, 2], angles[3, 0] = (2.0 * math.pi * turns, -2.0 * math.pi * turns), math.pi / 2.0
+    series = ImuSeries(np.arange(4) * 10_000_000, angles, angles)
+    rows = savage(SampleKind.INTEGRAL)(series, 3)
+    # alpha is 0 before the third increment, so that its term is that of the one before: 1/12.
+    coning = np.cross(angles[2] / 6.0, angles[3]) / 2.0
+    np.testing.assert_allclose(rows.delta_angle[0], angles[3] + coning, rtol=1e-12)
+    stream = IncrementIntegrator(3, gyro_kind="integral", accel_kind="integral", max_gap_ns=10**9)
+    for t_ns, angle in zip(series.t_ns.tolist(), angles, strict=True):
+        found = stream.update(t_ns, angle, angle)
+    assert found.delta_angle == tuple(rows.delta_angle[0])
 
 
 def test_a_wide_cone_and_a_long_turn_end_at_their_attitude():

@@ -268,17 +268,20 @@ def corrections(
 
 @inlined_kernel
 def turned(turn: Quaternion, last_angle: Vector, angle: Vector) -> Quaternion:
-    """Return a rotation followed by that of a step: angle + last_angle x angle / 12."""
+    """Return a rotation followed by that of a step: angle + last_angle x angle / 12.
+
+    After a step beyond the longest turn it is unknown: NaN.
+    """
     x, y, z = angle
     u, v, w = last_angle
-    return quaternion_multiply(
-        *turn,
-        *quaternion_exp(
-            0.5 * (x + (v * z - w * y) / 12.0),
-            0.5 * (y + (w * x - u * z) / 12.0),
-            0.5 * (z + (u * y - v * x) / 12.0),
-        ),
+    x, y, z = (
+        x + (v * z - w * y) / 12.0,
+        y + (w * x - u * z) / 12.0,
+        z + (u * y - v * x) / 12.0,
     )
+    if not x * x + y * y + z * z < LONGEST_TURN * LONGEST_TURN:
+        return math.nan, math.nan, math.nan, math.nan
+    return quaternion_multiply(*turn, *quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
 
 
 @inlined_kernel
@@ -286,9 +289,9 @@ def coning_of(s: IntegratorState) -> Vector:
     """Return the rotation vector of the open interval less the sum of its angles."""
     a, b, c = s.alpha
     square = a * a + b * b + c * c
-    if square > LONGEST_TURN * LONGEST_TURN:
-        return s.coning
     x, y, z, w = s.turn
+    if square > LONGEST_TURN * LONGEST_TURN or math.isnan(w):
+        return s.coning
     sine = math.sqrt(x * x + y * y + z * z)
     scale = 2.0 * math.atan2(sine, w) / sine if sine > 0.0 else 2.0
     x, y, z = scale * x - a, scale * y - b, scale * z - c
