@@ -27,6 +27,8 @@ def written(path, *, texts=(), **info):
             log.add_default_parameter(f"P{number}", number - (number > 0))
         log.add_parameter("Q", 0.25)
         log.add_parameter("UNKNOWN", 7)
+        log.add_parameter("UNSET", np.nan)
+        log.add_default_parameter("UNSET", np.nan)
         log.add_default_parameter("Q", 0.5, system=False, setup=True)
         log.declare(ROWS.dtype, "thing")
         log.write("thing", 0, ROWS)
@@ -65,7 +67,7 @@ def test_parameters_other_than_their_default_are_counted_and_named(tmp_path):
     assert [tuple(each) for each in found.changed] == [(f"P{n}", n, n - 1) for n in range(1, 10)]
     (line,) = (line for line in found.lines() if line.startswith("parameters"))
     assert line == (
-        "parameters: 12, changes in flight: 1, other than the default: 9: P1 1 (0), P2 2 (1), "
+        "parameters: 13, changes in flight: 1, other than the default: 9: P1 1 (0), P2 2 (1), "
         "P3 3 (2), P4 4 (3), P5 5 (4), P6 6 (5), P7 7 (6), P8 8 (7), and 1 more, see --json"
     )
 
@@ -83,7 +85,7 @@ def test_texts_are_counted_by_level_and_the_last_problems_are_shown(tmp_path):
     assert [each["level"] for each in whole["problems"]] == ["warning"] * 6 + ["critical"]
     assert whole["levels"] == {"critical": 1, "warning": 6, "info": 1}
     assert whole["changed"][0] == {"name": "P1", "value": 1, "default": 0}
-    assert whole["parameters"] == 12
+    assert whole["parameters"] == 13
 
 
 @pytest.mark.parametrize(

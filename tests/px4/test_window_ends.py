@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from strapdown.errors import ShapeError
 from strapdown.messages._by_column import as_records
 from strapdown.messages.px4 import SensorAccel, SensorGyro, VehicleImu
 from strapdown.px4.vehicle_imu import (
@@ -81,6 +83,8 @@ def test_windows_end_as_logged_though_the_autopilot_was_late():
     assert np.array_equal(
         rows["timestamp_sample"][1:] - rows["timestamp_sample"][:-1], rows["delta_angle_dt"][1:]
     )  # no time is lost or counted twice
+    with pytest.raises(ShapeError, match="VehicleImu"):
+        vehicle_imu_from_sensors(gyro, accel, settings, logged=gyro)
 
 
 def test_a_busy_autopilot_with_two_clocks_is_reproduced_bit_for_bit():

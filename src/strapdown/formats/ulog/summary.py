@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -152,7 +153,7 @@ def summary_of(log: Px4Log, *, epoch_offset_ns: int | None = None) -> LogSummary
         changed=tuple(
             ChangedParameter(name, log.parameters[name], default)
             for name, default in sorted(offered.items())
-            if log.parameters.get(name, default) != default
+            if not _same(log.parameters.get(name, default), default)
         ),
         changes_in_flight=len(log.parameter_changes),
         levels={level_name(level): counts[level] for level in sorted(counts)},
@@ -178,6 +179,10 @@ def _firmware(info: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
 
 def _present(info: Mapping[str, Value], keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     return ((name, str(info[key])) for name, key in keys.items() if key in info and info[key] != "")
+
+
+def _same(value: float, default: float) -> bool:
+    return value == default or (math.isnan(value) and math.isnan(default))
 
 
 def _number(value: float) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from strapdown._kernels.compilation import compiled
 from strapdown.geometry.frames import BodyFrame
+from strapdown.messages._by_column import as_records
 from strapdown.messages.conversion.px4 import (
     increments_from_vehicle_imu,
     vehicle_imu_from_increments,
@@ -19,6 +20,7 @@ from strapdown.messages.px4 import (
     SensorAccelFifo,
     SensorGyro,
     SensorGyroFifo,
+    VehicleImu,
 )
 from strapdown.px4 import channels as kernels
 from strapdown.px4 import scheduling
@@ -276,6 +278,7 @@ def _run(
     gyro_inputs, accel_inputs = gyro.inputs, accel.inputs
     ends = no_ends()
     if logged is not None:
+        logged = as_records(logged, VehicleImu)
         ends = window_ends(gyro_inputs.whole[:, 0], accel_inputs.whole[:, 0], logged)
     parts, phase_of = [], []
     for number, phase in enumerate(phases):
