@@ -18,6 +18,8 @@ from strapdown.px4.increments import px4_increments
 from strapdown.samples import SampleKind
 from strapdown.series import ImuSeries
 
+pytestmark = pytest.mark.xdist_group("drift")  # all take the same self-test
+
 DEG_PER_HOUR = math.degrees(3600.0)
 
 # As in the tables of drift; px4 and default.
