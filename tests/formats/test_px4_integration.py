@@ -137,6 +137,22 @@ def test_px4_mode_takes_the_phase_of_its_windows_from_the_log(flight, px4, tmp_p
     assert note.startswith("of 117 windows in the log, 117 are recomputed, 116 bit for bit; others")
 
 
+def test_behind_a_dropout_all_windows_agree_but_those_that_lack_samples(made, flight):
+    (note,) = made["px4"]["vehicle_imu.1"].notes
+    assert note.startswith("of 111 windows in the log, 111 are recomputed, 109 bit for bit; others")
+    rows, logged = made["px4"]["vehicle_imu.1"].vehicle_imu, flight.windows(1)
+    _, row, place = np.intersect1d(
+        rows["timestamp_sample"], logged["timestamp_sample"], return_indices=True
+    )
+    assert len(row) == len(logged) - 6  # six windows are in the gap of 30 ms
+    same = np.ones(len(row), np.bool_)
+    for field in ("delta_angle", "delta_velocity"):
+        same &= (rows[field][row] == logged[field][place]).all(axis=1)
+    first = int(np.flatnonzero(~same)[0])
+    assert np.flatnonzero(~same).tolist() == [first, first + 1]
+    assert rows["delta_angle_dt"][row[first]] > 30_000  # the integral goes on over the gap
+
+
 def test_windows_at_another_rate_or_without_any_in_the_log_have_the_phase_of_the_samples(
     recording, flight, px4, tmp_path
 ):

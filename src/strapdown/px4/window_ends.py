@@ -101,9 +101,9 @@ def _accel_spans(t_us: IntArray, gyro: _Spans, ends_us: IntArray, lengths_us: In
         before_us = int(since_us[first] - lengths_us[first])
         origins = t_us[at[:, rows]] - (since_us[rows] - before_us)
         found, place, number = np.unique(origins, return_index=True, return_counts=True)
-        number = np.where(t_us[_last(t_us, found)] == found, number, 0)
+        number += t_us[_last(t_us, found)] == found  # the first one begins with a message too
         best = np.lexsort((place, -number))[0]  # of equals the one preferred
-        if number[best]:
+        if number[best] > 1:
             wanted = found[best] + since_us[rows] - before_us
             tried = _last(t_us, wanted)
             fits = (t_us[tried] == wanted) & (lengths_us[rows] > 0)
