@@ -33,7 +33,8 @@ IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, p
 def info(file: Input, *, topic: Topic = None) -> Outcome:
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
-    For a PX4 log also clipping, vibration and calibration of each IMU. A gap is a step longer than
+    For a PX4 log also firmware, hardware, parameters other than their defaults, warnings, and
+    clipping, vibration and calibration of each IMU. A gap is a step longer than
     5 median steps and 20 ms. Of a damaged file the intact messages are listed, with exit code 3.
 
     Examples
@@ -67,7 +68,11 @@ def info(file: Input, *, topic: Topic = None) -> Outcome:
     view += [line for topic in topics for line in _remarks(topic)]
     if recording.log is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
+        from strapdown.formats.ulog.summary import summary_of  # noqa: PLC0415 (as above)
 
+        summary = summary_of(recording.log, epoch_offset_ns=recording.clock_offset_ns)
+        data["log"] = summary.data()
+        view[1:1] = summary.lines()
         if imus := imu_health(recording.log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
