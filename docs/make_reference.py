@@ -42,6 +42,7 @@ SECTIONS = {
         "calibration",
         "evaluation",
         "plots",
+        "viewer",
         "warming",
     ),
     "Simulation": ("motion", "motion.command_file", "sensors", "simulation", "webots"),
