@@ -1,0 +1,189 @@
+"""Least squares of a joint's constraints: Gauss-Newton with a slow heading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strapdown._typing import FloatArray
+    from strapdown.joints.heading import Heading
+    from strapdown.joints.model import Constraint, Model, State
+
+__all__ = ["Solution", "solve"]
+
+NOISE: Final = {"centre": 0.5, "axis": 0.05}
+"""Standard deviations of the constraints at first [m/s^2], [rad]."""
+LEAST: Final = {"centre": 0.01, "axis": 0.002}
+"""Least standard deviations: a model is not better than that."""
+ROUNDS: Final = 3
+"""Times that the noise is estimated from the residuals."""
+STEPS: Final = 10
+SMALL: Final = 1e-2
+"""Step over standard deviation at which a round ends."""
+OUTLIER: Final = 3.0
+"""Length of a row, in standard deviations, from which its weight falls (P. J. Huber)."""
+LONGEST: Final = 200
+"""Lags over which residuals are correlated: 10 s."""
+UNCORRELATED: Final = 0.05
+FIRST_CORRELATED: Final = 10.0
+"""Instants over which residuals are correlated, at first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """State with its uncertainty.
+
+    Parameters
+    ----------
+    state : State
+    covariance : (n, n)
+        Of the constants.
+    places : dict of slice
+        Rows of each constant; two of an axis, along its tangents.
+    heading_sigma : (M,)
+        Standard deviations of the heading at the knots [rad].
+    residuals : dict of (K, D)
+        Of each constraint.
+    cost : float
+        Half the sum of squares with the weights at first, to compare solutions.
+    """
+
+    state: State
+    covariance: FloatArray
+    places: dict[str, slice]
+    heading_sigma: FloatArray
+    residuals: dict[str, FloatArray]
+    cost: float
+
+    def sigma_of(self, name: str) -> FloatArray:
+        """Return the standard deviations of a constant."""
+        place = self.places[name]
+        variances: FloatArray = np.diag(self.covariance)[place]
+        return np.sqrt(variances)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Standard deviation of a constraint, and the number of instants over which it lasts."""
+
+    sigma: float
+    lasting: float
+
+    @classmethod
+    def of(cls, rows: FloatArray, least: float) -> _Noise:
+        """Return the noise of residuals (K, D): robust size, and the sum of autocorrelations."""
+        length = np.linalg.norm(rows, axis=1)
+        usual = OUTLIER * np.sqrt(np.mean(np.minimum(length, 3.0 * np.median(length)) ** 2))
+        cut = rows * np.minimum(1.0, usual / np.maximum(length, 1e-12))[:, None]
+        square = float(np.mean(cut**2))
+        lasting = 1.0
+        for lag in range(1, min(LONGEST, len(cut) // 4)):
+            alike = float(np.mean(cut[lag:] * cut[:-lag])) / max(square, 1e-300)
+            if alike < UNCORRELATED:
+                break
+            lasting += 2.0 * alike
+        return cls(max(np.sqrt(square), least), lasting)
+
+    def weights(self, rows: FloatArray) -> FloatArray:
+        """Return the weights (K,) of rows (K, D)."""
+        length = np.linalg.norm(rows, axis=1) / (self.sigma * np.sqrt(rows.shape[1]))
+        robust: FloatArray = np.minimum(1.0, OUTLIER / np.maximum(length, OUTLIER))
+        return robust / (self.sigma**2 * self.lasting)
+
+
+def solve(model: Model, heading: Heading, state: State, *, rounds: int = ROUNDS) -> Solution:
+    """Return the state that fits all constraints best, from a first one."""
+    places, size = {}, 0
+    for name, (width, _) in model.priors.items():
+        places[name] = slice(size, size + width)
+        size += width
+    noises = {name: _Noise(sigma, FIRST_CORRELATED) for name, sigma in NOISE.items()}
+    for number in range(rounds):
+        for _ in range(STEPS):
+            constraints = _at(model, heading, state)
+            covariance, step, change, variance = _step(
+                model, heading, state, constraints, noises, places
+            )
+            state = state.moved({name: step[place] for name, place in places.items()}, change)
+            if np.all(np.abs(step) < SMALL * np.sqrt(np.diag(covariance))):
+                break
+        constraints = _at(model, heading, state)
+        if number < rounds - 1:
+            noises = {name: _Noise.of(c.rows, LEAST[name]) for name, c in constraints.items()}
+    residuals = {name: constraint.rows for name, constraint in constraints.items()}
+    first = sum(
+        float(np.mean(np.minimum((rows / NOISE[name]) ** 2, OUTLIER**2).sum(axis=1)))
+        for name, rows in residuals.items()
+    )
+    return Solution(state, covariance, places, np.sqrt(variance), residuals, 0.5 * first)
+
+
+def _at(model: Model, heading: Heading, state: State) -> dict[str, Constraint]:
+    return model.constraints(state, heading.weights @ state.heading)
+
+
+def _step(  # noqa: PLR0913, PLR0917 (the problem and its linearisation)
+    model: Model,
+    heading: Heading,
+    state: State,
+    constraints: Mapping[str, Constraint],
+    noises: Mapping[str, _Noise],
+    places: Mapping[str, slice],
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return covariance and step of the constants, and step and variance of the heading.
+
+    The normal equations have a tridiagonal block for the heading, which is eliminated first.
+    """
+    from scipy.linalg import solveh_banded  # noqa: PLC0415 (slow to import)
+
+    size = max(place.stop for place in places.values())
+    information, gradient = np.zeros((size, size)), np.zeros(size)
+    for name, (_, sigma) in model.priors.items():
+        place = places[name]
+        information[place, place] += np.eye(place.stop - place.start) / sigma**2
+        if not name.startswith(("axis", "angle")):
+            gradient[place] += getattr(state, name) / sigma**2
+    stiffness, change = heading.stiffness, np.diff(state.heading)
+    diagonal = np.append(stiffness, 0.0) + np.append(0.0, stiffness) + 1e-9
+    beside = -stiffness
+    pull = np.append(0.0, stiffness * change) - np.append(stiffness * change, 0.0)
+    across = np.zeros((heading.count, size))
+    W = heading.weights
+    for name, each in constraints.items():
+        weights = noises[name].weights(each.rows)
+        jacobian = np.zeros((*each.rows.shape, size))
+        for constant, derivative in each.by.items():
+            jacobian[:, :, places[constant]] = derivative
+        weighted = weights[:, None, None] * jacobian
+        information += np.tensordot(jacobian, weighted, axes=((0, 1), (0, 1)))
+        gradient += np.einsum("kdn,kd->n", weighted, each.rows)
+        square = weights * np.sum(each.by_heading**2, axis=1)
+        block = W.T @ W.multiply(square[:, None])
+        diagonal = diagonal + block.diagonal()
+        beside = beside + block.diagonal(1)
+        pull = pull + W.T @ (weights * np.sum(each.by_heading * each.rows, axis=1))
+        across += W.T @ np.einsum("kdn,kd->kn", weighted, each.by_heading)
+    banded = np.stack([np.append(0.0, beside), diagonal])
+    solved = solveh_banded(banded, np.column_stack([pull, across]))
+    covariance = np.linalg.inv(information - across.T @ solved[:, 1:])
+    step = -covariance @ (gradient - across.T @ solved[:, 0])
+    spread = np.einsum("mi,ij,mj->m", solved[:, 1:], covariance, solved[:, 1:])
+    variance = _inverse_diagonal(diagonal, beside) + spread
+    return covariance, step, -(solved[:, 0] + solved[:, 1:] @ step), variance
+
+
+def _inverse_diagonal(diagonal: FloatArray, beside: FloatArray) -> FloatArray:
+    """Return the diagonal of the inverse of a symmetric tridiagonal matrix."""
+    down, up = diagonal.tolist(), diagonal.tolist()
+    square = (beside**2).tolist()
+    for i in range(1, len(down)):
+        down[i] -= square[i - 1] / down[i - 1]
+    for i in range(len(up) - 2, -1, -1):
+        up[i] -= square[i] / up[i + 1]
+    found: FloatArray = 1.0 / (np.array(down) + np.array(up) - diagonal)
+    return found
