@@ -34,6 +34,9 @@ CENTRE_PRIOR: Final = 0.5
 """Distance of the joint's centre from a sensor [m]."""
 FORCE_PRIOR: Final = 1.0
 """Constant error of an accelerometer, scale errors of gravity included [m/s^2]."""
+TILT: Final = 0.1
+"""Horizontal acceleration that an error of inclination pretends; below, it shows no heading
+[m/s^2]."""
 WHOLE: Final = 1.5
 """Part of two steps above which they contain a gap."""
 NEAREST: Final = 0.999
@@ -167,7 +170,8 @@ class Model:
             "force_first": -one.mean_rotation,
             "force_second": _turned_columns(heading, two.mean_rotation),
         }
-        return Constraint(first - there, by, -_quarter(there))
+        square = np.sum(there[:, :2] ** 2, axis=1, keepdims=True)
+        return Constraint(first - there, by, -_quarter(there) * square / (square + TILT**2))
 
     def _slope(self, v: FloatArray) -> FloatArray:
         """Return the derivative in time of vectors (K, 3); 0 next to gaps."""

@@ -18,8 +18,8 @@ __all__ = ["Solution", "solve"]
 
 NOISE: Final = {"centre": 0.5, "axis": 0.05}
 """Standard deviations of the constraints at first [m/s^2], [rad]."""
-LEAST: Final = {"centre": 0.01, "axis": 0.002}
-"""Least standard deviations: a model is not better than that."""
+LEAST: Final = {"centre": 0.05, "axis": 0.002}
+"""Least standard deviations: errors of inclination last too long to be seen in residuals."""
 ROUNDS: Final = 3
 """Times that the noise is estimated from the residuals."""
 STEPS: Final = 10
