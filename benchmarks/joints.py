@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 REST_S: Final = 5.0
 NEUTRAL_S: Final = 4.0
 RATE_HZ: Final = 100.0
-SHEETS: Final = {"BMI160": None, "LSM6DSO": "3sigma", "MPU-6050": "3sigma"}
+SHEETS: Final = {"BMI160": "3sigma", "MPU-9250": "3sigma", "MPU-6050": "3sigma"}
 """Consumer parts, and the meaning of plus-minus figures of their sheets."""
 X, Y, Z = np.eye(3)
 
@@ -285,7 +285,9 @@ def main() -> None:
                 row += errors(chain, (one, two), relative, kind, (orient(one), orient(two)))
             rows.append(row)
         numbers = np.sqrt(np.mean(np.square(rows), axis=0))
-        print(f"{f'{kind}, {motion}, {sheet}':32}" + "".join(f"{x:8.2f}" for x in numbers))
+        print(
+            f"{f'{kind}, {motion}, {sheet}':32}" + "".join(f"{x:8.2f}" for x in numbers), flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -104,6 +104,7 @@ def measure(  # noqa: PLR0913 (the joint and the choices of its user)
         swing = _between(pose.relative, reference, first, second)
     else:
         swing = _twist(pose.relative, reference, first)
+    swing = _unwrapped(swing, pose.neutral)
     low, high = np.percentile(swing[known], ENDS)
     if joint is None:
         direction = np.sign(first[np.argmax(np.abs(first))])
@@ -126,6 +127,7 @@ def measure(  # noqa: PLR0913 (the joint and the choices of its user)
     else:
         second = axes_second[:, 2]
         values = _zxy(pose.relative, axes_first, axes_second)
+    values = np.stack([_unwrapped(column, pose.neutral) for column in values.T], axis=1)
     names, signs = _names(kind, joint, side)
     return Angles(
         names, values * signs, axes_first, axes_second, direction * first, second, balance
@@ -157,7 +159,8 @@ def _busiest(relative: FloatArray) -> FloatArray:
 def _twist(relative: FloatArray, reference: FloatArray, axis: FloatArray) -> FloatArray:
     """Return the angles (N,) of the turns from a reference about an axis of the first."""
     turn = quaternion.multiply(relative, quaternion.conjugate(reference))
-    return _unwrapped(2.0 * np.arctan2(turn[:, :3] @ axis, turn[:, 3]))
+    angle: FloatArray = 2.0 * np.arctan2(turn[:, :3] @ axis, turn[:, 3])
+    return angle
 
 
 def _between(
@@ -171,18 +174,18 @@ def _between(
     plane = tangents(first)
     now = quaternion.rotate(relative, second) @ plane
     then = quaternion.rotate(reference, second) @ plane
-    angle = np.arctan2(now[:, 1], now[:, 0]) - np.arctan2(then[1], then[0])
-    return _unwrapped(angle)
+    angle: FloatArray = np.arctan2(now[:, 1], now[:, 0]) - np.arctan2(then[1], then[0])
+    return angle
 
 
-def _unwrapped(angle: FloatArray) -> FloatArray:
-    """Return angles without jumps of a turn, near 0 on the average; NaN stays."""
+def _unwrapped(angle: FloatArray, neutral: BoolArray) -> FloatArray:
+    """Return angles (N,) without jumps of a turn, near 0 in the neutral pose; NaN stays."""
     known = np.isfinite(angle)
-    smooth = np.unwrap(angle[known])
-    turns = 2.0 * np.pi * np.rint(np.median(smooth) / (2.0 * np.pi))
     result = angle.copy()
-    result[known] = smooth - turns
-    return result
+    result[known] = np.unwrap(angle[known])
+    turns = np.rint(np.median(result[known & neutral]) / (2.0 * np.pi))
+    unwrapped: FloatArray = result - 2.0 * np.pi * turns
+    return unwrapped
 
 
 def _segment_axes(z: FloatArray, up: FloatArray) -> FloatArray:
@@ -201,4 +204,4 @@ def _zxy(relative: FloatArray, first: FloatArray, second: FloatArray) -> FloatAr
     z = np.arctan2(-R[:, 0, 1], R[:, 1, 1])
     x = np.arcsin(np.clip(R[:, 2, 1], -1.0, 1.0))
     y = np.arctan2(-R[:, 2, 0], R[:, 2, 2])
-    return np.stack([_unwrapped(z), x, _unwrapped(y)], axis=1)
+    return np.stack([z, x, y], axis=1)

@@ -19,7 +19,7 @@ STIFF: Final = 2.0 * RAD_PER_DEG
 """Standard deviation below which an angle does not show its axis [rad]."""
 UNCERTAIN: Final = 3.0 * RAD_PER_DEG
 """Standard deviation above which an axis or a heading counts as not determined [rad]."""
-ANOTHER_AXIS: Final = 6.0 * RAD_PER_DEG
+ANOTHER_AXIS: Final = 4.0 * RAD_PER_DEG
 """Residual above which a joint has another axis [rad]."""
 ONE_AXIS: Final = 0.4
 """Sine of the angle between two axes below which they count as one."""
