@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,14 +29,12 @@ from strapdown.units import NS_PER_S
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.estimation import FilterReport
-    from strapdown.joints.segments import Segments
     from strapdown.joints.solver import Solution
 
 __all__ = ["estimate_joint"]
 
 ALIGNMENT: Final = 0.01
 """Standard deviation of axes and heading that cross-axis sensitivity of sensors causes [rad]."""
-
 DELAYS: Final = 4
 """Times that the second recording is shifted by the delay of its clock."""
 SMALL_DELAY_S: Final = 1e-4
@@ -64,7 +63,7 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
     ----------
     first, second : ImuSeries
         The sensor nearer to the trunk, and the other one. Their clocks may differ by a constant
-        tenth of a second, which is estimated. Ten seconds of motion or more, rather minutes.
+        50 ms, which is estimated. Ten seconds of motion or more, rather minutes.
     kind : JointKind or {"hinge", "saddle", "ball"}
         One axis; two, one of each segment, at a constant angle; three.
     joint : str, optional
@@ -122,48 +121,49 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
         smoother = ErrorStateSmoother(SmootherParams(sample_kind=sample_kind))
         one, two = (smoother.run(each, use_magnetic_field=False) for each in pair)
         reports, orientations = (one.report, two.report), (one.trajectory(), two.trajectory())
-    segments, heading, solution = _solved(pair, orientations, kind, sample_kind)
-    t_ns, q_first, q_second = _common(orientations, round(solution.state.delay * NS_PER_S))
-    t_s = (t_ns - segments.start_ns) / NS_PER_S
-    turn = heading.at(solution.state.heading, t_s)
-    sigma = np.hypot(heading.at(solution.heading_sigma, t_s), ALIGNMENT)
-    pose = _pose(q_first, _about_up(turn, q_second), t_s, neutral_s)
-    named = None if joint is None else JOINTS[joint]
-    axes = solution.state.axis_first, solution.state.axis_second
-    angles = measure(pose, kind, axes, joint=named, side=side, reverse=reverse)
-    rms = {name: _rms(rows) for name, rows in solution.residuals.items()}
-    centre, centre_sigma = _centre(solution, kind)
-    has_axes = kind is not JointKind.BALL
+    one_pose, two_pose = (
+        each.in_frames(world=WorldFrame.ENU, body=series.body)
+        for each, series in zip(orientations, pair, strict=True)
+    )
+    solved = _solved(pair, (one_pose, two_pose), kind, sample_kind)
+    motion = _motion(solved, (one_pose, two_pose), neutral_s)
+    state = solved.solution.state
+    angles = measure(
+        motion.pose,
+        kind,
+        (state.axis_first, state.axis_second),
+        joint=None if joint is None else JOINTS[joint],
+        side=side,
+        reverse=reverse,
+    )
     result = JointResult(
         kind=kind,
         joint=joint,
         side=side,
         neutral_s=neutral_s,
-        t_ns=t_ns,
-        q_first_from_second=pose.relative,
+        t_ns=motion.t_ns,
+        q_first_from_second=motion.pose.relative,
         angle_names=angles.names,
         angles=angles.values,
-        heading=turn,
-        heading_sigma=sigma,
+        heading=motion.heading,
+        heading_sigma=motion.heading_sigma,
         axis_first=angles.axis_first,
         axis_second=angles.axis_second,
-        axes_angle=solution.state.angle if kind is JointKind.SADDLE else None,
-        axis_first_sigma=_axis_sigma(solution, "axis_first") if has_axes else None,
-        axis_second_sigma=_axis_sigma(solution, "axis_second") if has_axes else None,
         q_first_from_segment=quaternion.from_matrix(angles.axes_first),
         q_second_from_segment=quaternion.from_matrix(angles.axes_second),
-        centre_first=centre[:3],
-        centre_second=centre[3:],
-        centre_first_sigma=centre_sigma[:3],
-        centre_second_sigma=centre_sigma[3:],
-        axis_rms=rms.get("axis"),
-        centre_rms=rms["centre"],
-        delay_s=solution.state.delay,
-        delay_sigma_s=float(solution.sigma_of("delay")[0]),
         reports=reports,
         warnings=(),
+        **_constants(solved),
     )
     return replace(result, warnings=findings(result, angles.balance))
+
+
+class _Solved(NamedTuple):
+    """A problem and its solution."""
+
+    model: Model
+    heading: Heading
+    solution: Solution
 
 
 def _solved(
@@ -171,7 +171,7 @@ def _solved(
     orientations: tuple[Trajectory, Trajectory],
     kind: JointKind,
     sample_kind: SampleKind,
-) -> tuple[Segments, Heading, Solution]:
+) -> _Solved:
     """Return the solution; the second recording is shifted by the delay of its clock.
 
     Where there are several first states, the one that fits best is taken.
@@ -189,7 +189,58 @@ def _solved(
         sigma = float(solution.sigma_of("delay")[0])
         if abs(delay - segments.delay_s) < max(SMALL_DELAY_S, 0.2 * sigma):
             break
-    return segments, heading, solution
+    return _Solved(model, heading, solution)
+
+
+class _Motion(NamedTuple):
+    """Relative orientation and heading at the stamps of the first sensor."""
+
+    t_ns: IntArray
+    pose: Pose
+    heading: FloatArray
+    heading_sigma: FloatArray
+
+
+def _motion(
+    solved: _Solved, orientations: tuple[Trajectory, Trajectory], neutral_s: float | None
+) -> _Motion:
+    """Return the motion where both sensors are recorded."""
+    model, heading, solution = solved
+    t_ns, q_first, q_second = _common(orientations, round(solution.state.delay * NS_PER_S))
+    t_s = (t_ns - model.segments.start_ns) / NS_PER_S
+    turn = heading.at(solution.state.heading, t_s)
+    pose = _pose(q_first, _about_up(turn, q_second), t_s, neutral_s)
+    sigma = heading.at(solution.heading_sigma, t_s)
+    systematic = ALIGNMENT
+    if model.kind is JointKind.BALL:
+        first, _ = model.accelerations(solution.state)
+        systematic = math.hypot(
+            ALIGNMENT, _rms(solution.residuals["centre"]) / max(_rms(first[:, :2]), 1e-12)
+        )
+    return _Motion(t_ns, pose, turn, np.hypot(sigma, systematic))
+
+
+def _constants(solved: _Solved) -> dict[str, Any]:
+    """Return the fields of a result that do not depend on time."""
+    model, _, solution = solved
+    centre, sigma = _centre(solution, model.kind)
+    fields: dict[str, Any] = {
+        "centre_first": centre[:3],
+        "centre_second": centre[3:],
+        "centre_first_sigma": sigma[:3],
+        "centre_second_sigma": sigma[3:],
+        "centre_rms": _rms(solution.residuals["centre"]),
+        "delay_s": solution.state.delay,
+        "delay_sigma_s": float(solution.sigma_of("delay")[0]),
+        "axes_angle": solution.state.angle if model.kind is JointKind.SADDLE else None,
+    }
+    if model.kind is JointKind.BALL:
+        return fields | dict.fromkeys(("axis_first_sigma", "axis_second_sigma", "axis_rms"))
+    return fields | {
+        "axis_first_sigma": _axis_sigma(solution, "axis_first"),
+        "axis_second_sigma": _axis_sigma(solution, "axis_second"),
+        "axis_rms": _rms(solution.residuals["axis"]),
+    }
 
 
 def _common(

@@ -18,7 +18,9 @@ __all__ = ["findings"]
 STIFF: Final = 2.0 * RAD_PER_DEG
 """Standard deviation below which an angle does not show its axis [rad]."""
 UNCERTAIN: Final = 3.0 * RAD_PER_DEG
-"""Standard deviation above which an axis or a heading counts as not determined [rad]."""
+"""Standard deviation above which an axis counts as not determined [rad]."""
+LOST: Final = 5.0 * RAD_PER_DEG
+"""Standard deviation above which a heading counts as not determined [rad]."""
 ANOTHER_AXIS: Final = 4.0 * RAD_PER_DEG
 """Residual above which a joint has another axis [rad]."""
 ONE_AXIS: Final = 0.4
@@ -52,7 +54,7 @@ def findings(result: JointResult, balance: float) -> tuple[str, ...]:
                 f"the axis in the {name} sensor is not determined, +- {sigma / RAD_PER_DEG:.0f} "
                 "deg; move the joint, and both segments in all directions"
             )
-    lost = float(np.mean(result.heading_sigma > UNCERTAIN))
+    lost = float(np.mean(result.heading_sigma > LOST))
     if lost > 0.0:
         found.append(
             f"the heading between the sensors is not determined for {100.0 * lost:.0f} % of the "

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from strapdown.calibration.pair.grid import Grid
-from strapdown.calibration.pair.signals import ImuSignals, pose_signals, signals_of
+from strapdown.calibration.pair.signals import (
+    Curve,
+    ImuSignals,
+    PoseSignals,
+    pose_signals,
+    signals_of,
+)
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.samples import SampleKind
 from strapdown.units import NS_PER_S
@@ -93,57 +99,87 @@ def segments_of(
     ValueRangeError
         The recordings do not overlap for 10 s.
     """
-    imus = [_imu(each, name) for each, name in zip(series, ("first", "second"), strict=True)]
-    delays = (0.0, delay_s)
-    start_ns = max(imu.start_ns for imu in imus)
-    shifts = [
-        (start_ns - imu.start_ns) / NS_PER_S + delay
-        for imu, delay in zip(imus, delays, strict=True)
+    sources = [
+        _Sources.of(each, pose, name, delay)
+        for each, pose, name, delay in zip(
+            series, orientations, ("first", "second"), (0.0, delay_s), strict=True
+        )
     ]
-    end_s = min(imu.span_s[1] - shift for imu, shift in zip(imus, shifts, strict=True))
-    grid = Grid.over(0.0, max(end_s, 0.0), *imus)
-    each_known = [imu.known(grid.fine_s + shift) for imu, shift in zip(imus, shifts, strict=True)]
-    known = grid.covered(each_known[0] & each_known[1]) if grid.count else np.zeros(0, bool)
-    if known.sum() * grid.step_s < SHORTEST_S:
+    start_ns = max(each.start_ns for each in sources)
+    end_s = min(each.imu.span_s[1] - each.since(start_ns) for each in sources)
+    grid = Grid.over(0.0, max(end_s, 0.0), *(each.imu for each in sources))
+    known = np.zeros(0, bool)
+    if grid.count:
+        known = grid.covered(np.logical_and(*(each.known(grid, start_ns) for each in sources)))
+    seconds = float(known.sum()) * grid.step_s
+    if seconds < SHORTEST_S:
         raise ValueRangeError(
             f"expected at least {SHORTEST_S:g} s in which both sensors have samples, got "
-            f"{known.sum() * grid.step_s:.3g} s; check that both recordings have one clock"
+            f"{seconds:.3g} s; check that both recordings have one clock"
         )
-    first, second = (
-        _segment(grid, known, imu, orientation, start_ns + round(delay * NS_PER_S), kind)
-        for imu, orientation, delay in zip(imus, orientations, delays, strict=True)
-    )
+    first, second = (each.segment(grid, known, start_ns, kind) for each in sources)
     return Segments(grid.t_s[known], start_ns, delay_s, first, second)
 
 
-def _imu(series: ImuSeries, name: str) -> ImuSignals:
-    signals = signals_of(series, name)
-    if not isinstance(signals, ImuSignals) or signals.force is None:
-        raise ShapeError(
-            f"expected specific force in the {name} sensor, got none; a joint needs gyro and "
-            "accelerometer of both"
+class _Sources(NamedTuple):
+    """Samples and orientation of a sensor as functions of time.
+
+    Parameters
+    ----------
+    imu : ImuSignals
+    force : Curve
+        Specific force [m/s^2].
+    pose : PoseSignals
+    delay_s : float
+        Of the clock of the sensor [s].
+    """
+
+    imu: ImuSignals
+    force: Curve
+    pose: PoseSignals
+    delay_s: float
+
+    @classmethod
+    def of(cls, series: ImuSeries, orientation: Trajectory, name: str, delay_s: float) -> _Sources:
+        """Return the sources of a sensor of a name."""
+        signals = signals_of(series, name)
+        if not isinstance(signals, ImuSignals) or signals.force is None:
+            raise ShapeError(
+                f"expected specific force in the {name} sensor, got none; a joint needs gyro and "
+                "accelerometer of both"
+            )
+        pose = pose_signals(orientation, f"orientation of the {name}")
+        return cls(signals, signals.force, pose, delay_s)
+
+    @property
+    def start_ns(self) -> int:
+        """Time 0 of the samples by the clock of the first [ns]."""
+        return self.imu.start_ns - round(self.delay_s * NS_PER_S)
+
+    def since(self, start_ns: int) -> float:
+        """Return a stamp of the first's clock as time of the samples [s]."""
+        return (start_ns - self.imu.start_ns) / NS_PER_S + self.delay_s
+
+    def pose_since(self, start_ns: int) -> float:
+        """Return a stamp of the first's clock as time of the orientation [s]."""
+        return (start_ns - self.pose.start_ns) / NS_PER_S + self.delay_s
+
+    def known(self, grid: Grid, start_ns: int) -> BoolArray:
+        """Return a mask of the times of the finer grid at which everything is known."""
+        at = grid.fine_s + self.since(start_ns)
+        pose = self.pose.known(grid.fine_s + self.pose_since(start_ns))
+        return self.imu.known(at) & self.force.known(at) & pose
+
+    def segment(self, grid: Grid, known: BoolArray, start_ns: int, kind: SampleKind) -> Segment:
+        """Return the motion at the known instants of the grid."""
+        rotation = self.pose.rotation(grid.fine_s + self.pose_since(start_ns))
+        late_s = 0.5 * self.force.interval_s if kind is SampleKind.MEAN else 0.0
+        force = self.force.at(grid.fine_s + self.since(start_ns) + late_s)
+        turned = np.einsum("kij,kj->ki", rotation, force)
+        at = np.rint((grid.t_s[known] - grid.start_s) / grid.step_s).astype(np.int64) * grid.parts
+        return Segment(
+            rotation[at],
+            grid.mean(rotation)[known],
+            grid.mean_curvature(rotation)[known],
+            grid.mean(turned)[known],
         )
-    return signals
-
-
-def _segment(  # noqa: PLR0913, PLR0917 (where and when, and from what)
-    grid: Grid,
-    known: BoolArray,
-    imu: ImuSignals,
-    orientation: Trajectory,
-    start_ns: int,
-    kind: SampleKind,
-) -> Segment:
-    pose = pose_signals(orientation, "orientation")
-    rotation = pose.rotation(grid.fine_s + (start_ns - pose.start_ns) / NS_PER_S)
-    assert imu.force is not None  # noqa: S101 (checked by _imu)
-    late_s = 0.5 * imu.force.interval_s if kind is SampleKind.MEAN else 0.0
-    force = imu.force.at(grid.fine_s + late_s + (start_ns - imu.start_ns) / NS_PER_S)
-    at = np.rint((grid.t_s[known] - grid.start_s) / grid.step_s).astype(np.int64) * grid.parts
-    turned = np.einsum("kij,kj->ki", rotation, force)
-    return Segment(
-        rotation[at],
-        grid.mean(rotation)[known],
-        grid.mean_curvature(rotation)[known],
-        grid.mean(turned)[known],
-    )

@@ -30,8 +30,11 @@ OUTLIER: Final = 3.0
 LONGEST: Final = 200
 """Lags over which residuals are correlated: 10 s."""
 UNCORRELATED: Final = 0.05
-FIRST_CORRELATED: Final = 10.0
+"""Autocorrelation that ends the sum."""
+FIRST_LASTING: Final = 10.0
 """Instants over which residuals are correlated, at first."""
+FAINT: Final = 1e-9
+"""Information on the heading without any constraint, for the equations to have a solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +105,13 @@ def solve(model: Model, heading: Heading, state: State, *, rounds: int = ROUNDS)
     for name, (width, _) in model.priors.items():
         places[name] = slice(size, size + width)
         size += width
-    noises = {name: _Noise(sigma, FIRST_CORRELATED) for name, sigma in NOISE.items()}
+    noises = {name: _Noise(sigma, FIRST_LASTING) for name, sigma in NOISE.items()}
     for number in range(rounds):
         for _ in range(STEPS):
-            constraints = _at(model, heading, state)
-            covariance, step, change, variance = _step(
-                model, heading, state, constraints, noises, places
-            )
+            equations = _Equations.of_priors(model, heading, state, places)
+            for name, each in _at(model, heading, state).items():
+                equations.add(each, noises[name], heading, places)
+            covariance, step, change, variance = equations.solved()
             state = state.moved({name: step[place] for name, place in places.items()}, change)
             if np.all(np.abs(step) < SMALL * np.sqrt(np.diag(covariance))):
                 break
@@ -127,54 +130,79 @@ def _at(model: Model, heading: Heading, state: State) -> dict[str, Constraint]:
     return model.constraints(state, heading.weights @ state.heading)
 
 
-def _step(  # noqa: PLR0913, PLR0917 (the problem and its linearisation)
-    model: Model,
-    heading: Heading,
-    state: State,
-    constraints: Mapping[str, Constraint],
-    noises: Mapping[str, _Noise],
-    places: Mapping[str, slice],
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return covariance and step of the constants, and step and variance of the heading.
+@dataclass
+class _Equations:
+    """Normal equations of constants (n,) and heading (M,), whose block is tridiagonal.
 
-    The normal equations have a tridiagonal block for the heading, which is eliminated first.
+    Parameters
+    ----------
+    information : (n, n)
+    gradient : (n,)
+    diagonal, beside : (M,), (M - 1,)
+        Of the block of the heading.
+    pull : (M,)
+        Gradient of the heading.
+    across : (M, n)
     """
-    from scipy.linalg import solveh_banded  # noqa: PLC0415 (slow to import)
 
-    size = max(place.stop for place in places.values())
-    information, gradient = np.zeros((size, size)), np.zeros(size)
-    for name, (_, sigma) in model.priors.items():
-        place = places[name]
-        information[place, place] += np.eye(place.stop - place.start) / sigma**2
-        if not name.startswith(("axis", "angle")):
-            gradient[place] += getattr(state, name) / sigma**2
-    stiffness, change = heading.stiffness, np.diff(state.heading)
-    diagonal = np.append(stiffness, 0.0) + np.append(0.0, stiffness) + 1e-9
-    beside = -stiffness
-    pull = np.append(0.0, stiffness * change) - np.append(stiffness * change, 0.0)
-    across = np.zeros((heading.count, size))
-    W = heading.weights
-    for name, each in constraints.items():
-        weights = noises[name].weights(each.rows)
-        jacobian = np.zeros((*each.rows.shape, size))
+    information: FloatArray
+    gradient: FloatArray
+    diagonal: FloatArray
+    beside: FloatArray
+    pull: FloatArray
+    across: FloatArray
+
+    @classmethod
+    def of_priors(
+        cls, model: Model, heading: Heading, state: State, places: Mapping[str, slice]
+    ) -> _Equations:
+        """Return the equations without any constraint."""
+        size = max(place.stop for place in places.values())
+        information, gradient = np.zeros(size), np.zeros(size)
+        for name, (_, sigma) in model.priors.items():
+            information[places[name]] = sigma**-2.0
+            if not name.startswith(("axis", "angle")):
+                gradient[places[name]] = getattr(state, name) / sigma**2
+        stiffness = heading.stiffness
+        force = stiffness * np.diff(state.heading)
+        return cls(
+            np.diag(information),
+            gradient,
+            np.append(stiffness, 0.0) + np.append(0.0, stiffness) + FAINT,
+            -stiffness,
+            np.append(0.0, force) - np.append(force, 0.0),
+            np.zeros((heading.count, size)),
+        )
+
+    def add(
+        self, each: Constraint, noise: _Noise, heading: Heading, places: Mapping[str, slice]
+    ) -> None:
+        """Add a constraint."""
+        W, weights = heading.weights, noise.weights(each.rows)
+        jacobian = np.zeros((*each.rows.shape, len(self.gradient)))
         for constant, derivative in each.by.items():
             jacobian[:, :, places[constant]] = derivative
         weighted = weights[:, None, None] * jacobian
-        information += np.tensordot(jacobian, weighted, axes=((0, 1), (0, 1)))
-        gradient += np.einsum("kdn,kd->n", weighted, each.rows)
-        square = weights * np.sum(each.by_heading**2, axis=1)
-        block = W.T @ W.multiply(square[:, None])
-        diagonal = diagonal + block.diagonal()
-        beside = beside + block.diagonal(1)
-        pull = pull + W.T @ (weights * np.sum(each.by_heading * each.rows, axis=1))
-        across += W.T @ np.einsum("kdn,kd->kn", weighted, each.by_heading)
-    banded = np.stack([np.append(0.0, beside), diagonal])
-    solved = solveh_banded(banded, np.column_stack([pull, across]))
-    covariance = np.linalg.inv(information - across.T @ solved[:, 1:])
-    step = -covariance @ (gradient - across.T @ solved[:, 0])
-    spread = np.einsum("mi,ij,mj->m", solved[:, 1:], covariance, solved[:, 1:])
-    variance = _inverse_diagonal(diagonal, beside) + spread
-    return covariance, step, -(solved[:, 0] + solved[:, 1:] @ step), variance
+        self.information += np.tensordot(jacobian, weighted, axes=((0, 1), (0, 1)))
+        self.gradient += np.einsum("kdn,kd->n", weighted, each.rows)
+        block = W.T @ W.multiply((weights * np.sum(each.by_heading**2, axis=1))[:, None])
+        self.diagonal += block.diagonal()
+        self.beside += block.diagonal(1)
+        self.pull += W.T @ (weights * np.sum(each.by_heading * each.rows, axis=1))
+        self.across += W.T @ np.einsum("kdn,kd->kn", weighted, each.by_heading)
+
+    def solved(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return covariance and step of the constants, and step and variance of the heading."""
+        from scipy.linalg import solveh_banded  # noqa: PLC0415 (slow to import)
+
+        banded = np.stack([np.append(0.0, self.beside), self.diagonal])
+        found = solveh_banded(banded, np.column_stack([self.pull, self.across]))
+        pull, across = found[:, 0], found[:, 1:]
+        covariance = np.linalg.inv(self.information - self.across.T @ across)
+        step = -covariance @ (self.gradient - self.across.T @ pull)
+        spread = np.einsum("mi,ij,mj->m", across, covariance, across)
+        variance = _inverse_diagonal(self.diagonal, self.beside) + spread
+        return covariance, step, -(pull + across @ step), variance
 
 
 def _inverse_diagonal(diagonal: FloatArray, beside: FloatArray) -> FloatArray:
