@@ -144,6 +144,35 @@ def test_a_hinge_has_no_second_axis(walks):
     assert found
 
 
+def test_over_a_gap_the_heading_may_jump(walks, hinge):
+    """As after a pause in which one sensor turned without being recorded."""
+    _, one, two, _, orientations = walks["hinge"]
+    after = np.arange(len(two)) >= 2000
+    zero = np.zeros(len(two))
+    half = np.where(after, 0.25, 0.0)
+    jump = np.stack([zero, zero, np.sin(half), np.cos(half)], axis=1)
+    other = orientations[1].replace(
+        q_world_from_body=quaternion.multiply(jump, orientations[1].q_world_from_body)
+    )
+    rows = (np.arange(len(two)) < 1800) | after
+    result = estimate_joint(
+        one,
+        two[rows],
+        "hinge",
+        joint="knee",
+        neutral_s=4.0,
+        orientations=(orientations[0], other[rows]),
+    )
+    missing = np.isnan(result.angles[:, 0])
+    assert 150 < missing.sum() <= 202
+    np.testing.assert_allclose(
+        result.angles[~missing], hinge.angles[~missing], atol=1.0 * RAD_PER_DEG
+    )
+    assert result.heading[-1] - result.heading[0] == pytest.approx(
+        hinge.heading[-1] - hinge.heading[0] - 0.5, abs=1.0 * RAD_PER_DEG
+    )
+
+
 def test_a_joint_at_rest_determines_nothing(walks):
     _, one, two, _, orientations = walks["hinge"]
     still = np.arange(len(one)) % 400  # the rest, again and again

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.joints.segments import gaps
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ STEP_S: Final = 2.0
 """Time between knots."""
 WALK: Final = 0.1 * RAD_PER_DEG
 """Random walk [rad/sqrt(s)]."""
+GAP: Final = 1.0
+"""Change of the heading over a gap of a recording [rad]."""
 SCALE: Final = 0.02
 """Part of a turn about the vertical by which a gyro may be wrong."""
 
@@ -61,10 +64,13 @@ class Heading:
     @cached_property
     def stiffness(self) -> FloatArray:
         """Inverse variances (M - 1,) of the changes from knot to knot [1/rad^2]."""
-        knot = ((self._t_s[1:] - self.start_s) / STEP_S).astype(np.int64)
+        knot = ((self._t_s - self.start_s) / STEP_S).astype(np.int64)
         turn: FloatArray = np.zeros(self.count)
-        np.add.at(turn, knot, self._turning)
-        stiffness: FloatArray = 1.0 / (WALK**2 * STEP_S + (SCALE * turn[:-1]) ** 2)
+        np.add.at(turn, knot[1:], self._turning)
+        variance = WALK**2 * STEP_S + (SCALE * turn) ** 2
+        for row in gaps(self._t_s).tolist():
+            variance[knot[row] : knot[row + 1] + 1] += GAP**2
+        stiffness: FloatArray = 1.0 / variance[:-1]
         return stiffness
 
     def at(self, knots: FloatArray, t_s: FloatArray) -> FloatArray:

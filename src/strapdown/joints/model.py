@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.joints.anatomy import JointKind
+from strapdown.joints.segments import gaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +38,6 @@ FORCE_PRIOR: Final = 1.0
 TILT: Final = 0.1
 """Horizontal acceleration that an error of inclination pretends; below, it shows no heading
 [m/s^2]."""
-WHOLE: Final = 1.5
-"""Part of two steps above which they contain a gap."""
 NEAREST: Final = 0.999
 """Largest cosine of the angle between two axes, whose slope is still finite."""
 DELAY_PRIOR: Final = 0.01
@@ -177,9 +176,9 @@ class Model:
         """Return the derivative in time of vectors (K, 3); 0 next to gaps."""
         t_s = self.segments.t_s
         slope = np.zeros_like(v)
-        step = t_s[2:] - t_s[:-2]
-        whole = step < WHOLE * np.median(step)
-        slope[1:-1][whole] = (v[2:] - v[:-2])[whole] / step[whole, None]
+        slope[1:-1] = (v[2:] - v[:-2]) / (t_s[2:] - t_s[:-2])[:, None]
+        before = gaps(t_s)
+        slope[np.append(before, before + 1)] = 0.0
         return slope
 
     def _hinge(self, state: State, heading: FloatArray) -> Constraint:

@@ -160,7 +160,7 @@ class JointResult(FieldsAsHtml):
             "duration_s": self.duration_s,
             "zero": self.zero,
             "angles_rad": {
-                name: {"min": low, "max": high, "sigma": spread}
+                name: {"min": low, "max": high, "standard_deviation": spread}
                 for name, low, high, spread in self._ranges()
             },
             "axis_first": self.axis_first.tolist(),

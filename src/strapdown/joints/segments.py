@@ -20,11 +20,13 @@ from strapdown.samples import SampleKind
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import BoolArray, FloatArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries, Trajectory
 
-__all__ = ["Segment", "Segments", "segments_of"]
+__all__ = ["Segment", "Segments", "gaps", "segments_of"]
 
+WHOLE: Final = 1.5
+"""Part of a step of the grid above which there is a gap."""
 SHORTEST_S: Final = 10.0
 """Shortest motion that both sensors must have recorded."""
 
@@ -119,6 +121,12 @@ def segments_of(
         )
     first, second = (each.segment(grid, known, start_ns, kind) for each in sources)
     return Segments(grid.t_s[known], start_ns, delay_s, first, second)
+
+
+def gaps(t_s: FloatArray) -> IntArray:
+    """Return the indices of the instants of the grid (K,) before a gap."""
+    steps = np.diff(t_s)
+    return np.flatnonzero(steps > WHOLE * np.median(steps))
 
 
 class _Sources(NamedTuple):
