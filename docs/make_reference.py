@@ -39,6 +39,7 @@ SECTIONS = {
         "estimation",
         "detection",
         "checking",
+        "joints",
         "calibration",
         "evaluation",
         "plots",

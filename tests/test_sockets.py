@@ -190,6 +190,10 @@ TABLE = {
     "integrate": ("integrate imu.mcap increments.mcap --rate 50 --force", NONE),
     "fuse": ("fuse imu.mcap --filter madgwick --output attitude.tum --force", NONE),
     "odometry": ("odometry imu.mcap --output track.tum --force", NONE),
+    "joint": (
+        "joint leg.mcap leg.mcap --kind ball --topic imu/data --second-topic imu/data",
+        NONE,
+    ),
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "view": ("view imu.mcap --port 18800", LOOPBACK),
@@ -277,6 +281,8 @@ def watched(parent, tmp_path_factory):
     code, _, out = run("sim --motion circle --duration 2 --rate 100 --output imu.mcap")
     assert code == 0, out
     code, _, out = run("fuse imu.mcap --output attitude.tum")
+    assert code == 0, out
+    code, _, out = run("sim --motion wander --duration 15 --rate 100 --output leg.mcap")
     assert code == 0, out
     code, _, out = run("sim --motion six_position --rate 100 --output faces.mcap")
     assert code == 0, out

@@ -7,6 +7,7 @@ from .health import plot_spectrum as plot_spectrum
 from .health import plot_timing as plot_timing
 from .health import plot_vibration as plot_vibration
 from .health import spectra as spectra
+from .joints import plot_joint as plot_joint
 from .magnetometer import plot_magnetometer as plot_magnetometer
 from .noise import plot_noise as plot_noise
 from .odometry import plot_odometry as plot_odometry
