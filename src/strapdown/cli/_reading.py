@@ -13,6 +13,7 @@ import strapdown.formats as files
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
+from strapdown.formats.summary import summary_of
 from strapdown.units import ns_from_decimal_seconds
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown.formats import BlockReader, ReadReport, Recording
+    from strapdown.formats.summary import Summary
 
-__all__ = ["input_blocks", "open_input", "refuse_reading"]
+__all__ = ["input_blocks", "open_input", "refuse_reading", "summarize_input"]
 
 _FOREVER: Final = np.iinfo(np.int64).max
 
@@ -49,6 +51,21 @@ def open_input(path: Path) -> Recording:
             f"expected samples in the span of time, got none; {_extent(recording)}", path=path
         )
     return part
+
+
+def summarize_input(path: Path, *, full: bool) -> Summary:
+    """Summarise a recording by the options of the verb; with any of them it is read as a whole.
+
+    Raises
+    ------
+    FormatError
+        As :func:`open_input`.
+    """
+    if options.cuts or options.columns is not None:
+        return summary_of(open_input(path))
+    file = as_file(path)
+    with naming(path):
+        return files.summarize(file, full=full)
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -12,15 +13,16 @@ from rich.table import Table
 from strapdown._words import printable
 from strapdown.cli._common import Input, read_losses, working
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
-from strapdown.cli._rows import recorded_series
-from strapdown.series import timebase
+from strapdown.cli._reading import summarize_input
+from strapdown.cli._streams import as_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from strapdown.formats.px4.health import ImuHealth
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.formats.px4.log import Px4Log
+    from strapdown.formats.summary import Summary, TopicSummary
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
 GAP = "a gap is a step longer than 5 median steps and 20 ms; notes report shorter losses"
@@ -28,11 +30,20 @@ _UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
-def info(file: Input) -> Outcome:
+def info(
+    file: Input,
+    *,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Read and verify all data, also of a file above 16 MiB."),
+    ] = False,
+) -> Outcome:
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
-    For a PX4 log also clipping, vibration and calibration of each IMU. A gap is a step longer than
-    5 median steps and 20 ms. Of a damaged file the intact messages are listed, with exit code 3.
+    A file above 16 MiB is not read: counts and rates come from its index, with the times of
+    recording, or from its stamps; a note says which. For a PX4 log also clipping, vibration and
+    calibration of each IMU. A gap is a step longer than 5 median steps and 20 ms. Of a damaged
+    file the intact messages are listed, with exit code 3.
 
     Examples
     --------
@@ -40,15 +51,16 @@ def info(file: Input) -> Outcome:
 
     strapdown info flight.ulg --json
 
-    strapdown info walk.csv
+    strapdown info long.mcap --full
     """
     with working(f"reading {file}"):
-        recording = open_input(file)
-    topics = [_describe(name, series) for name, series in recorded_series(recording)]
-    report = recording.report
+        summary = summarize_input(file, full=full)
+    topics = [_describe(topic) for topic in summary.topics]
+    report = summary.report
     data = {
         "file": str(file),
         "format": report.format,
+        "source": str(summary.source),
         "messages": report.messages,
         "topics": topics,
         "skipped": dict(report.skipped),
@@ -60,10 +72,10 @@ def info(file: Input) -> Outcome:
     if topics:
         view += [_table(topics), GAP]
     view += [line for topic in topics for line in _remarks(topic)]
-    if recording.log is not None:
+    if (log := _px4_log(file, summary)) is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
 
-        if imus := imu_health(recording.log):
+        if imus := imu_health(log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
     notes = list(report.notes)
@@ -73,14 +85,22 @@ def info(file: Input) -> Outcome:
     return Outcome(data, [*view, *notes], read_losses(report))
 
 
-def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:
-    clock = timebase.report(series.t_ns)
-    frames = {"body": str(series.body)}
-    if (world := getattr(series, "world", None)) is not None:
-        frames["world"] = str(world)
+def _px4_log(file: Path, summary: Summary) -> Px4Log | None:
+    """Return the log in a recording, also where its samples were not kept."""
+    if summary.recording is not None:
+        return summary.recording.log
+    if summary.report.format != "ulog":
+        return None
+    from strapdown.formats.px4.log import scan_ulog  # noqa: PLC0415 (only PX4 logs)
+
+    return scan_ulog(as_file(file), salvage=True)
+
+
+def _describe(topic: TopicSummary) -> dict[str, Any]:
+    clock = topic.clock
     return {
-        "topic": name,
-        "holds": type(series).__name__,
+        "topic": topic.topic,
+        "holds": topic.holds,
         "count": clock.samples,
         "duration_s": clock.duration_ns * 1e-9,
         "rate_hz": clock.rate_hz,
@@ -90,8 +110,8 @@ def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[st
         "longest_gap_s": clock.longest_gap_ns * 1e-9,
         "duplicates": clock.duplicates,
         "backward": clock.backward,
-        "frames": frames,
-        "columns": list(series.optional_columns),
+        "frames": dict(topic.frames),
+        "columns": list(topic.columns),
     }
 
 

@@ -13,6 +13,7 @@ from strapdown._lazy import LazyMapping
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._output import refuse
 from strapdown.formats.block_reader import BlockReader, WholeFile
+from strapdown.formats.summary import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import WriteReport
+    from strapdown.formats.summary import Summary
     from strapdown.series import ImuSeries, Increments, Trajectory
 
     Columns: TypeAlias = ImportPlan | str | PathLike[str] | Mapping[str, tuple[str, float]]
 
-__all__ = ["OnError", "check_output", "open", "open_blocks", "write"]
+__all__ = ["OnError", "check_output", "open", "open_blocks", "summarize", "write"]
 
 
 class _Reader(Protocol):
@@ -46,6 +48,12 @@ class _Write(Protocol):
     """Writer of a format."""
 
     def __call__(self, path: Path, recording: Recording, /, *, force: bool) -> WriteReport: ...
+
+
+class _Summarize(Protocol):
+    """Summary of a file by the module of its format; None where only the data can tell."""
+
+    def __call__(self, path: Path, /) -> Summary | None: ...
 
 
 # Readers are tried in this order; those after the matching one are not imported.
@@ -92,7 +100,23 @@ _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
         ".parquet": "arrays.parquet:write",
     },
 )
+_SUMMARIES: Final[Mapping[str, _Summarize]] = LazyMapping(
+    "summary",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.index:summarize",
+        "ulog": "ulog.summary:summarize",
+        "npz": "arrays.npz:summarize",
+        "parquet": "arrays.parquet:summarize",
+        "bag": "bag.index:summarize",
+        "csv": "text.csv_file:summarize",
+        "tum": "text.tum:summarize",
+        "euroc": "text.euroc:summarize",
+    },
+)
 _HEAD: Final = 2**16
+_LARGE: Final = 16 * 2**20
+"""Files above this size are not read as a whole for a summary [bytes]."""
 
 
 class OnError(StrEnum):
@@ -210,6 +234,53 @@ def open_blocks(
         yield UlogBlocks(path, salvage=salvage)
     else:
         yield WholeFile(_READERS[name].read(path, salvage=salvage))
+
+
+def summarize(path: str | PathLike[str], *, full: bool = False) -> Summary:
+    """Summarise a recording: topics, counts, rates, gaps, frames. Damage is counted.
+
+    A file above 16 MiB is not read as a whole: the summary comes from its index, or from the stamps
+    alone, in memory that depends on neither columns nor topics.
+
+    Parameters
+    ----------
+    path : path-like
+        A file or folder, as of :func:`open`.
+    full : bool
+        Read all data also of a large file, and verify its checksums.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    FormatError
+        No format is recognised, or nothing can be read.
+    TypeError
+        ``path`` is no path.
+    OSError
+        A file cannot be read, such as FileNotFoundError.
+
+    Examples
+    --------
+    >>> for topic in summarize("flight.ulg").topics:  # doctest: +SKIP
+    ...     print(topic.topic, topic.clock)
+    """
+    path = _as_path(path)
+    if not full and _size(path) > _LARGE:
+        name = _format_of(path)
+        found = _SUMMARIES[name](path) if name in _SUMMARIES else None
+        if found is not None:
+            return found
+    return summary_of(open(path, on_error=OnError.SALVAGE))
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of the files in a folder."""
+    if path.is_dir():
+        return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    return path.stat().st_size
 
 
 def _as_path(path: str | PathLike[str]) -> Path:

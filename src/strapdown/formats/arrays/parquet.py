@@ -3,28 +3,48 @@
 The column ``topic`` names the topic of each row; columns that a topic lacks are null there.
 Vectors are stored in columns ``angular_velocity_x`` and so on, covariances in
 ``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The metadata entry
-``strapdown`` holds the header of each topic. Needs the extra ``parquet``.
+``strapdown`` holds the header of each topic. Pages and headers have a checksum (CRC-32). Needs the
+extra ``parquet``.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.errors import BackendMissingError, FormatError, ShapeError
+from strapdown.errors import (
+    BackendMissingError,
+    ChecksumError,
+    FormatError,
+    ShapeError,
+    TruncatedError,
+)
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
-from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
-from strapdown.formats.recording import HOLDS, Recording
+from strapdown.formats._salvage import Places
+from strapdown.formats._series_headers import (
+    columns_of,
+    heading,
+    rebuild,
+    recording_of,
+    topics,
+    without_rows,
+)
+from strapdown.formats.recording import Recording
 from strapdown.formats.reports import WriteReport
+from strapdown.formats.summary import Summary, of_stamps
 from strapdown.series.columns import present
 from strapdown.series.tabular import endings
+from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
@@ -33,10 +53,26 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.array_table import ArrayTable
     from strapdown.formats.foreign.plan import ImportPlan
 
-__all__ = ["ParquetWriter", "foreign_table", "parquet_writer", "read", "sniff", "write"]
+__all__ = [
+    "ParquetWriter",
+    "foreign_table",
+    "parquet_writer",
+    "read",
+    "sniff",
+    "summarize",
+    "write",
+]
 
 _MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
+_CHECK: Final = b"strapdown.crc32"
+"""Metadata entry with the checksum of the headers; pages have checksums of their own."""
+_COUNTS: Final = b"strapdown.rows"
+"""Metadata entry with the number of rows of each topic."""
+_ROWS: Final = 2**16
+"""Most rows of a row group: what a damaged page costs."""
+_MISMATCH: Final = "CRC checksum verification failed"
+"""Words of the library."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
@@ -44,12 +80,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_MAGIC)
 
 
-def read(
-    path: Path,
-    *,
-    salvage: bool,  # noqa: ARG001 (row groups have checksums)
-    plan: ImportPlan | None = None,
-) -> Recording:
+def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording:
     """Read a recording that :func:`write` wrote, or a table of another program.
 
     Parameters
@@ -57,7 +88,8 @@ def read(
     path : Path
         The file.
     salvage : bool
-        Has no effect: a table is read completely or not at all.
+        Leave out damaged row groups of a recording and count their rows, instead of raising an
+        error. The directory of a file is at its end: of a file that is cut nothing can be read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
 
@@ -65,22 +97,57 @@ def read(
     ------
     BackendMissingError
         The extra ``parquet`` is not installed.
+    TruncatedError
+        The file is cut.
+    ChecksumError
+        The checksum of a page does not match.
     FormatError
-        The file is damaged, or columns of another program are missing or ambiguous.
+        The file is damaged otherwise, or columns of another program are missing or ambiguous.
     """
-    _, tables = _library()
-    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+    with _opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
             return foreign_table(path).read(path, plan)
+        groups = _Groups(path, file, salvage=salvage)
         try:
-            described = json.loads(metadata[_KEY])["topics"]
-            columns = _Columns(file.read())
+            described = _described(metadata)
+            columns = _Columns(groups.table())
             found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
+            groups.compare({topic: len(series) for topic, (_, series) in found.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"expected a table that fits its metadata: {error}"
-            raise FormatError(reason, path=path) from error
-    return recording_of(path, "parquet", found)
+            raise _unfit(path, error) from error
+    recording = recording_of(path, "parquet", found)
+    damage = tuple(groups.places.lines())
+    report = replace(recording.report, lost_messages=groups.lost, damage=damage)
+    return replace(recording, report=report)
+
+
+def summarize(path: Path) -> Summary | None:
+    """Summarise a recording that :func:`write` wrote, from its stamps; None for another table.
+
+    Raises
+    ------
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    FormatError
+        The file is damaged.
+    """
+    with _opened(path) as file:
+        metadata = file.schema_arrow.metadata or {}
+        if _KEY not in metadata:
+            return None
+        groups = _Groups(path, file, salvage=True)
+        try:
+            found = {topic: without_rows(said) for topic, said in _described(metadata).items()}
+            clocks = {topic: TimeTally() for topic in found}
+            for table in groups.tables(["topic", "t_ns"]):
+                columns = _Columns(table)
+                for topic in columns.topics:
+                    clocks[topic].add(columns["t_ns"][columns.rows_of(topic)])
+            groups.compare({topic: clock.samples for topic, clock in clocks.items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _unfit(path, error) from error
+    return of_stamps("parquet", found, clocks, lost=groups.lost, damage=groups.places.lines())
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -95,8 +162,7 @@ def foreign_table(path: Path) -> ArrayTable:
     """
     from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
 
-    _, tables = _library()
-    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+    with _opened(path) as file, _reading(path):
         return ArrayTable(columns_of_frame(file.read()))
 
 
@@ -116,7 +182,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
 
 
 class ParquetWriter:
-    """Writer of a recording block by block; each topic of a block becomes a row group."""
+    """Writer of a recording block by block; a row group holds rows of one topic."""
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
@@ -125,6 +191,7 @@ class ParquetWriter:
         self._path = path
         self._file: Any = None
         self._said: dict[str, dict[str, Any]] = {}
+        self._rows: Counter[str] = Counter()
 
     def write(self, block: Recording) -> None:
         """Append rows to each topic; the first block declares all topics and columns.
@@ -144,6 +211,7 @@ class ParquetWriter:
                 schema,
                 compression="zstd",
                 use_dictionary=["topic"],  # sensor values rarely repeat
+                write_page_checksum=True,
             )
         for topic, said, series in parts:
             if self._said.get(topic) != said:
@@ -158,13 +226,16 @@ class ParquetWriter:
                 columns.get(field.name, arrow.nulls(len(series), field.type))
                 for field in self._file.schema
             ]
-            self._file.write_table(arrow.Table.from_arrays(rows, schema=self._file.schema))
+            table = arrow.Table.from_arrays(rows, schema=self._file.schema)
+            self._file.write_table(table, row_group_size=_ROWS)
+            self._rows[topic] += len(series)
             self.messages += len(series)
 
     def close(self) -> None:
         """Write the footer."""
         if self._file is None:
             self.write(Recording())
+        self._file.add_key_value_metadata({_COUNTS: json.dumps(self._rows)})
         self._file.close()
 
 
@@ -202,8 +273,9 @@ def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # no
         for name, _, array in present(each):
             for key, values in _flat(name, array[:0]):
                 fields[key] = arrow.from_numpy_dtype(values.dtype)
-    text = json.dumps({"version": 1, "topics": said})
-    return arrow.schema(list(fields.items()), metadata={_KEY: text.encode()})
+    text = json.dumps({"version": 1, "topics": said}).encode()
+    metadata = {_KEY: text, _CHECK: f"{zlib.crc32(text):08x}".encode()}
+    return arrow.schema(list(fields.items()), metadata=metadata)
 
 
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
@@ -211,6 +283,97 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
     for column, end in enumerate(endings(array.shape[1:])):
         yield name + end, np.ascontiguousarray(flat[:, column])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a table whose pages are checked on reading.
+
+    Raises
+    ------
+    TruncatedError
+        The file is cut.
+    FormatError
+        Its directory is damaged.
+    """
+    _, tables = _library()
+    with path.open("rb") as stream:
+        stream.seek(max(path.stat().st_size - len(_MAGIC), 0))
+        if stream.read() != _MAGIC:
+            raise TruncatedError(
+                f"expected a table that ends with {_MAGIC.decode()}, got damage: the file is cut, "
+                "and its directory, which would be at its end, is lost",
+                path=path,
+                offset=stream.tell(),
+            )
+    with _reading(path):
+        file = tables.ParquetFile(path, page_checksum_verification=True)
+    with file:
+        yield file
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Convert errors of the library; those of a checksum have a class of their own."""
+    try:
+        with foreign_reader(path, "Parquet table"):
+            yield
+    except FormatError as error:
+        if _MISMATCH in error.message:
+            raise ChecksumError(error.message, path=path) from error
+        raise
+
+
+class _Groups:
+    """The row groups of an open recording; damaged ones are left out in salvage."""
+
+    def __init__(self, path: Path, file: Any, *, salvage: bool) -> None:  # noqa: ANN401 (foreign)
+        self.places = Places()
+        self.lost = 0
+        self._path, self._file, self._salvage = path, file, salvage
+
+    def tables(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield the intact row groups, each a table."""
+        directory = self._file.metadata
+        for number in range(directory.num_row_groups):
+            try:
+                with _reading(self._path):
+                    yield self._file.read_row_group(number, columns=columns)
+            except FormatError as error:
+                if not self._salvage:
+                    hint = f'{error.message}; on_error="salvage" gives the other row groups'
+                    raise type(error)(hint, path=self._path) from error
+                rows = directory.row_group(number).num_rows
+                self.lost += rows
+                self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
+
+    def compare(self, found: Mapping[str, int]) -> None:
+        """Compare the rows of each topic with those that were written: pages do not count them."""
+        text = (self._file.metadata.metadata or {}).get(_COUNTS)
+        if text is None:  # of an older writer
+            return
+        expected, got = sum(json.loads(text).values()), sum(found.values())
+        if expected == got + self.lost:
+            return
+        if not self._salvage:
+            raise ValueError(f"expected {expected} rows, got {got}")
+        self.places.note(f"expected {expected} rows, got {got}")
+        self.lost = max(expected - got, 0)
+
+    def table(self) -> Any:  # noqa: ANN401 (foreign)
+        """Return the intact row groups as one table."""
+        arrow, _ = _library()
+        empty = self._file.schema_arrow.empty_table()
+        return arrow.concat_tables([empty, *self.tables()])
+
+
+def _described(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return the headers of the topics."""
+    text = metadata[_KEY]
+    if metadata.get(_CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
+        raise ValueError("the checksum of the headers of its topics does not match")
+    topics: dict[str, Any] = json.loads(text)["topics"]
+    return topics
 
 
 class _Columns:
@@ -221,12 +384,12 @@ class _Columns:
         self._arrays: dict[str, AnyArray] = {}
         topic = table.column("topic").combine_chunks().dictionary_encode()
         self._codes = topic.indices.to_numpy()
-        self._topics = topic.dictionary.to_pylist()
+        self.topics = topic.dictionary.to_pylist()
 
     def rows_of(self, topic: str) -> IntArray:
-        if topic not in self._topics:
+        if topic not in self.topics:
             return np.empty(0, np.int64)
-        return np.flatnonzero(self._codes == self._topics.index(topic))
+        return np.flatnonzero(self._codes == self.topics.index(topic))
 
     def __getitem__(self, name: str) -> AnyArray:
         if name not in self._arrays:
@@ -236,17 +399,15 @@ class _Columns:
         return self._arrays[name]
 
 
+def _unfit(path: Path, error: Exception) -> FormatError:
+    return FormatError(f"expected a table that fits its metadata: {error}", path=path)
+
+
 def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Series]:
     """Return group and series of one topic."""
     mine = columns.rows_of(topic)
-    declared = {
-        each.name: each.metadata["column"]
-        for each in HOLDS[said["holds"]].__dataclass_fields__.values()
-        if "column" in each.metadata
-    }
     arrays = {}
-    for name in said["columns"]:
-        column = declared[name]
+    for name, column in columns_of(said).items():
         parts = [
             columns[name + end][mine].astype(column.dtype, copy=False)
             for end in endings(column.tail)

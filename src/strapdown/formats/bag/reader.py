@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rosbags.interfaces import Connection
 
-__all__ = ["read", "sniff"]
+__all__ = ["mcap_parts", "read", "sniff"]
 
 _BAG: Final = b"#ROSBAG V"
 _ROWS: Final = 16384
@@ -88,7 +88,7 @@ def read(path: Path, *, salvage: bool) -> Recording:
         Other damage. For ROS 1 bags all four carry the offset. In salvage, only where nothing can
         be read.
     """
-    if path.is_dir() and (files := sorted(path.glob("*.mcap"), key=_numbered)):
+    if files := mcap_parts(path):
         return mcap_reader.read_parts(path, files, salvage=salvage)
     name = "rosbag1" if _is_ros1(path) else "rosbag2"
     topics = Topics(path, salvage=salvage)
@@ -123,6 +123,11 @@ def _is_ros1(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(_BAG)) == _BAG
+
+
+def mcap_parts(path: Path) -> list[Path]:
+    """Return the MCAP files of the folder of a ROS 2 bag, in order."""
+    return sorted(path.glob("*.mcap"), key=_numbered) if path.is_dir() else []
 
 
 def _numbered(path: Path) -> list[str | int]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import codecs
 import csv
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ __all__ = [
     "Table",
     "opening_of",
     "read_opening",
+    "read_stamps",
     "read_table",
     "write_table",
 ]
@@ -181,8 +183,8 @@ def read_opening(path: Path) -> Opening:
     return _split_opening(path, _blocks(path))[0]
 
 
-def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
-    """Read all rows of a text file.
+def read_table(path: Path, layout: Layout, *, salvage: bool, blocks: int | None = None) -> Table:
+    """Read the rows of a text file.
 
     Parameters
     ----------
@@ -192,6 +194,8 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
         Layout of a row.
     salvage : bool
         Count damaged rows and leave them out, instead of raising an error.
+    blocks : int, optional
+        Read the rows of so many blocks of 256 KiB; by default all.
 
     Raises
     ------
@@ -200,15 +204,45 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
     FormatError
         A row is damaged (the message names line and column), or no row can be read.
     """
-    _, blocks = _split_opening(path, _blocks(path), layout.encoding)
+    _, lines = _split_opening(path, _blocks(path), layout.encoding)
     reader = _Rows(path, layout, salvage=salvage)
-    parts = [_arrays(layout, [], []), *map(reader.read, blocks)]
+    parts = [_arrays(layout, [], []), *map(reader.read, islice(lines, blocks))]
     times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if reader.lost and not len(times):
         raise FormatError(f"expected rows of numbers, got {reader.lost} damaged lines", path=path)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * [column.factor for column in layout.columns]
     return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes))
+
+
+def read_stamps(path: Path, layout: Layout) -> tuple[TimeTally, int]:
+    """Read the stamps of all rows of a text file, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layout : Layout
+        Layout of a row.
+
+    Returns
+    -------
+    stamps : TimeTally
+        Their statistics.
+    lost : int
+        Rows that are left out, because their stamp or their number of columns is damaged.
+
+    Raises
+    ------
+    FormatError
+        The file is not in its encoding.
+    """
+    _, lines = _split_opening(path, _blocks(path), layout.encoding)
+    reader = _Rows(path, replace(layout, columns=(), spans=()), salvage=True)
+    stamps = TimeTally()
+    for block in lines:
+        stamps.add(reader.read(block)[0][:, 0])
+    return stamps, reader.lost
 
 
 def write_table(

@@ -1,0 +1,36 @@
+"""Topics of a ULog, block by block: of all rows only the stamps are kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from strapdown.formats.summary import Source, Summary, series_of, topic_summaries
+from strapdown.formats.ulog.reader import UlogBlocks
+from strapdown.series.timebase import TimeTally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["summarize"]
+
+_BLOCK: Final = 2**22
+"""Bytes of the file that are converted at once."""
+
+
+def summarize(path: Path) -> Summary:
+    """Summarise a log; damage is counted.
+
+    Raises
+    ------
+    FormatError
+        The file is no ULog.
+    """
+    clocks: defaultdict[str, TimeTally] = defaultdict(TimeTally)
+    first: dict[str, Any] = {}
+    blocks = UlogBlocks(path, salvage=True, block_bytes=_BLOCK)
+    for block in blocks:
+        for name, series in series_of(block):
+            clocks[name].add(series.t_ns)
+            first.setdefault(name, series[:1])
+    return Summary(blocks.report, topic_summaries(first.items(), clocks), Source.DATA)
