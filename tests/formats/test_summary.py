@@ -151,7 +151,7 @@ def test_an_index_that_contradicts_itself_is_not_believed(tmp_path):
     assert summarize(path).source is Source.STAMPS
 
 
-def test_memory_does_not_depend_on_the_columns(tmp_path, monkeypatch):
+def test_memory_does_not_depend_on_the_columns(tmp_path):
     series = ImuSeries(np.arange(60_000) * 1_000_000, *np.ones((2, 60_000, 3)))
     for ending in (".mcap", ".npz", ".parquet"):
         files.write(tmp_path / f"a{ending}", series)
@@ -161,3 +161,33 @@ def test_memory_does_not_depend_on_the_columns(tmp_path, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 60_000 * 60  # the columns of an IMU message take 296 bytes a row
+
+
+@pytest.mark.parametrize("ending", ANY)
+def test_one_topic_is_read_as_it_is_among_all(ending, tmp_path):
+    path = write(tmp_path, ending)
+    whole = files.open(path)
+    for name in [*whole.imu, *whole.trajectories, *whole.increments]:
+        part, same = files.open(path, topic=name), whole.only(name)
+        assert (part.imu, part.trajectories, part.increments) == (
+            same.imu,
+            same.trajectories,
+            same.increments,
+        )
+        assert not part.report.skipped
+    assert files.open(path, topic="none").imu.keys() == whole.imu.keys()
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".bag", "", ".npz", ".parquet"])
+def test_memory_is_that_of_the_topic(ending, tmp_path):
+    rows = 3000
+    series = ImuSeries(np.arange(rows) * 1_000_000, *np.ones((2, rows, 3)))
+    topics = {f"imu{k}/data": series for k in range(20)}
+    files.write(tmp_path / f"a{ending}", Recording(imu=topics))
+    peaks = []
+    for topic in (None, "imu7/data", "imu7/data"):  # the first call also imports
+        tracemalloc.start()
+        files.open(tmp_path / f"a{ending}", topic=topic)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < peaks[0] / 3

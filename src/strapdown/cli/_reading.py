@@ -28,10 +28,11 @@ __all__ = ["input_blocks", "open_input", "refuse_reading", "summarize_input"]
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
-def open_input(path: Path) -> Recording:
+def open_input(path: Path, *, topic: str | None = None) -> Recording:
     """Read a recording, or standard input for ``-``, by the options of the verb.
 
-    Damage is counted.
+    Damage is counted. With a topic only that is read; with ``--from`` and ``--until``, which count
+    from the first sample of all, everything.
 
     Raises
     ------
@@ -40,7 +41,8 @@ def open_input(path: Path) -> Recording:
     """
     file = as_file(path)
     with naming(path):
-        recording = files.open(file, on_error="salvage", columns=options.columns)
+        only = None if options.cuts else topic
+        recording = files.open(file, on_error="salvage", columns=options.columns, topic=only)
     recording = replace(recording, path=path)
     if not options.cuts:
         return recording
@@ -69,12 +71,12 @@ def summarize_input(path: Path, *, full: bool) -> Summary:
 
 
 @contextmanager
-def input_blocks(path: Path) -> Iterator[BlockReader]:
-    """Read a recording block by block by the options of the verb."""
-    file = as_file(path)
+def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReader]:
+    """Read a recording block by block by the options of the verb; a topic as :func:`open_input`."""
+    file, only = as_file(path), None if options.cuts else topic
     with (
         naming(path),
-        files.open_blocks(file, on_error="salvage", columns=options.columns) as blocks,
+        files.open_blocks(file, on_error="salvage", columns=options.columns, topic=only) as blocks,
     ):
         yield _Part(path, blocks) if options.cuts else blocks
 

@@ -103,7 +103,7 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
     """Print a recording and return its losses."""
     missing: UnknownNameError | None = None
     shown: set[str] = set()
-    with input_blocks(path) as blocks:
+    with input_blocks(path, topic=topic) as blocks:
         for block in blocks:
             try:
                 chosen: Recording = block if topic is None else block.only(topic)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
 GAP = "a gap is a step longer than 5 median steps and 20 ms; notes report shorter losses"
 _UNKNOWN = "not logged"
+LARGEST_LOG = 256 * 2**20
+"""Clipping and vibration of the IMUs of a larger log are shown by --full only [bytes]."""
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
@@ -42,7 +44,8 @@ def info(
 
     A file above 16 MiB is not read: counts and rates come from its index, with the times of
     recording, or from its stamps; a note says which. For a PX4 log also clipping, vibration and
-    calibration of each IMU. A gap is a step longer than 5 median steps and 20 ms. Of a damaged
+    calibration of each IMU; above 256 MiB with --full. A gap is a step longer than 5 median steps
+    and 20 ms. Of a damaged
     file the intact messages are listed, with exit code 3.
 
     Examples
@@ -86,10 +89,15 @@ def info(
 
 
 def _px4_log(file: Path, summary: Summary) -> Px4Log | None:
-    """Return the log in a recording, also where its samples were not kept."""
+    """Return the log in a recording; of one that was not read, if it is short and has IMUs."""
     if summary.recording is not None:
         return summary.recording.log
-    if summary.report.format != "ulog":
+    has_imus = any(topic.topic.startswith("vehicle_imu") for topic in summary.topics)
+    if (
+        summary.report.format != "ulog"
+        or not has_imus
+        or as_file(file).stat().st_size > LARGEST_LOG
+    ):
         return None
     from strapdown.formats.px4.log import scan_ulog  # noqa: PLC0415 (only PX4 logs)
 

@@ -142,6 +142,8 @@ class Topics:
         The file, for error messages.
     salvage : bool
         Count what cannot be decoded instead of raising.
+    only : str, optional
+        The only topic to collect, with what may join its series.
 
     Attributes
     ----------
@@ -161,6 +163,7 @@ class Topics:
 
     path: Path
     salvage: bool
+    only: str | None = None
     messages: int = 0
     lost: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -169,8 +172,26 @@ class Topics:
     coverage: dict[str, float] = field(default_factory=dict)
     sensor_combined: dict[str, NDArray[np.void]] = field(default_factory=dict)
     sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _others: set[str] = field(default_factory=set)
     _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+
+    def wants(self, topic: str, kind: str, encoding: str) -> bool:
+        """Return whether messages of a topic are collected."""
+        if self.only is None or not can_read(kind, encoding):
+            return can_read(kind, encoding)
+        parent = topic.rpartition("/")[0]
+        if modern(kind) in _VECTORS:
+            return parent not in self._others
+        if self.only in {topic, f"{topic} ({modern(kind)})"}:
+            return True
+        self._others |= {topic, parent} - {self.only, self.only.rpartition("/")[0]}
+        return False
+
+    def pass_over(self, topic: str, kind: str, encoding: str, count: int) -> None:
+        """Count messages that are not wanted, unless their topic could be read."""
+        if count and not can_read(kind, encoding):
+            self.skip(topic, count)
 
     def add(self, topic: str, kind: str, encoding: str, payloads: Sequence[Payload]) -> None:
         """Decode messages of one topic, in order, of a type for which ``can_read`` is true.
@@ -295,7 +316,9 @@ class Topics:
                     break
         chosen = set(chain(*choices.values()))
         for name, found in placed.items():
-            if not found.all():
+            if self.only is not None and name not in chosen:
+                self.messages -= len(found)  # of another series
+            elif not found.all():
                 nowhere = f"{name}: left out, there is no topic that it belongs to"
                 self.notes.append(unplaced(name, found, within_ns) if name in chosen else nowhere)
                 left = len(found) - int(found.sum())

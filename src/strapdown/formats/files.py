@@ -44,6 +44,12 @@ class _TableReader(Protocol):
     def read(self, path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording: ...
 
 
+class _TopicReader(Protocol):
+    """Interface of the modules that can read one topic of many."""
+
+    def read(self, path: Path, *, salvage: bool, only: str | None = None) -> Recording: ...
+
+
 class _Write(Protocol):
     """Writer of a format."""
 
@@ -84,6 +90,17 @@ _TABLES: Final[Mapping[str, _TableReader]] = LazyMapping(
         "parquet": "arrays.parquet",
         "folder": "foreign.folder",
         "table": "foreign.text_table",
+    },
+)
+_BY_TOPIC: Final[Mapping[str, _TopicReader]] = LazyMapping(
+    "reader of one topic",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.reader",
+        "ulog": "ulog.reader",
+        "npz": "arrays.npz",
+        "parquet": "arrays.parquet",
+        "bag": "bag.reader",
     },
 )
 _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
@@ -133,6 +150,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
+    topic: str | None = None,
 ) -> Recording:
     """Read a recording of any format.
 
@@ -147,6 +165,9 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         ``strapdown import`` wrote; by default they are recognised. For CSV also a mapping from our
         column name to the name in the file and the factor to our unit, such as
         ``{"t_ns": ("Time (s)", 1e9)}``.
+    topic : str, optional
+        The only topic to read, in memory that does not depend on the others. The recording has
+        the others too where the format holds one topic, or there is no such topic.
 
     Returns
     -------
@@ -168,7 +189,12 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         return _by_columns(path, columns, salvage=salvage)
-    return _READERS[_format_of(path)].read(path, salvage=salvage)
+    name = _format_of(path)
+    if topic is not None and name in _BY_TOPIC:
+        part = _BY_TOPIC[name].read(path, salvage=salvage, only=topic)
+        if part.span_ns is not None:
+            return part
+    return _READERS[name].read(path, salvage=salvage)
 
 
 def _by_columns(path: Path, columns: Columns, *, salvage: bool) -> Recording:
@@ -192,6 +218,7 @@ def open_blocks(
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
+    topic: str | None = None,
 ) -> Iterator[BlockReader]:
     """Read a recording block by block.
 
@@ -205,6 +232,8 @@ def open_blocks(
         Whether damage is raised, or counted in the report.
     columns : ImportPlan, path-like or mapping, optional
         As of :func:`open`.
+    topic : str, optional
+        As of :func:`open`; the blocks of a ULog have all topics.
 
     Yields
     ------
@@ -228,12 +257,12 @@ def open_blocks(
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         yield WholeFile(_by_columns(path, columns, salvage=salvage))
-    elif (name := _format_of(path)) == "ulog":
+    elif _format_of(path) == "ulog":
         from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
 
         yield UlogBlocks(path, salvage=salvage)
     else:
-        yield WholeFile(_READERS[name].read(path, salvage=salvage))
+        yield WholeFile(open(path, on_error=on_error, topic=topic))
 
 
 def summarize(path: str | PathLike[str], *, full: bool = False) -> Summary:

@@ -95,7 +95,9 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_ZIP) and (b".npy" in head[:300] or DESCRIPTION.encode() in head[:300])
 
 
-def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording:
+def read(
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+) -> Recording:
     """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
     Parameters
@@ -107,6 +109,8 @@ def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Record
         also those of an archive that is cut.
     plan : ImportPlan, optional
         Meaning of the arrays of another program; by default they are recognised by name.
+    only : str, optional
+        The only topic to read, in our layout.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Record
     """
     with foreign_reader(path, "npz archive"), _opened(path, salvage=salvage) as archive:
         if DESCRIPTION in archive.namelist():
-            return _read_ours(path, archive, salvage=salvage)
+            return _read_ours(path, archive, salvage=salvage, only=only)
         names = {name.removesuffix(".npy") for name in archive.namelist()}
         layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
         if layout is None or plan is not None:
@@ -203,7 +207,9 @@ def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
         yield archive
 
 
-def _read_ours(path: Path, archive: zipfile.ZipFile, *, salvage: bool) -> Recording:
+def _read_ours(
+    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: str | None
+) -> Recording:
     """Read our layout; in salvage, the arrays that are whole."""
     lost = LostArrays()
 
@@ -217,7 +223,7 @@ def _read_ours(path: Path, archive: zipfile.ZipFile, *, salvage: bool) -> Record
             lost.add(name, error.message)
             return None
 
-    recording = read_recording(path, archive, load, lost)
+    recording = read_recording(path, archive, load, lost, only=only)
     damage = tuple(lost.places.lines())
     if archive.start_dir == 0 and not damage:
         damage = ("the zip directory at the end of the file is lost",)

@@ -176,6 +176,8 @@ def read_recording(
     archive: zipfile.ZipFile,
     load: Callable[[str], AnyArray | None],
     lost: LostArrays,
+    *,
+    only: str | None = None,
 ) -> Recording:
     """Read what :class:`NpzWriter` wrote.
 
@@ -191,6 +193,8 @@ def read_recording(
         one that NaN cannot replace, such as the stamps, the topic is left out.
     lost : LostArrays
         Counts the rows of such topics.
+    only : str, optional
+        The only topic to read.
 
     Raises
     ------
@@ -200,6 +204,8 @@ def read_recording(
     found = {}
     try:
         for topic, said in json.loads(archive.read(DESCRIPTION))["topics"].items():
+            if only not in {None, topic}:
+                continue
             columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
             whole = {name: array for name, array in columns.items() if array is not None}
             rows = (

@@ -80,7 +80,9 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(_MAGIC)
 
 
-def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording:
+def read(
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+) -> Recording:
     """Read a recording that :func:`write` wrote, or a table of another program.
 
     Parameters
@@ -92,6 +94,8 @@ def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Record
         error. The directory of a file is at its end: of a file that is cut nothing can be read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
+    only : str, optional
+        The only topic to read, of a recording.
 
     Raises
     ------
@@ -108,11 +112,14 @@ def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Record
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
             return foreign_table(path).read(path, plan)
-        groups = _Groups(path, file, salvage=salvage)
+        groups = _Groups(path, file, salvage=salvage, only=only)
         try:
-            described = _described(metadata)
             columns = _Columns(groups.table())
-            found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
+            found = {
+                topic: _topic(columns, topic, said)
+                for topic, said in _described(metadata).items()
+                if only in {None, topic}
+            }
             groups.compare({topic: len(series) for topic, (_, series) in found.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
@@ -327,15 +334,22 @@ def _reading(path: Path) -> Iterator[None]:
 class _Groups:
     """The row groups of an open recording; damaged ones are left out in salvage."""
 
-    def __init__(self, path: Path, file: Any, *, salvage: bool) -> None:  # noqa: ANN401 (foreign)
+    def __init__(
+        self,
+        path: Path,
+        file: Any,  # noqa: ANN401 (foreign)
+        *,
+        salvage: bool,
+        only: str | None = None,
+    ) -> None:
         self.places = Places()
         self.lost = 0
-        self._path, self._file, self._salvage = path, file, salvage
+        self._path, self._file, self._salvage, self._only = path, file, salvage, only
 
     def tables(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the intact row groups, each a table."""
         directory = self._file.metadata
-        for number in range(directory.num_row_groups):
+        for number in filter(self._has_topic, range(directory.num_row_groups)):
             try:
                 with _reading(self._path):
                     yield self._file.read_row_group(number, columns=columns)
@@ -347,10 +361,22 @@ class _Groups:
                 self.lost += rows
                 self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
 
+    def _has_topic(self, number: int) -> bool:
+        """Return whether a row group may have rows of the wanted topic."""
+        if self._only is None:
+            return True
+        group = self._file.metadata.row_group(number)
+        columns = map(group.column, range(group.num_columns))
+        topics = [each.statistics for each in columns if each.path_in_schema == "topic"]
+        return all(
+            each is None or not each.has_min_max or each.min <= self._only <= each.max
+            for each in topics
+        )
+
     def compare(self, found: Mapping[str, int]) -> None:
         """Compare the rows of each topic with those that were written: pages do not count them."""
         text = (self._file.metadata.metadata or {}).get(_COUNTS)
-        if text is None:  # of an older writer
+        if text is None or self._only is not None:  # of an older writer, or a part
             return
         expected, got = sum(json.loads(text).values()), sum(found.values())
         if expected == got + self.lost:

@@ -87,7 +87,7 @@ class Rows:
         """Damage, one line each."""
         return self._places.lines()
 
-    def messages(self, wanted: Callable[[str, str], bool]) -> Iterator[tuple[Topic, bytes]]:
+    def messages(self, wanted: Callable[[str, str, str], bool]) -> Iterator[tuple[Topic, bytes]]:
         """Yield the wanted messages in the order of their numbers; never raise for damage."""
         if short := shortfall(self.path):
             self._places.note(short)
@@ -102,7 +102,7 @@ class Rows:
             except sqlite3.Error as error:
                 self._places.note(f"topics: {error}")
                 return
-            chosen = {number for number, topic in self.topics.items() if wanted(*topic[1:])}
+            chosen = {number for number, topic in self.topics.items() if wanted(*topic)}
             database.create_function("wanted", 1, chosen.__contains__)
             tail = _torn_page(self.path)
             for number, data in self._rows(database):

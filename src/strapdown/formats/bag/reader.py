@@ -22,6 +22,7 @@ import bz2
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 from urllib.parse import quote
@@ -30,6 +31,7 @@ from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._plausible import doubts
 from strapdown.formats._series_from_messages import Topics, can_read
+from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
 from strapdown.formats.bag.scan import BagScan
@@ -61,7 +63,7 @@ def sniff(head: bytes, path: Path) -> bool:
     return head.startswith((_BAG, MAGIC))
 
 
-def read(path: Path, *, salvage: bool) -> Recording:
+def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     """Read a bag.
 
     Parameters
@@ -70,6 +72,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
         A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
+    only : str, optional
+        The only topic to read, with what joins its series.
 
     Returns
     -------
@@ -89,16 +93,17 @@ def read(path: Path, *, salvage: bool) -> Recording:
         be read.
     """
     if files := mcap_parts(path):
-        return mcap_reader.read_parts(path, files, salvage=salvage)
+        return mcap_reader.read_parts(path, files, salvage=salvage, only=only)
     name = "rosbag1" if _is_ros1(path) else "rosbag2"
-    topics = Topics(path, salvage=salvage)
+    topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     try:
-        _collect(path, topics)
+        if only is None or not _collect_one(path, topics):
+            _collect(path, topics)
     except FormatError as error:
         if not salvage:
             _explain(path, error)
-        topics = Topics(path, salvage=True)
+        topics = Topics(path, salvage=True, only=only)
         rescue = _rescue_ros1 if name == "rosbag1" else _rescue_ros2
         lost_messages, lost_bytes = rescue(path, topics, error)
     content = topics.content()
@@ -218,14 +223,43 @@ def _collect(path: Path, topics: Topics) -> None:
         with foreign_reader(path, "ROS bag"):
             for connection in bag.reader.connections:
                 count = max(int(connection.msgcount), 0)
-                if can_read(connection.msgtype, bag.encoding(connection)):
+                message = connection.topic, connection.msgtype, bag.encoding(connection)
+                if topics.wants(*message):
                     chosen.append(connection)
                     expected += count
-                elif count:
-                    topics.skip(connection.topic, count)
+                else:
+                    topics.pass_over(*message, count)
         reached = _decode(topics, bag.messages(chosen) if chosen else ())
     if reached < expected:
         raise FormatError(f"expected {expected} messages, got {reached}", path=path)
+
+
+def _collect_one(path: Path, topics: Topics) -> bool:
+    """Decode one topic of a ROS 1 bag by its index; return whether that is possible.
+
+    The library keeps the index of all topics as objects.
+    """
+    if not _is_ros1(path):
+        return False
+    found: list[tuple[int, _Key, bytes]] = []
+    try:
+        with path.open("rb") as stream:
+            index = ChunkIndex(stream)
+            keys = {
+                number: (*connection, str(Wire.ROS1))
+                for number, connection in index.connections.items()
+                if topics.wants(*connection, Wire.ROS1)
+            }
+            for chunk, entries in index.chunks():
+                for number in sorted(keys.keys() & entries.keys()):
+                    mine = entries[number]
+                    times, messages = times_of(mine).tolist(), index.messages(chunk, mine)
+                    found += zip(times, [keys[number]] * len(mine), messages, strict=True)
+    except FormatError:  # the pass over the file reports it
+        return False
+    found.sort(key=itemgetter(0))
+    _decode(topics, ((key, data) for _, key, data in found))
+    return True
 
 
 def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> int:
@@ -254,7 +288,7 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
     if error.topic is not None:
         raise error
     if _is_ros1(path):
-        scan = BagScan(path, salvage=False, wanted=_is_wanted)
+        scan = BagScan(path, salvage=False, wanted=lambda _, kind: can_read(kind, Wire.ROS1))
         for _ in scan.messages():
             pass
         gives = f"{scan.whole} messages"
@@ -276,16 +310,14 @@ def _shortage(bag: _Bag) -> TruncatedError | None:
     return None
 
 
-def _is_wanted(kind: str) -> bool:
-    return can_read(kind, Wire.ROS1)
-
-
 def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
     """Decode the messages of a forward pass; return the numbers of lost messages and bytes."""
-    scan = BagScan(path, salvage=True, wanted=_is_wanted)
+    scan = BagScan(
+        path, salvage=True, wanted=lambda topic, kind: topics.wants(topic, kind, Wire.ROS1)
+    )
     _decode(topics, (((*connection, Wire.ROS1), data) for connection, data in scan.messages()))
-    for topic, count in scan.skipped.items():
-        topics.skip(topic, count)
+    for (topic, kind), count in scan.skipped.items():
+        topics.pass_over(topic, kind, Wire.ROS1, count)
     topics.damage += scan.damage or [error.message]
     return scan.lost_messages, scan.lost_bytes
 
@@ -301,13 +333,13 @@ def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, i
         parts = _parts(bag)
         packed = path.is_dir() and bag.reader.metadata.compression_mode == "message"
         for rows in parts:
-            messages = rows.messages(can_read)
+            messages = rows.messages(topics.wants)
             _decode(topics, ((key, _unpacked(data) if packed else data) for key, data in messages))
             damage += rows.damage
             for topic, count in rows.found.items():
                 found[topic.name] += count
-                if not can_read(topic.kind, topic.encoding):
-                    topics.skip(topic.name, count)
+                if not topics.wants(*topic):
+                    topics.pass_over(*topic, count)
     if not any(rows.topics for rows in parts):
         raise error
     topics.damage += damage or [error.message]

@@ -106,14 +106,15 @@ def summarize(path: Path) -> Summary:
     sample = TopicSample(path)
     if add_index(path, sample):
         return sample.summary("mcap", Source.INDEX)
-    sample, scan = TopicSample(path), McapScan(path, salvage=True, wanted=can_read)
+    sample, scan = TopicSample(path), McapScan(path, salvage=True, wanted=sample.wants)
     for batch in scan.batches():
         for number, payloads in batch.items():
             channel = scan.channels[number]
             kind = scan.schemas[channel.schema_id].name
             sample.add_stamps(channel.topic, kind, channel.encoding, payloads)
     for number, count in scan.passed_over.items():
-        sample.skip(scan.channels[number].topic, count)
+        channel = scan.channels[number]
+        sample.pass_over(channel.topic, "", channel.encoding, count)
     for name, entries in scan.metadata:
         if name == DESCRIPTION:
             sample.describe(entries)

@@ -64,7 +64,7 @@ class McapScan:
     salvage : bool
         Count damage and continue after it, instead of raising an error.
     wanted : callable
-        Whether messages of a type (first) and encoding are returned, or only counted.
+        Whether messages of a topic, type and encoding are returned, or only counted.
 
     Attributes
     ----------
@@ -86,7 +86,9 @@ class McapScan:
     """Payload bytes after which messages are returned."""
     passed_over_kinds: Collection[int] = _PASSED_OVER
 
-    def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self, path: Path, *, salvage: bool, wanted: Callable[[str, str, str], bool]
+    ) -> None:
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
         self.metadata: list[tuple[str, dict[str, str]]] = []
@@ -309,7 +311,7 @@ class McapScan:
             same = self.channels.setdefault(number, channel) == channel
             self._same[number] = self._numbers.setdefault(channel, number)
             kind = self.schemas[schema_id].name if schema_id in self.schemas else ""
-            if self._wanted(kind, channel.encoding):
+            if self._wanted(channel.topic, kind, channel.encoding):
                 self._chosen.add(number)
         if not same:
             raise FormatError(f"expected one {name_of(opcode)} number {number}, got two")
