@@ -1,4 +1,4 @@
-"""Salvage of damaged rosbag2 databases, as far as SQLite can reach.
+"""Salvage of damaged rosbag2 databases, page by page.
 
 The expected messages are known from the pages that contain the bytes of each message.
 """
@@ -189,7 +189,7 @@ def test_without_topics_or_the_root_of_the_messages_nothing_is_invented(folder, 
             files.open(path, on_error="salvage")
     else:
         report = files.open(path, on_error="salvage").report
-        assert report.messages == 0
+        assert report.messages == 40  # their own pages are whole
         assert report.damage
 
 

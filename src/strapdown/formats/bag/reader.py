@@ -8,8 +8,8 @@ Types and joins are those of :mod:`strapdown.formats._series_from_messages`. Bag
 checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
-intact messages before damage, then from the next chunk (ROS 1) or the next page that SQLite can
-read (ROS 2). This also reads the bag of a recorder that was killed, which has no index.
+intact messages before damage, then from the next chunk (ROS 1) or the next page that is whole
+(ROS 2). This also reads the bag of a recorder that was killed, which has no index.
 
 References
 ----------
@@ -295,7 +295,7 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
     else:
         with _opened(path, rows=True) as bag:  # raises where the metadata are invalid
             error = _shortage(bag) or error
-        gives = "the rows that SQLite can reach"
+        gives = "the rows of intact pages"
     what = f'{error.message}; on_error="salvage" gives {gives}'
     raise type(error)(what, path=path, offset=error.offset) from error
 
@@ -323,7 +323,7 @@ def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, i
 
 
 def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
-    """Decode the rows that SQLite can reach; return the number of lost ones, and zero bytes."""
+    """Decode the rows of intact pages; return the number of lost ones, and zero bytes."""
     expected: Counter[str] = Counter()
     found: Counter[str] = Counter()
     damage = []
