@@ -21,6 +21,7 @@ ANY = [".mcap", ".bag", "", ".ulg", ".npz", ".parquet"]
 SOURCES = {
     ".mcap": Source.INDEX,
     ".bag": Source.INDEX,
+    "": Source.INDEX,
     ".npz": Source.STAMPS,
     ".parquet": Source.STAMPS,
     ".csv": Source.STAMPS,

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 from urllib.parse import quote
 
 from strapdown.errors import FormatError, TruncatedError
-from strapdown.formats._guard import foreign_reader
+from strapdown.formats._guard import BoundedPath, foreign_reader
 from strapdown.formats._plausible import doubts
 from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from rosbags.interfaces import Connection
 
-__all__ = ["mcap_parts", "read", "sniff"]
+__all__ = ["db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
 
 _BAG: Final = b"#ROSBAG V"
 _ROWS: Final = 16384
@@ -94,7 +94,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     """
     if files := mcap_parts(path):
         return mcap_reader.read_parts(path, files, salvage=salvage, only=only)
-    name = "rosbag1" if _is_ros1(path) else "rosbag2"
+    name = "rosbag1" if is_ros1(path) else "rosbag2"
     topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     try:
@@ -123,7 +123,13 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
 
 
-def _is_ros1(path: Path) -> bool:
+def db3_parts(path: Path) -> list[Path]:
+    """Return the databases of a ROS 2 bag, in order."""
+    return sorted(path.glob("*.db3"), key=_numbered) if path.is_dir() else [path]
+
+
+def is_ros1(path: Path) -> bool:
+    """Return whether a file is a ROS 1 bag."""
     if path.is_dir():
         return False
     with path.open("rb") as file:
@@ -167,7 +173,7 @@ def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
     with foreign_reader(path, "ROS bag"):
         bag = _Bag(path, _reader(path, rows=rows))
         bag.reader.open()
-        if _is_ros1(path):
+        if is_ros1(path):
             chunks = bag.reader.chunks.items()
             bag.reader.chunks = {at: _with_limit(chunk) for at, chunk in chunks}
     try:
@@ -179,10 +185,10 @@ def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
 
 def _reader(path: Path, *, rows: bool) -> Any:  # noqa: ANN401 (three classes of rosbags, one of ours)
     """Return the reader of a bag, chosen by content; rosbags would choose by ending."""
-    if _is_ros1(path):
+    if is_ros1(path):
         from rosbags.rosbag1 import Reader  # noqa: PLC0415 (only bags need it)
 
-        return Reader(path)
+        return Reader(BoundedPath(path))  # type: ignore[arg-type]
     if path.is_dir():
         from rosbags.rosbag2.reader import DirectoryReader  # noqa: PLC0415 (as above)
 
@@ -239,7 +245,7 @@ def _collect_one(path: Path, topics: Topics) -> bool:
 
     The library keeps the index of all topics as objects.
     """
-    if not _is_ros1(path):
+    if not is_ros1(path):
         return False
     found: list[tuple[int, _Key, bytes]] = []
     try:
@@ -287,7 +293,7 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
     """Raise the error with its offset and a hint at the result of salvage."""
     if error.topic is not None:
         raise error
-    if _is_ros1(path):
+    if is_ros1(path):
         scan = BagScan(path, salvage=False, wanted=lambda _, kind: can_read(kind, Wire.ROS1))
         for _ in scan.messages():
             pass
