@@ -1,7 +1,7 @@
 """Topics of a bag without its data, of which only the first messages of each topic are read.
 
-A ROS 1 bag has an index. A database of a ROS 2 bag has none by topic: SQLite passes over the rows
-and leaves out their data.
+A ROS 1 bag has an index. A database of a ROS 2 bag has none by topic: its pages are passed over,
+without the data in them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from strapdown.errors import FormatError
 from strapdown.formats._series_from_messages import can_read
 from strapdown.formats._topic_sample import ROWS, TopicSample
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
+from strapdown.formats.bag.db3_columns import message_columns
 from strapdown.formats.bag.db3_rows import shortfall
 from strapdown.formats.bag.reader import db3_parts, is_ros1, mcap_parts
 from strapdown.formats.mcap.index import add_index as add_mcap_index
@@ -27,11 +28,11 @@ from strapdown.messages.cdr import Wire
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from strapdown._typing import IntArray
+
 __all__ = ["summarize"]
 
 _PACKED: Final = re.compile(rb"compression_mode: *['\"]?\w")
-_BATCH: Final = 2**14
-"""Rows of a database that are fetched at once."""
 
 
 def summarize(path: Path) -> Summary | None:
@@ -57,24 +58,40 @@ def _of_ros2(path: Path, sample: TopicSample) -> Summary | None:
     for each in databases:
         uri = f"file:{quote(bytes(each))}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as database:
-            _add_database(database, sample)
+            _add_database(each, database, sample)
     return sample.summary("rosbag2", Source.INDEX)
 
 
-def _add_database(database: sqlite3.Connection, sample: TopicSample) -> None:
-    """Add the columns of times and topics of a database, and the first messages of each topic."""
+def _add_database(path: Path, database: sqlite3.Connection, sample: TopicSample) -> None:
+    """Add the times of all messages of a database, and the first messages of each topic.
+
+    Raises
+    ------
+    FormatError
+        The pages hold another number of messages than the last is numbered.
+    """
     rows = database.execute("SELECT id, name, type, serialization_format FROM topics")
     topics = {number: (str(name), str(kind), str(code)) for number, name, kind, code in rows}
     missing = {number for number, (_, *form) in topics.items() if can_read(*form)}
-    rows = database.execute("SELECT topic_id, timestamp, id FROM messages")
-    while batch := rows.fetchmany(_BATCH):
-        table = np.array(batch, np.int64)
-        for number in np.unique(table[:, 0]).tolist():
-            mine = table[table[:, 0] == number]
-            sample.add_times(*topics[number], np.sort(mine[:, 1]))
+    (last,) = database.execute("SELECT max(id) FROM messages").fetchone()
+    found = 0
+    for table in message_columns(path):
+        found += len(table)
+        for number in _distinct(table[:, 1]):
+            rows, _, times = table[table[:, 1] == number].T
+            sample.add_times(*topics[number], np.sort(times))
             if number in missing:
-                sample.add(*topics[number], _payloads(database, mine[:ROWS, 2].tolist()))
+                sample.add(*topics[number], _payloads(database, rows[:ROWS].tolist()))
                 missing.remove(number)
+    if found != (last or 0):
+        raise FormatError(f"expected {last} messages, got {found}")
+
+
+def _distinct(numbers: IntArray) -> list[int]:
+    """Return each number once; often there is only one."""
+    same = len(numbers) and (numbers == numbers[0]).all()
+    distinct: list[int] = (numbers[:1] if same else np.unique(numbers)).tolist()
+    return distinct
 
 
 def _payloads(database: sqlite3.Connection, numbers: list[int]) -> list[bytes]:
