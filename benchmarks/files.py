@@ -85,7 +85,7 @@ def main() -> None:
                 path = folder / f"topics{options.topics}_{rows}{ENDINGS[name]}"
                 if not path.exists():
                     write(path, rows, options.topics)
-                one = "sensor_combined" if name == "ulog" else "imu7/data"
+                one = "sensor_gyro.7" if name == "ulog" else "imu7/data"
                 show(f"{name} 1 topic", path, ["cat", str(path), "--topic", one, "--count", "1"])
 
 

@@ -153,7 +153,7 @@ def test_an_index_that_contradicts_itself_is_not_believed(tmp_path):
 
 
 def test_memory_does_not_depend_on_the_columns(tmp_path):
-    series = ImuSeries(np.arange(60_000) * 1_000_000, *np.ones((2, 60_000, 3)))
+    series = ImuSeries(np.arange(20_000) * 1_000_000, *np.ones((2, 20_000, 3)))
     for ending in (".mcap", ".npz", ".parquet"):
         files.write(tmp_path / f"a{ending}", series)
         summarize(tmp_path / f"a{ending}")  # imports
@@ -161,7 +161,7 @@ def test_memory_does_not_depend_on_the_columns(tmp_path):
         summarize(tmp_path / f"a{ending}")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 60_000 * 60  # the columns of an IMU message take 296 bytes a row
+        assert peak < 20_000 * 60  # the columns of an IMU message take 296 bytes a row
 
 
 @pytest.mark.parametrize("ending", ANY)
@@ -181,14 +181,14 @@ def test_one_topic_is_read_as_it_is_among_all(ending, tmp_path):
 
 @pytest.mark.parametrize("ending", [".mcap", ".bag", "", ".npz", ".parquet"])
 def test_memory_is_that_of_the_topic(ending, tmp_path):
-    rows = 3000
+    rows = 400
     series = ImuSeries(np.arange(rows) * 1_000_000, *np.ones((2, rows, 3)))
     topics = {f"imu{k}/data": series for k in range(20)}
     files.write(tmp_path / f"a{ending}", Recording(imu=topics))
     peaks = []
-    for topic in (None, "imu7/data", "imu7/data"):  # the first call also imports
+    for topic in ("imu7/data", None, "imu7/data"):  # the first call also imports
         tracemalloc.start()
         files.open(tmp_path / f"a{ending}", topic=topic)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[2] < peaks[0] / 3
+    assert peaks[2] < peaks[1] / 3

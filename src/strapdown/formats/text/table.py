@@ -241,8 +241,25 @@ def read_stamps(path: Path, layout: Layout) -> tuple[TimeTally, int]:
     reader = _Rows(path, replace(layout, columns=(), spans=()), salvage=True)
     stamps = TimeTally()
     for block in lines:
-        stamps.add(reader.read(block)[0][:, 0])
+        plain = _plain_stamps(layout, block.lines) if block.open_at is None else None
+        stamps.add(reader.read(block)[0][:, 0] if plain is None else plain)
     return stamps, reader.lost
+
+
+def _plain_stamps(layout: Layout, lines: list[bytes]) -> IntArray | None:
+    """Return the stamps of lines that are rows and begin with them; None of any others."""
+    separator = (layout.separator or "").encode()
+    if not separator or layout.stamp.cell or layout.replacements:
+        return None
+    if any(line.count(separator) != layout.width - 1 for line in lines):
+        return None
+    text = b"\n".join([line.partition(separator)[0] for line in lines])
+    try:
+        if b"_" in text or b"#" in text:
+            return None
+        return np.array(list(map(layout.read_stamp, text.decode("ascii").split("\n"))), np.int64)
+    except (ValueError, OverflowError):  # the header, or a damaged row
+        return None
 
 
 def write_table(
