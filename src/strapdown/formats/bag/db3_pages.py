@@ -130,10 +130,12 @@ class Pages:
         return int.from_bytes(self.data[at : at + 4], "big")
 
     def _pointers(self, begin: int, head: int, end: int) -> list[int]:
-        """Return the offsets of the cells of a page."""
+        """Return the offsets of the cells of a page; the first of them ends their list."""
         count = int.from_bytes(self.data[head + 3 : head + 5], "big")
+        content = begin + int.from_bytes(self.data[head + 5 : head + 7], "big")
         first = head + _HEADS[self.data[head]]
-        raw = self.data[first : min(first + 2 * count, end)]
+        stop = min(first + 2 * count, end, content if content > first else end)
+        raw = self.data[first:stop]
         return [begin + (high << 8 | low) for high, low in zip(raw[::2], raw[1::2], strict=False)]
 
     def _cell(self, begin: int, at: int, end: int) -> Cell | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown.formats._salvage import Places
@@ -88,10 +89,11 @@ class Rows:
             self._places.note("expected tables of messages and topics")
             return
         chosen = {number for number, topic in self.topics.items() if wanted(*topic)}
-        seen, most = set[int](), 0
-        for _, page in sorted(self._leaves(pages)):
+        seen, leaves = set[int](), sorted(self._leaves(pages))
+        most = max((rows for *_, rows in leaves), default=0)
+        for _, page, _ in leaves:
             cells, broken = pages.cells(page)
-            most = max(most, len(cells))
+            broken = min(broken, most - len(cells))  # the count of its rows may be damaged, too
             for cell in cells:
                 row = _message(pages, cell)
                 if row is None or cell.number in seen:
@@ -108,22 +110,23 @@ class Rows:
             if broken:
                 self.lost += broken
                 self._places.note(f"page {page}: {broken} rows")
-        between = _between(seen)
-        if between and (unread := pages.unread):
+        if (between := _between(leaves)) and (unread := pages.unread):
             self.lost += min(between, unread * most)
-            self._places.note(f"{unread} pages between others")
+            self._places.note(f"{unread} pages that may be between others")
 
-    def _leaves(self, pages: Pages) -> Iterator[tuple[int, int]]:
-        """Yield number of the middle row, and page, of each page with messages."""
+    def _leaves(self, pages: Pages) -> Iterator[tuple[int, int, int]]:
+        """Yield number of the middle row, page and count of rows of each page with messages."""
         for page in range(2, pages.count + 1):
             cells, _ = pages.cells(page)
             if any(_is_message(pages, cell) for cell in cells):
-                yield sorted(cell.number for cell in cells)[len(cells) // 2], page
+                middle = sorted(cell.number for cell in cells)[len(cells) // 2]
+                yield middle, page, len(cells)
 
 
-def _between(numbers: set[int]) -> int:
-    """Return how many numbers are missing between others."""
-    return max(numbers) - min(numbers) + 1 - len(numbers) if numbers else 0
+def _between(leaves: list[tuple[int, int, int]]) -> int:
+    """Return how many rows are missing between pages; the middle of a page is rarely damaged."""
+    firsts = [(middle - rows // 2, rows) for middle, _, rows in leaves]
+    return sum(max(two - one - rows, 0) for (one, rows), (two, _) in pairwise(firsts))
 
 
 def _topics(pages: Pages) -> dict[int, Topic]:
