@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 
 import numpy as np
 import pytest
 from mcap.reader import make_reader
 from mcap.writer import Writer
+from typer.testing import CliRunner
 
 import strapdown.formats as files
+from strapdown.cli._app import app
 from strapdown.formats import Recording, summarize
 from strapdown.formats import files as entry
 from strapdown.formats.summary import Source
@@ -192,3 +195,23 @@ def test_memory_is_that_of_the_topic(ending, tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < peaks[1] / 3
+
+
+def test_a_topic_without_an_imu_is_refused_with_the_names_of_imus(tmp_path):
+    path = write(tmp_path, ".mcap")
+    for topic in ("pose", "one/dat"):
+        done = CliRunner().invoke(app, ["allan", str(path), "--topic", topic])
+        assert done.exit_code == 1
+        assert f"no IMU topic '{topic}'; the nearest names: " in done.output
+    done = CliRunner().invoke(app, ["cat", str(path), "--topic", "pose", "--count", "1"])
+    assert done.exit_code == 0
+
+
+def test_info_says_what_it_was_made_from(tmp_path):
+    path = foreign(tmp_path / "a.mcap")
+    found = [
+        json.loads(CliRunner().invoke(app, ["info", str(path), "--json", *more]).stdout)
+        for more in ([], ["--full"], ["--from", "0"])
+    ]
+    assert [each["source"] for each in found] == ["index", "data", "data"]
+    assert [each["topics"] for each in found] == [found[1]["topics"]] * 3

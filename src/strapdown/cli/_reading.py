@@ -31,8 +31,8 @@ _FOREVER: Final = np.iinfo(np.int64).max
 def open_input(path: Path, *, topic: str | None = None) -> Recording:
     """Read a recording, or standard input for ``-``, by the options of the verb.
 
-    Damage is counted. With a topic only that is read; with ``--from`` and ``--until``, which count
-    from the first sample of all, everything.
+    Damage is counted. With the topic of an IMU only that is read; with ``--from`` and ``--until``,
+    which count from the first sample of all, everything.
 
     Raises
     ------
@@ -43,6 +43,8 @@ def open_input(path: Path, *, topic: str | None = None) -> Recording:
     with naming(path):
         only = None if options.cuts else topic
         recording = files.open(file, on_error="salvage", columns=options.columns, topic=only)
+        if only is not None and only not in {*recording.imu, *recording.increments}:
+            recording = files.open(file, on_error="salvage", columns=options.columns)
     recording = replace(recording, path=path)
     if not options.cuts:
         return recording
