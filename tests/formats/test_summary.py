@@ -215,3 +215,11 @@ def test_info_says_what_it_was_made_from(tmp_path):
     ]
     assert [each["source"] for each in found] == ["index", "data", "data"]
     assert [each["topics"] for each in found] == [found[1]["topics"]] * 3
+
+
+def test_a_damaged_archive_is_summarised_as_it_is_salvaged(tmp_path):
+    path = write(tmp_path, ".npz")
+    path.write_bytes(path.read_bytes()[:-200_000])
+    found, back = summarize(path), files.open(path, on_error="salvage")
+    assert found.report == back.report
+    assert not found.report.lossless

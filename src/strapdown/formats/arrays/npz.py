@@ -147,16 +147,13 @@ def read(
 
 
 def summarize(path: Path) -> Summary | None:
-    """Summarise a recording in our layout; None for another one.
-
-    Raises
-    ------
-    FormatError
-        The archive is damaged.
-    """
-    with foreign_reader(path, "npz archive"), _opened(path, salvage=True) as archive:
-        ours = DESCRIPTION in archive.namelist()
-        return npz_recording.summarize(path, archive) if ours else None
+    """Summarise an intact recording in our layout; None for another one."""
+    try:
+        with foreign_reader(path, "npz archive"), _opened(path) as archive:
+            ours = DESCRIPTION in archive.namelist()
+            return npz_recording.summarize(path, archive) if ours else None
+    except FormatError:  # reading the file reports it
+        return None
 
 
 def foreign_table(path: Path) -> ArrayTable:

@@ -18,16 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.errors import (
-    BackendMissingError,
-    ChecksumError,
-    FormatError,
-    ShapeError,
-    TruncatedError,
-)
-from strapdown.formats._guard import foreign_reader
+from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._salvage import Places
 from strapdown.formats._series_headers import (
     columns_of,
     heading,
@@ -35,6 +27,14 @@ from strapdown.formats._series_headers import (
     recording_of,
     topics,
     without_rows,
+)
+from strapdown.formats.arrays.parquet_groups import (
+    COUNTS,
+    MAGIC,
+    Groups,
+    library,
+    opened,
+    reading,
 )
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import WriteReport
@@ -46,7 +46,6 @@ from strapdown.series.timebase import TimeTally
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import ModuleType
 
     from strapdown._typing import AnyArray, IntArray
     from strapdown.formats._series_headers import Series
@@ -63,21 +62,16 @@ __all__ = [
     "write",
 ]
 
-_MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
 _CHECK: Final = b"strapdown.crc32"
 """Metadata entry with the checksum of the headers; pages have checksums of their own."""
-_COUNTS: Final = b"strapdown.rows"
-"""Metadata entry with the number of rows of each topic."""
 _ROWS: Final = 2**16
 """Most rows of a row group: what a damaged page costs."""
-_MISMATCH: Final = "CRC checksum verification failed"
-"""Words of the library."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
     """Return whether a file begins with the magic bytes of Parquet."""
-    return head.startswith(_MAGIC)
+    return head.startswith(MAGIC)
 
 
 def read(
@@ -108,11 +102,11 @@ def read(
     FormatError
         The file is damaged otherwise, or columns of another program are missing or ambiguous.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
             return foreign_table(path).read(path, plan)
-        groups = _Groups(path, file, salvage=salvage, only=only)
+        groups = Groups(path, file, salvage=salvage, only=only)
         try:
             columns = _Columns(groups.table())
             found = {
@@ -139,11 +133,11 @@ def summarize(path: Path) -> Summary | None:
     FormatError
         The file is damaged.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
             return None
-        groups = _Groups(path, file, salvage=True)
+        groups = Groups(path, file, salvage=True)
         try:
             found = {topic: without_rows(said) for topic, said in _described(metadata).items()}
             clocks = {topic: TimeTally() for topic in found}
@@ -169,7 +163,7 @@ def foreign_table(path: Path) -> ArrayTable:
     """
     from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
 
-    with _opened(path) as file, _reading(path):
+    with opened(path) as file, reading(path):
         return ArrayTable(columns_of_frame(file.read()))
 
 
@@ -208,7 +202,7 @@ class ParquetWriter:
         ShapeError
             A block has other topics, columns or frames than the first.
         """
-        arrow, tables = _library()
+        arrow, tables = library()
         parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
@@ -242,7 +236,7 @@ class ParquetWriter:
         """Write the footer."""
         if self._file is None:
             self.write(Recording())
-        self._file.add_key_value_metadata({_COUNTS: json.dumps(self._rows)})
+        self._file.add_key_value_metadata({COUNTS: json.dumps(self._rows)})
         self._file.close()
 
 
@@ -257,24 +251,15 @@ def parquet_writer(path: Path, *, force: bool = False) -> Iterator[ParquetWriter
     BackendMissingError
         The extra ``parquet`` is not installed.
     """
-    _library()
+    library()
     with replacing(path, force=force) as partial:
         writer = ParquetWriter(partial)
         yield writer
         writer.close()
 
 
-def _library() -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow as pa  # noqa: PLC0415 (an optional package)
-        import pyarrow.parquet as tables  # noqa: PLC0415 (as above)
-    except ImportError:
-        raise BackendMissingError("Parquet", extra="parquet") from None
-    return pa, tables
-
-
 def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # noqa: ANN401 (foreign)
-    arrow, _ = _library()
+    arrow, _ = library()
     fields: dict[str, Any] = {"topic": arrow.string()}
     for each in series:
         for name, _, array in present(each):
@@ -290,107 +275,6 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
     for column, end in enumerate(endings(array.shape[1:])):
         yield name + end, np.ascontiguousarray(flat[:, column])
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a table whose pages are checked on reading.
-
-    Raises
-    ------
-    TruncatedError
-        The file is cut.
-    FormatError
-        Its directory is damaged.
-    """
-    _, tables = _library()
-    with path.open("rb") as stream:
-        stream.seek(max(path.stat().st_size - len(_MAGIC), 0))
-        if stream.read() != _MAGIC:
-            raise TruncatedError(
-                f"expected a table that ends with {_MAGIC.decode()}, got damage: the file is cut, "
-                "and its directory, which would be at its end, is lost",
-                path=path,
-                offset=stream.tell(),
-            )
-    with _reading(path):
-        file = tables.ParquetFile(path, page_checksum_verification=True)
-    with file:
-        yield file
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Convert errors of the library; those of a checksum have a class of their own."""
-    try:
-        with foreign_reader(path, "Parquet table"):
-            yield
-    except FormatError as error:
-        if _MISMATCH in error.message:
-            raise ChecksumError(error.message, path=path) from error
-        raise
-
-
-class _Groups:
-    """The row groups of an open recording; damaged ones are left out in salvage."""
-
-    def __init__(
-        self,
-        path: Path,
-        file: Any,  # noqa: ANN401 (foreign)
-        *,
-        salvage: bool,
-        only: str | None = None,
-    ) -> None:
-        self.places = Places()
-        self.lost = 0
-        self._path, self._file, self._salvage, self._only = path, file, salvage, only
-
-    def tables(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Yield the intact row groups, each a table."""
-        directory = self._file.metadata
-        for number in filter(self._has_topic, range(directory.num_row_groups)):
-            try:
-                with _reading(self._path):
-                    yield self._file.read_row_group(number, columns=columns)
-            except FormatError as error:
-                if not self._salvage:
-                    hint = f'{error.message}; on_error="salvage" gives the other row groups'
-                    raise type(error)(hint, path=self._path) from error
-                rows = directory.row_group(number).num_rows
-                self.lost += rows
-                self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
-
-    def _has_topic(self, number: int) -> bool:
-        """Return whether a row group may have rows of the wanted topic."""
-        if self._only is None:
-            return True
-        group = self._file.metadata.row_group(number)
-        columns = map(group.column, range(group.num_columns))
-        topics = [each.statistics for each in columns if each.path_in_schema == "topic"]
-        return all(
-            each is None or not each.has_min_max or each.min <= self._only <= each.max
-            for each in topics
-        )
-
-    def compare(self, found: Mapping[str, int]) -> None:
-        """Compare the rows of each topic with those that were written: pages do not count them."""
-        text = (self._file.metadata.metadata or {}).get(_COUNTS)
-        if text is None or self._only is not None:  # of an older writer, or a part
-            return
-        expected, got = sum(json.loads(text).values()), sum(found.values())
-        if expected == got + self.lost:
-            return
-        if not self._salvage:
-            raise ValueError(f"expected {expected} rows, got {got}")
-        self.places.note(f"expected {expected} rows, got {got}")
-        self.lost = max(expected - got, 0)
-
-    def table(self) -> Any:  # noqa: ANN401 (foreign)
-        """Return the intact row groups as one table."""
-        arrow, _ = _library()
-        empty = self._file.schema_arrow.empty_table()
-        return arrow.concat_tables([empty, *self.tables()])
 
 
 def _described(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
@@ -420,7 +304,7 @@ class _Columns:
     def __getitem__(self, name: str) -> AnyArray:
         if name not in self._arrays:
             column = self._table.column(name).combine_chunks()
-            zero = False if column.type == _library()[0].bool_() else 0
+            zero = False if column.type == library()[0].bool_() else 0
             self._arrays[name] = column.fill_null(zero).to_numpy(zero_copy_only=False)
         return self._arrays[name]
 

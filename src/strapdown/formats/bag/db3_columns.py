@@ -51,7 +51,7 @@ def message_columns(path: Path) -> Iterator[IntArray]:
     Yields
     ------
     (N, 3) int64
-        The messages of about 16 MiB.
+        The messages of about 2 MiB.
     """
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
