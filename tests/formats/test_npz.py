@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from strapdown.errors import FormatError, TruncatedError, UnsupportedError
+import strapdown.formats as files
+from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from strapdown.formats.arrays import npz
 from strapdown.formats.foreign import Hints, read_sheet, recognised
 
@@ -195,3 +196,78 @@ def test_an_npz_is_known_by_its_first_member(path):
     assert npz.sniff(head, path)
     assert not npz.sniff(b"PK\x03\x04" + bytes(500), path)
     assert not npz.sniff(b"", path)
+
+
+def places(path):
+    """Return begin and end of the data of each member."""
+    with zipfile.ZipFile(path) as archive:
+        found = {}
+        for member in archive.infolist():
+            with archive.open(member):
+                pass
+            head = path.read_bytes()[member.header_offset : member.header_offset + 30]
+            named, extra = struct.unpack("<HH", head[26:])
+            begin = member.header_offset + 30 + named + extra
+            found[member.filename] = begin, begin + member.compress_size
+    return found
+
+
+def test_whole_arrays_of_a_cut_archive_are_read(path, recording):
+    npz.write(path, recording)
+    members, data = places(path), path.read_bytes()
+    begin, end = members["imu/data_raw/specific_force.npy"]
+    path.write_bytes(data[: (begin + end) // 2])
+    with pytest.raises(TruncatedError, match="zip directory"):
+        files.open(path)
+    back = files.open(path, on_error="salvage")
+    assert back.imu["imu/data"] == recording.imu["imu/data"]
+    raw, written = back.imu["imu/data_raw"], recording.imu["imu/data_raw"]
+    assert raw.t_ns.tolist() == written.t_ns.tolist()
+    assert raw.angular_velocity.tolist() == written.angular_velocity.tolist()
+    assert np.isnan(raw.specific_force).all()
+    assert not back.trajectories
+    assert any("imu/data_raw/specific_force: left out" in line for line in back.report.damage)
+    assert not back.report.lossless
+
+
+def test_an_archive_without_its_directory_is_whole_but_damaged(path, recording):
+    npz.write(path, recording)
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"PK\x01\x02")])
+    back = files.open(path, on_error="salvage")
+    assert (back.imu, back.trajectories, back.increments) == (
+        recording.imu,
+        recording.trajectories,
+        recording.increments,
+    )
+    assert back.report.damage == ("the zip directory at the end of the file is lost",)
+
+
+@pytest.mark.parametrize(
+    ("member", "lost_rows"),
+    [
+        ("imu/data/magnetic_field.npy", 0),
+        ("imu/data/t_ns.npy", 60),
+        ("vehicle_imu/delta_angle_dt_ns.npy", 60),
+    ],
+)
+def test_a_damaged_array_costs_its_column_or_the_topic_that_needs_it(
+    path, recording, member, lost_rows
+):
+    npz.write(path, recording)
+    begin, end = places(path)[member]
+    data = bytearray(path.read_bytes())
+    data[end - 3] ^= 1
+    assert end > begin
+    path.write_bytes(data)
+    with pytest.raises(ChecksumError, match=r'Bad CRC-32.*on_error="salvage"'):
+        files.open(path)
+    back = files.open(path, on_error="salvage")
+    assert back.report.lost_messages == lost_rows
+    assert back.report.damage[0].startswith(member.removesuffix(".npy"))
+    topic, _, column = member.removesuffix(".npy").rpartition("/")
+    held = {**back.imu, **back.increments}
+    assert (topic in held) == (lost_rows == 0)
+    if topic in held:
+        assert getattr(held[topic], column) is None
+    assert back.trajectories == recording.trajectories

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import strapdown.formats as files
-from strapdown.errors import FormatError
+from strapdown.errors import ChecksumError, FormatError
 from strapdown.formats import Recording
 from strapdown.formats.arrays import parquet
 from strapdown.series import Trajectory
@@ -69,3 +69,64 @@ def test_columns_that_repeat_themselves_cost_little(tmp_path):
     assert (tmp_path / "a.parquet").stat().st_size < n * 5
     metadata = pq.read_schema(tmp_path / "a.parquet").metadata
     assert json.loads(metadata[b"strapdown"])["topics"]["truth"]["world"] == "ENU"
+
+
+def track(rows):
+    q = np.random.default_rng(1).standard_normal((rows, 4))
+    return Trajectory(np.arange(rows), q)
+
+
+def test_pages_have_checksums_and_a_damaged_row_group_costs_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "_ROWS", 100)
+    path, whole = tmp_path / "a.parquet", track(1000)
+    parquet.write(path, Recording(trajectories={"truth": whole}))
+    with pq.ParquetFile(path) as file:
+        column = file.metadata.row_group(3).column(4)
+        data = bytearray(path.read_bytes())
+    data[column.data_page_offset + column.total_compressed_size - 9] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(ChecksumError, match=r'CRC checksum.*on_error="salvage" gives'):
+        files.open(path)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(path, page_checksum_verification=True)
+    back = files.open(path, on_error="salvage")
+    kept = np.r_[0:300, 400:1000]
+    assert back.trajectories["truth"] == whole[kept]
+    assert back.report.lost_messages == 100
+    assert back.report.damage[0].startswith("row group 3: 100 rows left out")
+
+
+def test_a_row_group_that_is_missing_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "_ROWS", 100)
+    path = tmp_path / "a.parquet"
+    parquet.write(path, Recording(trajectories={"truth": track(300)}))
+    with pq.ParquetFile(path) as file:
+        metadata = file.schema_arrow.metadata | {b"strapdown.rows": b'{"truth": 300}'}
+        table = file.read_row_groups([0, 2]).replace_schema_metadata(metadata)
+    pq.write_table(table, path)
+    with pytest.raises(FormatError, match="expected 300 rows, got 200"):
+        files.open(path)
+    assert files.open(path, on_error="salvage").report.lost_messages == 100
+
+
+def test_a_table_of_an_older_release_without_checksums_is_read(tmp_path, recording):
+    path = tmp_path / "a.parquet"
+    parquet.write(path, recording)
+    with pq.ParquetFile(path) as file:
+        table, metadata = file.read(), dict(file.schema_arrow.metadata)
+    del metadata[b"strapdown.crc32"]
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    back = files.open(path)
+    assert (back.imu, back.trajectories) == (recording.imu, recording.trajectories)
+    assert back.report.lossless
+
+
+def test_headers_of_topics_have_a_checksum(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write(path, Recording(trajectories={"truth": track(3)}))
+    with pq.ParquetFile(path) as file:
+        table, metadata = file.read(), dict(file.schema_arrow.metadata)
+    metadata[b"strapdown"] = metadata[b"strapdown"].replace(b"ENU", b"NED")
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    with pytest.raises(FormatError, match="checksum of the headers"):
+        files.open(path)

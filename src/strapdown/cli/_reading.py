@@ -14,6 +14,7 @@ from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
 from strapdown.formats.block_reader import WholeFile
+from strapdown.formats.summary import summary_of
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
@@ -21,25 +22,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown.formats import BlockReader, ReadReport, Recording
+    from strapdown.formats.summary import Summary
 
-__all__ = ["input_blocks", "open_input", "refuse_reading"]
+__all__ = ["input_blocks", "open_input", "refuse_reading", "summarize_input"]
 
 _EARLIEST_NS: Final = 315_964_800 * NS_PER_S
 """Earlier stamps count from something else than 1970: begin of GPS time, 1980-01-06 [ns]."""
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
-def open_input(path: Path) -> Recording:
+def open_input(path: Path, *, topic: str | None = None) -> Recording:
     """Read a recording, or standard input for ``-``, by the options of the verb.
 
-    Damage is counted.
+    Damage is counted. With the topic of an IMU only that is read; with ``--from`` and ``--until``,
+    which count from the first sample of all, everything.
 
     Raises
     ------
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    recording = _whole(path)
+    recording = _whole(path, topic=topic)
     if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
@@ -51,32 +54,52 @@ def open_input(path: Path) -> Recording:
     return part
 
 
+def summarize_input(path: Path, *, full: bool) -> Summary:
+    """Summarise a recording by the options of the verb; with any of them it is read as a whole.
+
+    Raises
+    ------
+    FormatError
+        As :func:`open_input`.
+    """
+    if options.cuts or options.merged or options.columns is not None:
+        return summary_of(open_input(path))
+    file = as_file(path)
+    with naming(path):
+        return files.summarize(file, full=full)
+
+
 @contextmanager
-def input_blocks(path: Path) -> Iterator[BlockReader]:
-    """Read a recording block by block by the options of the verb."""
+def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReader]:
+    """Read a recording block by block by the options of the verb; a topic as :func:`open_input`."""
     if options.merged:
         blocks: BlockReader = WholeFile(_whole(path))
         yield _Part(path, blocks) if options.cuts else blocks
         return
-    file = as_file(path)
+    file, only = as_file(path), None if options.cuts else topic
     with (
         naming(path),
-        files.open_blocks(file, on_error="salvage", columns=options.columns) as blocks,
+        files.open_blocks(file, on_error="salvage", columns=options.columns, topic=only) as blocks,
     ):
         yield _Part(path, blocks) if options.cuts else blocks
 
 
-def _whole(path: Path) -> Recording:
+def _whole(path: Path, topic: str | None = None) -> Recording:
     """Return a recording, joined with those of ``options.merged``."""
     from strapdown.formats.merging import merge  # noqa: PLC0415 (only with several recordings)
 
-    recordings = []
-    for each in (path, *options.merged):
-        file = as_file(each)
-        with naming(each):
+    only = None if options.cuts or options.merged else topic
+    return merge([_read(each, only) for each in (path, *options.merged)])
+
+
+def _read(path: Path, topic: str | None) -> Recording:
+    """Read a file, or of it the topic of an IMU; where there is no such topic, everything."""
+    file = as_file(path)
+    with naming(path):
+        recording = files.open(file, on_error="salvage", columns=options.columns, topic=topic)
+        if topic is not None and topic not in {*recording.imu, *recording.increments}:
             recording = files.open(file, on_error="salvage", columns=options.columns)
-        recordings.append(replace(recording, path=each))
-    return merge(recordings)
+    return replace(recording, path=path)
 
 
 def refuse_reading() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from strapdown._words import printable
+from strapdown.formats.summary import series_of
 from strapdown.messages import RosImu
 from strapdown.series.columns import present
 
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from strapdown.formats import Recording
-    from strapdown.series import ImuSeries, Increments, Trajectory
     from strapdown.series.columns import Columns
 
-__all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows", "recorded_series"]
+__all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows"]
 
 MOST = 4
 """Largest number of components of a field in a table; covariances have more."""
@@ -67,18 +67,9 @@ def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message o
 
 def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield topic and fields of every row, ordered by stamp."""
-    series = [_rows(*item) for item in recorded_series(recording)]
+    series = [_rows(*item) for item in series_of(recording)]
     for _, topic, row in merge(*series, key=lambda each: each[0]):
         yield topic, row
-
-
-def recorded_series(
-    recording: Recording,
-) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
-    """Yield topic and series."""
-    yield from recording.imu.items()
-    yield from recording.increments.items()
-    yield from recording.trajectories.items()
 
 
 def _rows(topic: str, series: Columns) -> Iterator[tuple[int, str, dict[str, Any]]]:

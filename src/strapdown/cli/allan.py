@@ -107,7 +107,7 @@ def allan(
         )
     _check((sheet, params), output, kalibr, data, spectrum, force=force)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_input(source, topic=topic)
     series = recording.imu_series(topic)
     _require_values(series, source)
     with working(f"{kind} of {len(series)} samples"):

@@ -200,7 +200,7 @@ def calibrate(
         warm_up_s=warm_up,
     )
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_input(source, topic=topic)
     name = kind or _recognised(recording.imu_series(topic), sections, temperature)
     given = {"--sections": sections, "--norm": norm, "--hemisphere": hemisphere,
              "--heading": heading, "--temperature": temperature}  # fmt: skip

@@ -21,9 +21,9 @@ from strapdown.cli._rows import (
     RowWriter,
     message_fields,
     recorded_rows,
-    recorded_series,
 )
 from strapdown.errors import UnknownNameError
+from strapdown.formats.summary import series_of
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
 
 if TYPE_CHECKING:
@@ -103,14 +103,14 @@ def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> l
     """Print a recording and return its losses."""
     missing: UnknownNameError | None = None
     shown: set[str] = set()
-    with input_blocks(path) as blocks:
+    with input_blocks(path, topic=topic) as blocks:
         for block in blocks:
             try:
                 chosen: Recording = block if topic is None else block.only(topic)
             except UnknownNameError as error:
                 missing = error
                 continue
-            for name, series in recorded_series(chosen):
+            for name, series in series_of(chosen):
                 line = f"{name}: {meaning(series)}"
                 if len(series) and line not in shown:
                     shown.add(line)

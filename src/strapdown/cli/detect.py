@@ -83,7 +83,7 @@ def detect(
             raise UnknownNameError("detector", name, KINDS)
     check_targets(output, picture, force=force, recording=False)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_input(source, topic=topic)
     series = recording.imu_series(topic)
     events = Events.of([])
     reports = {}

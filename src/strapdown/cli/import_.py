@@ -11,11 +11,11 @@ import strapdown.formats as files
 from strapdown.cli._common import Force, Input, working
 from strapdown.cli._meaning import meaning
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._rows import recorded_series
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError, StrapdownError
 from strapdown.formats._output import check_ending
 from strapdown.formats.foreign import Hints, read_sheet, recognised
+from strapdown.formats.summary import series_of
 from strapdown.geometry import BodyFrame
 
 TABLE = "table"
@@ -114,7 +114,7 @@ def _known(source: Path, file: Path) -> Outcome | None:
     form = recording.report.format
     if form == TABLE:
         return None
-    meanings = {name: meaning(series) for name, series in recorded_series(recording)}
+    meanings = {name: meaning(series) for name, series in series_of(recording)}
     said = f"{form}: units and frames are known, every verb reads it; there is nothing to import"
     view = [said, *(f"{name}: {line}" for name, line in meanings.items())]
     return Outcome({"input": str(source), "format": form, "topics": meanings, "notes": []}, view)

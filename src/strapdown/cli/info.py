@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -12,30 +13,41 @@ from rich.table import Table
 from strapdown._words import counted, printable
 from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
-from strapdown.cli._rows import recorded_series
-from strapdown.series import timebase
-from strapdown.units import NS_PER_S
+from strapdown.cli._reading import summarize_input
+from strapdown.cli._streams import as_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from strapdown.formats import Recording
     from strapdown.formats.px4.health import ImuHealth
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.formats.px4.log import Px4Log
+    from strapdown.formats.summary import Summary, TopicSummary
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
 GAP = "a gap is a step longer than 5 median steps and 20 ms; notes report shorter losses"
 _UNKNOWN = "not logged"
+LARGEST_LOG = 256 * 2**20
+"""Clipping and vibration of the IMUs of a larger log are shown by --full only [bytes]."""
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
-def info(file: Input, *, topic: Topic = None) -> Outcome:
+def info(
+    file: Input,
+    *,
+    topic: Topic = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Read and verify all data, also of a file above 16 MiB."),
+    ] = False,
+) -> Outcome:
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
-    For a PX4 log also firmware, hardware, parameters other than their defaults, warnings, and
-    clipping, vibration and calibration of each IMU. A gap is a step longer than
-    5 median steps and 20 ms. Of a damaged file the intact messages are listed, with exit code 3.
+    A file above 16 MiB is not read: counts and rates come from its index, with the times of
+    recording, or from its stamps; a note says which. For a PX4 log also firmware, hardware,
+    parameters other than their defaults, warnings, and clipping, vibration and calibration of each
+    IMU; above 256 MiB with --full. A gap is a step longer than 5 median steps and 20 ms. Of a
+    damaged file the intact messages are listed, with exit code 3.
 
     Examples
     --------
@@ -44,20 +56,22 @@ def info(file: Input, *, topic: Topic = None) -> Outcome:
     strapdown info flight.ulg --json
 
     strapdown info logs/*.mcap --topic imu/data --from 10 --to 20
+
+    strapdown info long.mcap --full
     """
     with working(f"reading {file}"):
-        recording = open_input(file)
-    if topic is not None:
-        recording = recording.only(topic)
-    topics = [_describe(name, series) for name, series in recorded_series(recording)]
-    report = recording.report
+        summary = summarize_input(file, full=full)
+    described = summary.topics if topic is None else [summary.topic(topic)]
+    topics = [_describe(each) for each in described]
+    report = summary.report
     data = {
         "file": str(file),
         "format": report.format,
+        "source": str(summary.source),
         "messages": report.messages,
         "topics": topics,
         "skipped": dict(report.skipped),
-        "history": list(recording.history),
+        "history": list(summary.history),
         "notes": list(report.notes),
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
@@ -66,37 +80,47 @@ def info(file: Input, *, topic: Topic = None) -> Outcome:
     if topics:
         view += [_table(topics), GAP]
     view += [line for topic in topics for line in _remarks(topic)]
-    if recording.log is not None:
+    if (log := _px4_log(file, summary)) is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
-        from strapdown.formats.ulog.summary import summary_of  # noqa: PLC0415 (as above)
+        from strapdown.formats.ulog.log_summary import summary_of  # noqa: PLC0415 (as above)
 
-        summary = summary_of(recording.log, epoch_offset_ns=recording.clock_offset_ns)
-        data["log"] = summary.data()
-        view[1:1] = summary.lines()
-        if imus := imu_health(recording.log):
+        held = summary.recording
+        facts = summary_of(log, epoch_offset_ns=None if held is None else held.clock_offset_ns)
+        data["log"] = facts.data()
+        view[1:1] = facts.lines()
+        if imus := imu_health(log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
-    notes = [*(f"history: {step}" for step in recording.history), *report.notes]
+    notes = [*(f"history: {step}" for step in summary.history), *report.notes]
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    brief = f"{report.format}, {counted(len(topics), 'topic')}, {_duration_s(recording):.3f} s"
+    longest_s = max((each["duration_s"] for each in topics), default=0.0)
+    brief = f"{report.format}, {counted(len(topics), 'topic')}, {longest_s:.3f} s"
     return Outcome(data, [*view, *notes], read_losses(report), brief=brief)
 
 
-def _duration_s(recording: Recording) -> float:
-    first, last = recording.span_ns or (0, 0)
-    return (last - first) / NS_PER_S
+def _px4_log(file: Path, summary: Summary) -> Px4Log | None:
+    """Return the log in a recording; of one that was not read, if it is short and has IMUs."""
+    if summary.recording is not None:
+        return summary.recording.log
+    has_imus = any(topic.topic.startswith("vehicle_imu") for topic in summary.topics)
+    if (
+        summary.report.format != "ulog"
+        or not has_imus
+        or as_file(file).stat().st_size > LARGEST_LOG
+    ):
+        return None
+    from strapdown.formats.px4.log import scan_ulog  # noqa: PLC0415 (only PX4 logs)
+
+    return scan_ulog(as_file(file), salvage=True)
 
 
-def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:
-    clock = timebase.report(series.t_ns)
-    frames = {"body": str(series.body)}
-    if (world := getattr(series, "world", None)) is not None:
-        frames["world"] = str(world)
+def _describe(topic: TopicSummary) -> dict[str, Any]:
+    clock = topic.clock
     return {
-        "topic": name,
-        "holds": type(series).__name__,
+        "topic": topic.topic,
+        "holds": topic.holds,
         "count": clock.samples,
         "duration_s": clock.duration_ns * 1e-9,
         "rate_hz": clock.rate_hz,
@@ -106,8 +130,8 @@ def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[st
         "longest_gap_s": clock.longest_gap_ns * 1e-9,
         "duplicates": clock.duplicates,
         "backward": clock.backward,
-        "frames": frames,
-        "columns": list(series.optional_columns),
+        "frames": dict(topic.frames),
+        "columns": list(topic.columns),
     }
 
 

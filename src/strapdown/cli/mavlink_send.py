@@ -70,7 +70,7 @@ def send(
             "raw_imu needs it: the message does not state its scale",
             param_hint="'--raw-scale'",
         )
-    recording = open_input(source)
+    recording = open_input(source, topic=topic)
     scale = None if raw_scale is None else RawScale(*raw_scale)
     records = _records(message, recording, topic, scale)
     with MavlinkLink(to=to) as link:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["foreign_reader"]
+__all__ = ["BoundedPath", "foreign_reader"]
 
 
 @contextmanager
@@ -36,3 +38,38 @@ def foreign_reader(path: Path, kind: str) -> Iterator[None]:
         raise FormatError(
             f"expected a readable {kind}, got damage ({reason})", path=path
         ) from error
+
+
+class BoundedPath:
+    """A path for a third-party reader that reads as many bytes as the file claims.
+
+    A read beyond the end of the file allocates the size of the file, and not of the claim.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def exists(self) -> bool:
+        """Return whether the file exists."""
+        return self._path.exists()
+
+    def open(self, mode: str) -> io.BufferedReader:
+        """Open the file for reading of bytes."""
+        return _BoundedReader(io.FileIO(self._path, mode))
+
+
+class _BoundedReader(io.BufferedReader):
+    def __init__(self, raw: io.FileIO) -> None:
+        super().__init__(raw)
+        self._size = os.fstat(raw.fileno()).st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(self._size if size is None or size < 0 else min(size, self._size))

@@ -76,11 +76,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from strapdown._typing import IntArray
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["Content", "Topics", "can_read"]
+__all__ = ["Content", "Topics", "can_read", "modern", "stamps_of"]
 
 _HORUS: Final[dict[str, type[Record]]] = {mcap_form(kind).schema: kind for kind in (Imu, Odometry)}
 """Messages of horus, stored as they are in memory, by type name."""
@@ -123,11 +124,11 @@ def can_read(kind: str, encoding: str) -> bool:
     """Return whether messages of this type and encoding can be converted to series."""
     if kind in _HORUS:
         return encoding == channel_encoding(kind)
-    if _modern(kind) in _PX4:
+    if modern(kind) in _PX4:
         return encoding == Wire.CDR or (
-            encoding == Wire.ROS1 and _modern(kind) == ros_types.VEHICLE_IMU.name
+            encoding == Wire.ROS1 and modern(kind) == ros_types.VEHICLE_IMU.name
         )
-    ros = ros_types.ROS_TYPES.get(_modern(kind))
+    ros = ros_types.ROS_TYPES.get(modern(kind))
     return encoding in list(Wire) and ros is not None and ros.floats is not None
 
 
@@ -141,6 +142,8 @@ class Topics:
         The file, for error messages.
     salvage : bool
         Count what cannot be decoded instead of raising.
+    only : str, optional
+        The only topic to collect, with what may join its series.
 
     Attributes
     ----------
@@ -154,10 +157,13 @@ class Topics:
         Share of the time that the intervals of a topic cover.
     sensor_combined : dict of str to array of SensorCombined.dtype
         The messages of IMU topics that hold mean rates.
+    sources : dict of str to (str, str)
+        Topic and type of the messages of each series, by its name.
     """
 
     path: Path
     salvage: bool
+    only: str | None = None
     messages: int = 0
     lost: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -165,8 +171,27 @@ class Topics:
     damage: list[str] = field(default_factory=list)
     coverage: dict[str, float] = field(default_factory=dict)
     sensor_combined: dict[str, NDArray[np.void]] = field(default_factory=dict)
+    sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _others: set[str] = field(default_factory=set)
     _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+
+    def wants(self, topic: str, kind: str, encoding: str) -> bool:
+        """Return whether messages of a topic are collected."""
+        if self.only is None or not can_read(kind, encoding):
+            return can_read(kind, encoding)
+        parent = topic.rpartition("/")[0]
+        if modern(kind) in _VECTORS:
+            return parent not in self._others
+        if self.only in {topic, f"{topic} ({modern(kind)})"}:
+            return True
+        self._others |= {topic, parent} - {self.only, self.only.rpartition("/")[0]}
+        return False
+
+    def pass_over(self, topic: str, kind: str, encoding: str, count: int) -> None:
+        """Count messages that are not wanted, unless their topic could be read."""
+        if count and not can_read(kind, encoding):
+            self.skip(topic, count)
 
     def add(self, topic: str, kind: str, encoding: str, payloads: Sequence[Payload]) -> None:
         """Decode messages of one topic, in order, of a type for which ``can_read`` is true.
@@ -176,7 +201,7 @@ class Topics:
         FormatError
             One of them cannot be decoded; never in salvage.
         """
-        kind = _modern(kind)
+        kind = modern(kind)
         try:
             part, repaired = _decode(kind, encoding, payloads, lenient=self.salvage)
         except FormatError as error:
@@ -227,6 +252,7 @@ class Topics:
                     vectors[kind][topic] = whole
                 else:
                     name = _convert(content, topic, kind, whole)
+                    self.sources[name] = topic, kind
                     self._cover(name, kind, whole)
             velocities = vectors[ros_types.VECTOR3_STAMPED.name]
             choices = {topic: [f"{topic}/velocity"] for topic in content.trajectories}
@@ -290,7 +316,9 @@ class Topics:
                     break
         chosen = set(chain(*choices.values()))
         for name, found in placed.items():
-            if not found.all():
+            if self.only is not None and name not in chosen:
+                self.messages -= len(found)  # of another series
+            elif not found.all():
                 nowhere = f"{name}: left out, there is no topic that it belongs to"
                 self.notes.append(unplaced(name, found, within_ns) if name in chosen else nowhere)
                 left = len(found) - int(found.sum())
@@ -311,7 +339,7 @@ class Topics:
         self.damage.append(what)
 
 
-def _modern(kind: str) -> str:
+def modern(kind: str) -> str:
     """Return the ROS 2 name of a type."""
     return kind.replace("/", "/msg/") if kind.count("/") == 1 and kind not in _HORUS else kind
 
@@ -350,6 +378,17 @@ def _timely(
     if late.any() and not lenient:
         raise FormatError(f"expected {stamp} below 2^63 ns, got {records[stamp].max()}")
     return records[~late]
+
+
+def stamps_of(kind: str, messages: Part) -> IntArray | None:
+    """Return the stamps of the series of messages; None for vectors, which join a series."""
+    if kind in _VECTORS:
+        return None
+    content = Content({}, {}, {})
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        _convert(content, "", kind, messages)
+    (series,) = (each for group in content for each in group.values())
+    return np.asarray(series.t_ns)
 
 
 def _joined(parts: Sequence[Part]) -> Part:

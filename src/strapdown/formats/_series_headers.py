@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
 
 from strapdown.errors import StrapdownError
 from strapdown.formats.recording import HOLDS, Recording
@@ -17,8 +19,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray
+    from strapdown.series.columns import Column
 
-__all__ = ["Series", "Unheld", "described", "heading", "rebuild", "recording_of", "topics"]
+__all__ = [
+    "Series",
+    "Unheld",
+    "columns_of",
+    "described",
+    "heading",
+    "rebuild",
+    "recording_of",
+    "topics",
+    "without_rows",
+]
 
 Series: TypeAlias = ImuSeries | Trajectory | Increments
 
@@ -98,9 +111,8 @@ def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
     ValueError
         The header is invalid, or does not fit the arrays.
     """
-    kind = HOLDS.get(str(said.get("holds")))
-    if kind is None:
-        raise ValueError(f"expected a topic that holds {', '.join(HOLDS)}")
+    columns_of(said)
+    kind = HOLDS[said["holds"]]
     labels: dict[str, Any] = {
         name: said[name] for name in ("body", "world", "name") if name in said
     }
@@ -111,6 +123,40 @@ def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
         return kind(**{**arrays, **labels})
     except (StrapdownError, TypeError, KeyError) as error:
         raise ValueError(str(error)) from error
+
+
+def columns_of(said: Mapping[str, Any]) -> dict[str, Column]:
+    """Return the columns of a header by name.
+
+    Raises
+    ------
+    ValueError
+        The header is invalid.
+    """
+    kind = HOLDS.get(str(said.get("holds")))
+    if kind is None:
+        raise ValueError(f"expected a topic that holds {', '.join(HOLDS)}")
+    declared = {
+        each.name: each.metadata["column"] for each in fields(kind) if "column" in each.metadata
+    }
+    unknown = [name for name in said["columns"] if name not in declared]
+    if unknown:
+        raise ValueError(f"expected columns of {kind.__name__}, got {unknown[0]!r}")
+    return {name: declared[name] for name in said["columns"]}
+
+
+def without_rows(said: Mapping[str, Any]) -> Series:
+    """Return the series of a header, without its rows.
+
+    Raises
+    ------
+    ValueError
+        The header is invalid.
+    """
+    columns = columns_of(said).items()
+    return rebuild(
+        said, {name: np.empty((0, *column.tail), column.dtype) for name, column in columns}
+    )
 
 
 def recording_of(

@@ -13,6 +13,7 @@ from strapdown._lazy import LazyMapping
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._output import refuse
 from strapdown.formats.block_reader import BlockReader, WholeFile
+from strapdown.formats.summary import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import WriteReport
+    from strapdown.formats.summary import Summary
     from strapdown.series import ImuSeries, Increments, Trajectory
 
     Columns: TypeAlias = ImportPlan | str | PathLike[str] | Mapping[str, tuple[str, float]]
 
-__all__ = ["OnError", "check_output", "open", "open_blocks", "write"]
+__all__ = ["OnError", "check_output", "open", "open_blocks", "summarize", "write"]
 
 
 class _Reader(Protocol):
@@ -42,10 +44,22 @@ class _TableReader(Protocol):
     def read(self, path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording: ...
 
 
+class _TopicReader(Protocol):
+    """Interface of the modules that can read one topic of many."""
+
+    def read(self, path: Path, *, salvage: bool, only: str | None = None) -> Recording: ...
+
+
 class _Write(Protocol):
     """Writer of a format."""
 
     def __call__(self, path: Path, recording: Recording, /, *, force: bool) -> WriteReport: ...
+
+
+class _Summarize(Protocol):
+    """Summary of a file by the module of its format; None where only the data can tell."""
+
+    def __call__(self, path: Path, /) -> Summary | None: ...
 
 
 # Readers are tried in this order; those after the matching one are not imported.
@@ -78,6 +92,17 @@ _TABLES: Final[Mapping[str, _TableReader]] = LazyMapping(
         "table": "foreign.text_table",
     },
 )
+_BY_TOPIC: Final[Mapping[str, _TopicReader]] = LazyMapping(
+    "reader of one topic",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.reader",
+        "ulog": "ulog.reader",
+        "npz": "arrays.npz",
+        "parquet": "arrays.parquet",
+        "bag": "bag.reader",
+    },
+)
 _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
     "writer",
     "strapdown.formats",
@@ -92,7 +117,23 @@ _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
         ".parquet": "arrays.parquet:write",
     },
 )
+_SUMMARIES: Final[Mapping[str, _Summarize]] = LazyMapping(
+    "summary",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.index:summarize",
+        "ulog": "ulog.summary:summarize",
+        "npz": "arrays.npz:summarize",
+        "parquet": "arrays.parquet:summarize",
+        "bag": "bag.index:summarize",
+        "csv": "text.csv_file:summarize",
+        "tum": "text.tum:summarize",
+        "euroc": "text.euroc:summarize",
+    },
+)
 _HEAD: Final = 2**16
+_LARGE: Final = 16 * 2**20
+"""Files above this size are not read as a whole for a summary [bytes]."""
 
 
 class OnError(StrEnum):
@@ -109,6 +150,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
+    topic: str | None = None,
 ) -> Recording:
     """Read a recording of any format.
 
@@ -123,6 +165,9 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         ``strapdown import`` wrote; by default they are recognised. For CSV also a mapping from our
         column name to the name in the file and the factor to our unit, such as
         ``{"t_ns": ("Time (s)", 1e9)}``.
+    topic : str, optional
+        The only topic to read, in memory that does not depend on the others. The recording has
+        the others too where the format holds one topic, or there is no such topic.
 
     Returns
     -------
@@ -144,7 +189,12 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         return _by_columns(path, columns, salvage=salvage)
-    return _READERS[_format_of(path)].read(path, salvage=salvage)
+    name = _format_of(path)
+    if topic is not None and name in _BY_TOPIC:
+        part = _BY_TOPIC[name].read(path, salvage=salvage, only=topic)
+        if part.span_ns is not None:
+            return part
+    return _READERS[name].read(path, salvage=salvage)
 
 
 def _by_columns(path: Path, columns: Columns, *, salvage: bool) -> Recording:
@@ -168,6 +218,7 @@ def open_blocks(
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
+    topic: str | None = None,
 ) -> Iterator[BlockReader]:
     """Read a recording block by block.
 
@@ -181,6 +232,8 @@ def open_blocks(
         Whether damage is raised, or counted in the report.
     columns : ImportPlan, path-like or mapping, optional
         As of :func:`open`.
+    topic : str, optional
+        As of :func:`open`; the blocks of a ULog have all topics.
 
     Yields
     ------
@@ -204,12 +257,59 @@ def open_blocks(
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     if columns is not None:
         yield WholeFile(_by_columns(path, columns, salvage=salvage))
-    elif (name := _format_of(path)) == "ulog":
+    elif _format_of(path) == "ulog":
         from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
 
         yield UlogBlocks(path, salvage=salvage)
     else:
-        yield WholeFile(_READERS[name].read(path, salvage=salvage))
+        yield WholeFile(open(path, on_error=on_error, topic=topic))
+
+
+def summarize(path: str | PathLike[str], *, full: bool = False) -> Summary:
+    """Summarise a recording: topics, counts, rates, gaps, frames. Damage is counted.
+
+    A file above 16 MiB is not read as a whole: the summary comes from its index, or from the stamps
+    alone, in memory that depends on neither columns nor topics.
+
+    Parameters
+    ----------
+    path : path-like
+        A file or folder, as of :func:`open`.
+    full : bool
+        Read all data also of a large file, and verify its checksums.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    FormatError
+        No format is recognised, or nothing can be read.
+    TypeError
+        ``path`` is no path.
+    OSError
+        A file cannot be read, such as FileNotFoundError.
+
+    Examples
+    --------
+    >>> for topic in summarize("flight.ulg").topics:  # doctest: +SKIP
+    ...     print(topic.topic, topic.clock)
+    """
+    path = _as_path(path)
+    if not full and _size(path) > _LARGE:
+        name = _format_of(path)
+        found = _SUMMARIES[name](path) if name in _SUMMARIES else None
+        if found is not None:
+            return found
+    return summary_of(open(path, on_error=OnError.SALVAGE))
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of the files in a folder."""
+    if path.is_dir():
+        return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    return path.stat().st_size
 
 
 def _as_path(path: str | PathLike[str]) -> Path:

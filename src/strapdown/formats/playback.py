@@ -225,5 +225,5 @@ class _TimedScan(McapScan):
             super()._compare_count()
 
 
-def _has_form(schema: str, encoding: str) -> bool:
+def _has_form(_topic: str, schema: str, encoding: str) -> bool:
     return form_of_channel(schema, encoding) is not None

@@ -31,6 +31,7 @@ __all__ = [
     "OrderReport",
     "ResampleReport",
     "TimeReport",
+    "TimeTally",
     "ordered",
     "orientation_at",
     "report",
@@ -43,6 +44,9 @@ OrderPolicy: TypeAlias = Literal["strict", "drop", "sort"]
 Series = TypeVar("Series", bound=Columns)
 
 _SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
+_MOST_IN_4_BYTES: Final = 2**32 - 1
+_PIECE: Final = 2**16
+"""Stamps that are treated at once."""
 
 
 @dataclass(frozen=True)
@@ -169,28 +173,81 @@ def report(t_ns: ArrayLike, *, gap_after_ns: int | None = None) -> TimeReport:
     ShapeError
         They have more than one dimension.
     """
-    stamps = as_stamps(t_ns)
-    duplicate, backward = _late(stamps)
-    steps = np.diff(stamps[~(duplicate | backward)])
-    median = float(np.median(steps)) if steps.size else np.nan
-    limit = _gap_limit(steps) if gap_after_ns is None else gap_after_ns
-    gaps, regular = steps[steps > limit], steps[steps <= limit]
-    slowest, fastest = (regular.max(), regular.min()) if regular.size else (np.nan, np.nan)
-    deviation = regular - median
-    return TimeReport(
-        samples=stamps.size,
-        duration_ns=int(stamps.max()) - int(stamps.min()) if stamps.size else 0,
-        rate_hz=NS_PER_S / median,
-        rate_min_hz=float(NS_PER_S / slowest),
-        rate_max_hz=float(NS_PER_S / fastest),
-        jitter_ns=float(np.sqrt(np.mean(deviation**2))) if regular.size else float("nan"),
-        duplicates=int(duplicate.sum()),
-        backward=int(backward.sum()),
-        gaps=gaps.size,
-        longest_gap_ns=int(gaps.max(initial=0)),
-        lost_ns=round(float((gaps - median).sum())) if gaps.size else 0,
-        gap_after_ns=limit,
-    )
+    tally = TimeTally()
+    tally.add(as_stamps(t_ns))
+    return tally.report(gap_after_ns=gap_after_ns)
+
+
+class TimeTally:
+    """Statistics of time stamps that arrive piece by piece, in four bytes each.
+
+    Examples
+    --------
+    >>> tally = TimeTally()
+    >>> for piece in ([0, 10_000_000], [20_000_000, 20_000_000]):
+    ...     tally.add(np.array(piece))
+    >>> tally.report() == report([0, 10_000_000, 20_000_000, 20_000_000])
+    True
+    """
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self._waiting: list[IntArray] = []
+        self._taken = 0
+        self._earliest = self._latest = 0
+        self._duplicates = self._backward = 0
+        self._steps: list[AnyArray] = []
+
+    def add(self, t_ns: IntArray) -> None:
+        """Add the stamps after those so far, (N,) int64 [ns]."""
+        self._waiting.append(t_ns)
+        self.samples += t_ns.size
+        if self.samples - self._taken >= _PIECE:
+            self._take()
+
+    def _take(self) -> None:
+        """Reduce the stamps added since the last call to their steps."""
+        waiting = np.concatenate([np.empty(0, np.int64), *self._waiting])
+        self._waiting.clear()
+        if not waiting.size:
+            return
+        earliest, latest = int(waiting.min()), int(waiting.max())
+        stamps = np.append(self._latest, waiting) if self._taken else waiting
+        duplicate, backward = _late(stamps)
+        late = duplicate | backward
+        steps = np.diff(stamps[~late] if late.any() else stamps)
+        small = not steps.size or steps.max() <= _MOST_IN_4_BYTES
+        self._steps.append(steps.astype(np.uint32) if small else steps)
+        self._earliest = min(self._earliest, earliest) if self._taken else earliest
+        self._latest = max(self._latest, latest) if self._taken else latest
+        self._duplicates += int(duplicate.sum())
+        self._backward += int(backward.sum())
+        self._taken = self.samples
+
+    def report(self, *, gap_after_ns: int | None = None) -> TimeReport:
+        """Return the statistics of all stamps so far; ``gap_after_ns`` as of :func:`report`."""
+        self._take()
+        steps = np.concatenate([np.empty(0, np.uint32), *self._steps])
+        self._steps = [steps]
+        median = float(np.median(steps)) if steps.size else np.nan
+        limit = _gap_limit(steps) if gap_after_ns is None else gap_after_ns
+        gaps = steps[steps > limit].astype(np.int64)
+        regular = steps[steps <= limit] if gaps.size else steps
+        slowest, fastest = (regular.max(), regular.min()) if regular.size else (np.nan, np.nan)
+        return TimeReport(
+            samples=self.samples,
+            duration_ns=self._latest - self._earliest,
+            rate_hz=NS_PER_S / median,
+            rate_min_hz=float(NS_PER_S / slowest),
+            rate_max_hz=float(NS_PER_S / fastest),
+            jitter_ns=_spread(regular, median),
+            duplicates=self._duplicates,
+            backward=self._backward,
+            gaps=gaps.size,
+            longest_gap_ns=int(gaps.max(initial=0)),
+            lost_ns=round(float((gaps - median).sum())) if gaps.size else 0,
+            gap_after_ns=limit,
+        )
 
 
 def ordered(series: Series, policy: OrderPolicy = "strict") -> tuple[Series, OrderReport]:
@@ -335,6 +392,14 @@ def _late(stamps: IntArray) -> tuple[BoolArray, BoolArray]:
     later = stamps[1:]
     none = np.zeros(min(stamps.size, 1), np.bool_)
     return np.append(none, later == latest), np.append(none, later < latest)
+
+
+def _spread(steps: AnyArray, median: float) -> float:
+    """Return the root mean square deviation of steps from their median, without a long copy."""
+    if not steps.size:
+        return float("nan")
+    squares = (((steps[k : k + _PIECE] - median) ** 2).sum() for k in range(0, steps.size, _PIECE))
+    return float(np.sqrt(sum(squares) / steps.size))
 
 
 def _gap_limit(steps: IntArray) -> int:

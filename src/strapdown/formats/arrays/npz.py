@@ -19,14 +19,23 @@ from __future__ import annotations
 
 import math
 import zipfile
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import FormatError, TruncatedError, UnsupportedError
+from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from strapdown.formats._guard import foreign_reader
-from strapdown.formats.arrays.npz_recording import DESCRIPTION, npz_writer, read_recording
+from strapdown.formats.arrays import npz_recording
+from strapdown.formats.arrays.npz_recording import (
+    DESCRIPTION,
+    LostArrays,
+    npz_writer,
+    read_recording,
+)
+from strapdown.formats.arrays.zip_members import by_local_headers
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport, WriteReport
 from strapdown.geometry import quaternion
@@ -34,14 +43,15 @@ from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import MICROTESLA, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from strapdown._typing import AnyArray
     from strapdown.formats.foreign.array_table import ArrayTable
     from strapdown.formats.foreign.plan import ImportPlan
+    from strapdown.formats.summary import Summary
 
-__all__ = ["foreign_table", "read", "sniff", "write"]
+__all__ = ["foreign_table", "read", "sniff", "summarize", "write"]
 
 
 class _Kind(NamedTuple):
@@ -52,6 +62,8 @@ class _Kind(NamedTuple):
     tail: tuple[int, ...] = ()
 
 
+_BAD_CRC: Final = "Bad CRC-32"
+"""Words of the library."""
 _ZIP: Final = b"PK\x03\x04"
 _LARGEST_ARRAY: Final = 256 * 2**20
 _TYPES: Final = {"f": np.float64, "i": np.int64, "u": np.uint8, "b": np.bool_}
@@ -84,10 +96,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path,
-    *,
-    salvage: bool,  # noqa: ARG001 (an archive is whole or not)
-    plan: ImportPlan | None = None,
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
 ) -> Recording:
     """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
@@ -96,9 +105,12 @@ def read(
     path : Path
         The file.
     salvage : bool
-        Has no effect: arrays are compressed as a whole.
+        Read the whole arrays of our layout, and report the others, instead of raising an error;
+        also those of an archive that is cut.
     plan : ImportPlan, optional
         Meaning of the arrays of another program; by default they are recognised by name.
+    only : str, optional
+        The only topic to read, in our layout.
 
     Returns
     -------
@@ -110,14 +122,16 @@ def read(
     ------
     TruncatedError
         The directory at the end of the archive is missing.
+    ChecksumError
+        The checksum of an array does not match.
     FormatError
-        The archive or an array is damaged, or an array has another shape or type.
+        The archive or an array is damaged otherwise, or an array has another shape or type.
     UnsupportedError
         An array is too large, or compressed in another way.
     """
-    with foreign_reader(path, "npz archive"), _opened(path) as archive:
+    with foreign_reader(path, "npz archive"), _opened(path, salvage=salvage) as archive:
         if DESCRIPTION in archive.namelist():
-            return read_recording(path, archive, lambda name: _array(path, archive, name))
+            return _read_ours(path, archive, salvage=salvage, only=only)
         names = {name.removesuffix(".npy") for name in archive.namelist()}
         layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
         if layout is None or plan is not None:
@@ -130,6 +144,16 @@ def read(
         notes=("the axes of the sensor are called FLU, those of the reference ENU",),
     )
     return Recording(path, report, {"imu": imu}, {"reference": reference})
+
+
+def summarize(path: Path) -> Summary | None:
+    """Summarise an intact recording in our layout; None for another one."""
+    try:
+        with foreign_reader(path, "npz archive"), _opened(path) as archive:
+            ours = DESCRIPTION in archive.namelist()
+            return npz_recording.summarize(path, archive) if ours else None
+    except FormatError:  # reading the file reports it
+        return None
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -162,10 +186,52 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
     return WriteReport("npz", writer.messages)
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
-    if not zipfile.is_zipfile(path):
-        raise TruncatedError("expected a zip directory at the end of the file", path=path)
-    return zipfile.ZipFile(path)
+@contextmanager
+def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; in salvage one of ours also without its directory."""
+    with path.open("rb") as stream:
+        if zipfile.is_zipfile(stream):
+            with zipfile.ZipFile(stream) as archive:
+                yield archive
+            return
+        archive = by_local_headers(stream)
+        if not salvage or DESCRIPTION not in archive.namelist():
+            raise TruncatedError(
+                "expected a zip directory at the end of the file, got none: the file is cut",
+                path=path,
+                offset=path.stat().st_size,
+            )
+        yield archive
+
+
+def _read_ours(
+    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: str | None
+) -> Recording:
+    """Read our layout; in salvage, the arrays that are whole."""
+    lost = LostArrays()
+
+    def load(name: str) -> AnyArray | None:
+        try:
+            with foreign_reader(path, "npz archive"):
+                return _array(path, archive, name)
+        except FormatError as error:
+            if not salvage:
+                raise _mismatch(path, error) from error
+            lost.add(name, error.message)
+            return None
+
+    recording = read_recording(path, archive, load, lost, only=only)
+    damage = tuple(lost.places.lines())
+    if archive.start_dir == 0 and not damage:
+        damage = ("the zip directory at the end of the file is lost",)
+    report = replace(recording.report, lost_messages=lost.rows, damage=damage)
+    return replace(recording, report=report)
+
+
+def _mismatch(path: Path, error: FormatError) -> FormatError:
+    """Return an error of a checksum as such."""
+    hint = f'{error.message}; on_error="salvage" reads the other arrays'
+    return (ChecksumError if _BAD_CRC in error.message else type(error))(hint, path=path)
 
 
 def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> dict[str, AnyArray]:

@@ -10,24 +10,37 @@ from __future__ import annotations
 import json
 import zipfile
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._series_headers import described, heading, rebuild, recording_of, topics
+from strapdown.formats._salvage import Places
+from strapdown.formats._series_headers import (
+    columns_of,
+    described,
+    heading,
+    rebuild,
+    recording_of,
+    topics,
+    without_rows,
+)
+from strapdown.formats.recording import HOLDS
+from strapdown.formats.summary import Summary, of_stamps
 from strapdown.series.columns import present
+from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from strapdown._typing import AnyArray
     from strapdown.formats.recording import Recording
 
-__all__ = ["DESCRIPTION", "NpzWriter", "npz_writer", "read_recording"]
+__all__ = ["DESCRIPTION", "LostArrays", "NpzWriter", "npz_writer", "read_recording", "summarize"]
 
 DESCRIPTION: Final = "strapdown.json"
 _COPY: Final = 2**20
@@ -141,29 +154,122 @@ def npz_writer(path: Path, *, force: bool = False) -> Iterator[NpzWriter]:
         writer.pack(partial)
 
 
+class LostArrays:
+    """Arrays that could not be read.
+
+    Attributes
+    ----------
+    places : Places
+        One line for each.
+    rows : int
+        Rows of the topics that are left out because of them.
+    """
+
+    def __init__(self) -> None:
+        self.places = Places()
+        self.rows = 0
+
+    def add(self, name: str, reason: str) -> None:
+        """Add an array."""
+        self.places.note(f"{name}: left out: {reason}")
+
+
 def read_recording(
-    path: Path, archive: zipfile.ZipFile, load: Callable[[str], AnyArray]
+    path: Path,
+    archive: zipfile.ZipFile,
+    load: Callable[[str], AnyArray | None],
+    lost: LostArrays,
+    *,
+    only: str | None = None,
 ) -> Recording:
     """Read what :class:`NpzWriter` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    archive : ZipFile
+        The open file.
+    load : callable
+        From the name of an array to the array; None where it is damaged, which is then in
+        ``lost``. Without such an array a series has no optional column, or NaN in another; without
+        one that NaN cannot replace, such as the stamps, the topic is left out.
+    lost : LostArrays
+        Counts the rows of such topics.
+    only : str, optional
+        The only topic to read.
 
     Raises
     ------
     FormatError
         The description is damaged, or an array does not fit it.
     """
+    found = {}
     try:
         description = json.loads(archive.read(DESCRIPTION))
-        found = {}
         for topic, said in description["topics"].items():
-            arrays = {name: load(f"{topic}/{name}") for name in said["columns"]}
-            rows = len(arrays["t_ns"])
-            arrays = {name: _spread(array, rows) for name, array in arrays.items()}
-            found[topic] = (said["holds"], rebuild(said, arrays))
+            if only not in {None, topic}:
+                continue
+            columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
+            whole = {name: array for name, array in columns.items() if array is not None}
+            rows = (
+                len(whole["t_ns"]) if "t_ns" in whole else max(map(len, whole.values()), default=0)
+            )
+            arrays = {name: _spread(array, rows) for name, array in whole.items()}
+            if _fill(said, arrays, rows):
+                found[topic] = (said["holds"], rebuild(said, arrays))
+            else:
+                lost.rows += rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
     return recording_of(path, "npz", found, description)
 
 
+def _fill(said: Mapping[str, Any], arrays: dict[str, AnyArray], rows: int) -> bool:
+    """Put NaN where an array that a series needs is lost; return whether that is possible."""
+    needed = {each.name for each in fields(HOLDS[said["holds"]]) if each.default is MISSING}
+    for name, column in columns_of(said).items():
+        if name in needed and name not in arrays:
+            if np.dtype(column.dtype).kind != "f":
+                return False
+            arrays[name] = np.full((rows, *column.tail), np.nan)
+    return True
+
+
 def _spread(array: AnyArray, rows: int) -> AnyArray:
     """Return the rows of a column that may be stored as one row."""
     return np.broadcast_to(array, (rows, *array.shape[1:])) if len(array) == 1 else array
+
+
+def summarize(path: Path, archive: zipfile.ZipFile) -> Summary:
+    """Summarise what :class:`NpzWriter` wrote, from its stamps alone.
+
+    Raises
+    ------
+    FormatError
+        The description or a column of stamps is damaged.
+    """
+    clocks, found = {}, {}
+    try:
+        described = json.loads(archive.read(DESCRIPTION))["topics"]
+        for topic, said in described.items():
+            found[topic] = without_rows(said)
+            with archive.open(f"{topic}/t_ns.npy") as stream:
+                clocks[topic] = _clock(stream)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
+    return of_stamps("npz", found, clocks)
+
+
+def _clock(stream: IO[bytes]) -> TimeTally:
+    """Return the statistics of a column of stamps."""
+    np.lib.format.read_magic(stream)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    if len(shape) != 1 or dtype.kind != "i" or dtype.itemsize != np.dtype(np.int64).itemsize:
+        raise ValueError(f"expected stamps as 64-bit integers, got {dtype} {shape}")
+    clock = TimeTally()
+    while data := stream.read(_COPY):
+        clock.add(np.frombuffer(data, dtype).astype(np.int64))
+    if clock.samples != shape[0]:
+        raise ValueError(f"expected {shape[0]} stamps, got {clock.samples}")
+    return clock

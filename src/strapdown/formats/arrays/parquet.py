@@ -3,52 +3,80 @@
 The column ``topic`` names the topic of each row; columns that a topic lacks are null there.
 Vectors are stored in columns ``angular_velocity_x`` and so on, covariances in
 ``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The metadata entry
-``strapdown`` holds the header of each topic. Needs the extra ``parquet``.
+``strapdown`` holds the header of each topic. Pages and headers have a checksum (CRC-32). Needs the
+extra ``parquet``.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.errors import BackendMissingError, FormatError, ShapeError
-from strapdown.formats._guard import foreign_reader
+from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._series_headers import described, heading, rebuild, recording_of, topics
-from strapdown.formats.recording import HOLDS, Recording
+from strapdown.formats._series_headers import (
+    columns_of,
+    described,
+    heading,
+    rebuild,
+    recording_of,
+    topics,
+    without_rows,
+)
+from strapdown.formats.arrays.parquet_groups import (
+    COUNTS,
+    MAGIC,
+    Groups,
+    library,
+    opened,
+    reading,
+)
+from strapdown.formats.recording import Recording
 from strapdown.formats.reports import WriteReport
+from strapdown.formats.summary import Summary, of_stamps
 from strapdown.series.columns import present
 from strapdown.series.tabular import endings
+from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import ModuleType
 
     from strapdown._typing import AnyArray, IntArray
     from strapdown.formats._series_headers import Series
     from strapdown.formats.foreign.array_table import ArrayTable
     from strapdown.formats.foreign.plan import ImportPlan
 
-__all__ = ["ParquetWriter", "foreign_table", "parquet_writer", "read", "sniff", "write"]
+__all__ = [
+    "ParquetWriter",
+    "foreign_table",
+    "parquet_writer",
+    "read",
+    "sniff",
+    "summarize",
+    "write",
+]
 
-_MAGIC: Final = b"PAR1"
 _KEY: Final = b"strapdown"
+_CHECK: Final = b"strapdown.crc32"
+"""Metadata entry with the checksum of the headers; pages have checksums of their own."""
+_ROWS: Final = 2**16
+"""Most rows of a row group: what a damaged page costs."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
     """Return whether a file begins with the magic bytes of Parquet."""
-    return head.startswith(_MAGIC)
+    return head.startswith(MAGIC)
 
 
 def read(
-    path: Path,
-    *,
-    salvage: bool,  # noqa: ARG001 (row groups have checksums)
-    plan: ImportPlan | None = None,
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
 ) -> Recording:
     """Read a recording that :func:`write` wrote, or a table of another program.
 
@@ -57,32 +85,73 @@ def read(
     path : Path
         The file.
     salvage : bool
-        Has no effect: a table is read completely or not at all.
+        Leave out damaged row groups of a recording and count their rows, instead of raising an
+        error. The directory of a file is at its end: of a file that is cut nothing can be read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
+    only : str, optional
+        The only topic to read, of a recording.
+
+    Raises
+    ------
+    BackendMissingError
+        The extra ``parquet`` is not installed.
+    TruncatedError
+        The file is cut.
+    ChecksumError
+        The checksum of a page does not match.
+    FormatError
+        The file is damaged otherwise, or columns of another program are missing or ambiguous.
+    """
+    with opened(path) as file:
+        metadata = file.schema_arrow.metadata or {}
+        if _KEY not in metadata:
+            return foreign_table(path).read(path, plan)
+        groups = Groups(path, file, salvage=salvage, only=only)
+        try:
+            columns = _Columns(groups.table())
+            description = _described(metadata)
+            found = {
+                topic: _topic(columns, topic, said)
+                for topic, said in description["topics"].items()
+                if only in {None, topic}
+            }
+            groups.compare({topic: len(series) for topic, (_, series) in found.items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _unfit(path, error) from error
+    recording = recording_of(path, "parquet", found, description)
+    damage = tuple(groups.places.lines())
+    report = replace(recording.report, lost_messages=groups.lost, damage=damage)
+    return replace(recording, report=report)
+
+
+def summarize(path: Path) -> Summary | None:
+    """Summarise a recording that :func:`write` wrote, from its stamps; None for another table.
 
     Raises
     ------
     BackendMissingError
         The extra ``parquet`` is not installed.
     FormatError
-        The file is damaged, or columns of another program are missing or ambiguous.
+        The file is damaged.
     """
-    _, tables = _library()
-    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+    with opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
         if _KEY not in metadata:
-            return foreign_table(path).read(path, plan)
+            return None
+        groups = Groups(path, file, salvage=True)
         try:
-            description = json.loads(metadata[_KEY])
-            columns = _Columns(file.read())
-            found = {
-                topic: _topic(columns, topic, said) for topic, said in description["topics"].items()
-            }
+            topics_of = _described(metadata)["topics"]
+            found = {topic: without_rows(said) for topic, said in topics_of.items()}
+            clocks = {topic: TimeTally() for topic in found}
+            for table in groups.tables(["topic", "t_ns"]):
+                columns = _Columns(table)
+                for topic in columns.topics:
+                    clocks[topic].add(columns["t_ns"][columns.rows_of(topic)])
+            groups.compare({topic: clock.samples for topic, clock in clocks.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"expected a table that fits its metadata: {error}"
-            raise FormatError(reason, path=path) from error
-    return recording_of(path, "parquet", found, description)
+            raise _unfit(path, error) from error
+    return of_stamps("parquet", found, clocks, lost=groups.lost, damage=groups.places.lines())
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -97,8 +166,7 @@ def foreign_table(path: Path) -> ArrayTable:
     """
     from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
 
-    _, tables = _library()
-    with foreign_reader(path, "Parquet table"), tables.ParquetFile(path) as file:
+    with opened(path) as file, reading(path):
         return ArrayTable(columns_of_frame(file.read()))
 
 
@@ -118,7 +186,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
 
 
 class ParquetWriter:
-    """Writer of a recording block by block; each topic of a block becomes a row group."""
+    """Writer of a recording block by block; a row group holds rows of one topic."""
 
     def __init__(self, path: Path) -> None:
         self.messages = 0
@@ -127,6 +195,7 @@ class ParquetWriter:
         self._path = path
         self._file: Any = None
         self._said: dict[str, dict[str, Any]] = {}
+        self._rows: Counter[str] = Counter()
 
     def write(self, block: Recording) -> None:
         """Append rows to each topic; the first block declares all topics and columns.
@@ -136,7 +205,7 @@ class ParquetWriter:
         ShapeError
             A block has other topics, columns or frames than the first.
         """
-        arrow, tables = _library()
+        arrow, tables = library()
         parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
@@ -146,6 +215,7 @@ class ParquetWriter:
                 schema,
                 compression="zstd",
                 use_dictionary=["topic"],  # sensor values rarely repeat
+                write_page_checksum=True,
             )
         for topic, said, series in parts:
             if self._said.get(topic) != said:
@@ -160,13 +230,16 @@ class ParquetWriter:
                 columns.get(field.name, arrow.nulls(len(series), field.type))
                 for field in self._file.schema
             ]
-            self._file.write_table(arrow.Table.from_arrays(rows, schema=self._file.schema))
+            table = arrow.Table.from_arrays(rows, schema=self._file.schema)
+            self._file.write_table(table, row_group_size=_ROWS)
+            self._rows[topic] += len(series)
             self.messages += len(series)
 
     def close(self) -> None:
         """Write the footer."""
         if self._file is None:
             self.write(Recording())
+        self._file.add_key_value_metadata({COUNTS: json.dumps(self._rows)})
         self._file.close()
 
 
@@ -181,31 +254,23 @@ def parquet_writer(path: Path, *, force: bool = False) -> Iterator[ParquetWriter
     BackendMissingError
         The extra ``parquet`` is not installed.
     """
-    _library()
+    library()
     with replacing(path, force=force) as partial:
         writer = ParquetWriter(partial)
         yield writer
         writer.close()
 
 
-def _library() -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow as pa  # noqa: PLC0415 (an optional package)
-        import pyarrow.parquet as tables  # noqa: PLC0415 (as above)
-    except ImportError:
-        raise BackendMissingError("Parquet", extra="parquet") from None
-    return pa, tables
-
-
 def _schema(series: list[Series], said: dict[str, dict[str, Any]], history: Sequence[str]) -> Any:  # noqa: ANN401 (foreign)
-    arrow, _ = _library()
+    arrow, _ = library()
     fields: dict[str, Any] = {"topic": arrow.string()}
     for each in series:
         for name, _, array in present(each):
             for key, values in _flat(name, array[:0]):
                 fields[key] = arrow.from_numpy_dtype(values.dtype)
-    text = described(said, history)
-    return arrow.schema(list(fields.items()), metadata={_KEY: text.encode()})
+    text = described(said, history).encode()
+    metadata = {_KEY: text, _CHECK: f"{zlib.crc32(text):08x}".encode()}
+    return arrow.schema(list(fields.items()), metadata=metadata)
 
 
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
@@ -213,6 +278,15 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
     for column, end in enumerate(endings(array.shape[1:])):
         yield name + end, np.ascontiguousarray(flat[:, column])
+
+
+def _described(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return the description of the file: the headers of its topics, and its history."""
+    text = metadata[_KEY]
+    if metadata.get(_CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
+        raise ValueError("the checksum of the headers of its topics does not match")
+    description: dict[str, Any] = json.loads(text)
+    return description
 
 
 class _Columns:
@@ -223,32 +297,30 @@ class _Columns:
         self._arrays: dict[str, AnyArray] = {}
         topic = table.column("topic").combine_chunks().dictionary_encode()
         self._codes = topic.indices.to_numpy()
-        self._topics = topic.dictionary.to_pylist()
+        self.topics = topic.dictionary.to_pylist()
 
     def rows_of(self, topic: str) -> IntArray:
-        if topic not in self._topics:
+        if topic not in self.topics:
             return np.empty(0, np.int64)
-        return np.flatnonzero(self._codes == self._topics.index(topic))
+        return np.flatnonzero(self._codes == self.topics.index(topic))
 
     def __getitem__(self, name: str) -> AnyArray:
         if name not in self._arrays:
             column = self._table.column(name).combine_chunks()
-            zero = False if column.type == _library()[0].bool_() else 0
+            zero = False if column.type == library()[0].bool_() else 0
             self._arrays[name] = column.fill_null(zero).to_numpy(zero_copy_only=False)
         return self._arrays[name]
+
+
+def _unfit(path: Path, error: Exception) -> FormatError:
+    return FormatError(f"expected a table that fits its metadata: {error}", path=path)
 
 
 def _topic(columns: _Columns, topic: str, said: dict[str, Any]) -> tuple[str, Series]:
     """Return group and series of one topic."""
     mine = columns.rows_of(topic)
-    declared = {
-        each.name: each.metadata["column"]
-        for each in HOLDS[said["holds"]].__dataclass_fields__.values()
-        if "column" in each.metadata
-    }
     arrays = {}
-    for name in said["columns"]:
-        column = declared[name]
+    for name, column in columns_of(said).items():
         parts = [
             columns[name + end][mine].astype(column.dtype, copy=False)
             for end in endings(column.tail)

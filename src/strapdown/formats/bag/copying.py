@@ -36,7 +36,7 @@ class BagCopy(BagScan):
     """
 
     def __init__(self, source: Path) -> None:
-        super().__init__(source, salvage=True, wanted=lambda _kind: True)
+        super().__init__(source, salvage=True, wanted=lambda *_connection: True)
         self.copied = self.undefined = 0
         self._time_ns = 0
         self._definitions: dict[Connection, tuple[str, str]] = {}

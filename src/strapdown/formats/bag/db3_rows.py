@@ -1,8 +1,7 @@
-"""Rows of a damaged rosbag2 database that SQLite can still reach.
+"""Messages of a damaged rosbag2 database: the rows of its intact pages.
 
-A table is a tree of pages whose leaves hold the rows in the order of their number. SQLite stops
-at a page that is broken or beyond the end of a cut file; queries from each following number find
-the first intact leaf after it.
+The pages of the table ``messages`` are recognised by the form of their rows, also where the pages
+above them in the tree are broken.
 
 References
 ----------
@@ -11,32 +10,25 @@ SQLite file format, https://www.sqlite.org/fileformat2.html; rosbag2 storage plu
 
 from __future__ import annotations
 
-import os
-import sqlite3
+import re
 from collections import Counter
-from contextlib import closing
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import quote
 
 from strapdown.formats._salvage import Places
-from strapdown.formats.mcap.records import MAX_CHUNK
+from strapdown.formats.bag.db3_pages import Pages, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from strapdown.formats.bag.db3_pages import Cell, Value
+
 __all__ = ["MAGIC", "Rows", "Topic", "shortfall"]
 
 MAGIC: Final = b"SQLite format 3\0"
-_TRIES: Final = 2**16
-"""Consecutive numbers tried without effect before the rest of a table is given up."""
-_SMALLEST_ROW: Final = 8
-"""Least size of a row [bytes]; it bounds the number of rows, which broken pages may exceed."""
-_LAST: Final = 2**63 - 1
-_QUERY: Final = """
-    SELECT rowid, topic_id, iif(wanted(topic_id), data, NULL)
-    FROM messages WHERE rowid >= ? ORDER BY rowid LIMIT ?
-"""
+_HEAD: Final = re.compile(rb"[\x05-\x09]\0[\x01-\x06\x08\x09]{2}", re.DOTALL)
+"""Header of a row of messages: an empty id, topic and time as whole numbers, then the data."""
 
 
 class Topic(NamedTuple):
@@ -87,96 +79,97 @@ class Rows:
         """Damage, one line each."""
         return self._places.lines()
 
-    def messages(self, wanted: Callable[[str, str], bool]) -> Iterator[tuple[Topic, bytes]]:
+    def messages(self, wanted: Callable[[str, str, str], bool]) -> Iterator[tuple[Topic, bytes]]:
         """Yield the wanted messages in the order of their numbers; never raise for damage."""
         if short := shortfall(self.path):
             self._places.note(short)
-        uri = f"file:{quote(bytes(self.path))}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True)) as database:
-            database.text_factory = lambda raw: raw.decode(errors="replace")
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHUNK)
-            try:
-                database.execute("PRAGMA writable_schema = ON")  # otherwise a cut file is refused
-                database.execute("PRAGMA trusted_schema = OFF")
-                self.topics = _topics(database)
-            except sqlite3.Error as error:
-                self._places.note(f"topics: {error}")
-                return
-            chosen = {number for number, topic in self.topics.items() if wanted(*topic[1:])}
-            database.create_function("wanted", 1, chosen.__contains__)
-            tail = _torn_page(self.path)
-            for number, data in self._rows(database):
-                topic, payload = self.topics[number], data if isinstance(data, bytes) else b""
-                if tail and _is_torn(payload, tail):
+        pages = Pages(self.path)
+        self.topics = _topics(pages)
+        if not self.topics:
+            self._places.note("expected tables of messages and topics")
+            return
+        chosen = {number for number, topic in self.topics.items() if wanted(*topic)}
+        seen, leaves = set[int](), sorted(self._leaves(pages))
+        most = max((rows for *_, rows in leaves), default=0)
+        for _, page, _ in leaves:
+            cells, broken = pages.cells(page)
+            broken = min(broken, most - len(cells))  # the count of its rows may be damaged, too
+            for cell in cells:
+                row = _message(pages, cell)
+                if row is None or cell.number in seen:
+                    broken += 1
+                    continue
+                seen.add(cell.number)
+                number, data = row
+                if number not in self.topics:
                     self.lost += 1
                     continue
-                self.found[topic] += 1
+                self.found[self.topics[number]] += 1
                 if number in chosen:
-                    yield topic, payload
+                    yield self.topics[number], data
+            if broken:
+                self.lost += broken
+                self._places.note(f"page {page}: {broken} rows")
+        if (between := _between(leaves)) and (unread := pages.unread):
+            self.lost += min(between, unread * most)
+            self._places.note(f"{unread} pages that may be between others")
 
-    def _rows(self, database: sqlite3.Connection) -> Iterator[tuple[int, object]]:
-        """Yield topic and data of each row; data only of wanted topics."""
-        before = after = failed = 0
-        left = self.path.stat().st_size // _SMALLEST_ROW
-        alone = False  # one row at a time: an error also discards the row before it
-        while left > 0 and failed < _TRIES:
-            try:
-                start = min(after, _LAST - 1) + 1
-                for row, number, data in database.execute(_QUERY, (start, 1 if alone else left)):
-                    left -= 1
-                    if number not in self.topics or row == after or row <= before:
-                        self.lost += 1  # its number or topic is broken, or its page is read twice
-                        after += alone
-                        continue
-                    if row > after:
-                        before = after  # otherwise the number of the previous row was wrong
-                    after = row
-                    self.lost += failed
-                    failed = 0
-                    yield number, data
-            except sqlite3.Error as error:
-                if alone:
-                    if not failed:
-                        self._places.note(f"after row {after}: {error}")
-                    after += 1
-                    failed += 1
-                    left -= 1
-                alone = True
-            else:
-                if not alone:
-                    return
-                alone = False
+    def _leaves(self, pages: Pages) -> Iterator[tuple[int, int, int]]:
+        """Yield number of the middle row, page and count of rows of each page with messages."""
+        for page in range(2, pages.count + 1):
+            cells, _ = pages.cells(page)
+            if any(_is_message(pages, cell) for cell in cells):
+                middle = sorted(cell.number for cell in cells)[len(cells) // 2]
+                yield middle, page, len(cells)
 
 
-def _topics(database: sqlite3.Connection) -> dict[int, Topic]:
-    tables = database.execute(
-        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('messages', 'topics')"
-    )
-    if tables.fetchone() != (2,):
-        raise sqlite3.DatabaseError("expected tables of messages and topics")
-    rows = database.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
-    return {
-        row[0]: Topic(*row[1:])
-        for row in rows
-        if isinstance(row[0], int) and all(isinstance(text, str) for text in row[1:])
-    }
+def _between(leaves: list[tuple[int, int, int]]) -> int:
+    """Return how many rows are missing between pages; the middle of a page is rarely damaged."""
+    firsts = [(middle - rows // 2, rows) for middle, _, rows in leaves]
+    return sum(max(two - one - rows, 0) for (one, rows), (two, _) in pairwise(firsts))
 
 
-def _torn_page(path: Path) -> bytes:
-    """Return the last bytes of a file cut inside a page, where SQLite continues with zeros."""
-    with path.open("rb") as file:
-        file.seek(16)
-        page = int.from_bytes(file.read(2), "big")
-        torn = file.seek(0, os.SEEK_END) % (65536 if page <= 1 else page)
-        file.seek(-torn, os.SEEK_END)
-        return file.read()
+def _topics(pages: Pages) -> dict[int, Topic]:
+    """Return the topics by number."""
+    found = {}
+    for number, row in _table(pages, _root(pages, b"topics")):
+        _, *texts = row
+        if len(texts) >= len(Topic._fields) and all(isinstance(each, bytes) for each in texts[:3]):
+            found[number] = Topic(*(str(each, "utf-8", "replace") for each in texts[:3]))  # type: ignore[arg-type]
+    return found if _root(pages, b"messages") else {}
 
 
-def _is_torn(data: bytes, tail: bytes) -> bool:
-    """Return whether a row continues with zeros after the end of the file."""
-    begin = data.rstrip(b"\0")
-    at = tail.rfind(begin)
-    return at >= 0 and len(tail) - at < len(data) and not tail[at + len(begin) :].strip(b"\0")
+def _root(pages: Pages, table: bytes) -> int:
+    """Return the first page of a table; 0 where the schema does not name it."""
+    for _, row in _table(pages, 1):
+        match row:
+            case [b"table", name, _, int(root), *_] if name == table:
+                return root
+    return 0
+
+
+def _table(pages: Pages, root: int) -> Iterator[tuple[int, list[Value]]]:
+    """Yield number and values of the rows of a small table."""
+    for page in pages.leaves(root):
+        for cell in pages.cells(page)[0]:
+            row = values_of(pages.payload(cell) or b"")
+            if row:
+                yield cell.number, row
+
+
+def _is_message(pages: Pages, cell: Cell) -> bool:
+    """Return whether the header of a row is that of the table of messages."""
+    return _HEAD.match(pages.data, cell.start, cell.start + cell.local) is not None
+
+
+def _message(pages: Pages, cell: Cell) -> tuple[int, bytes] | None:
+    """Return topic and data of a message; None where it is broken."""
+    if not _is_message(pages, cell):
+        return None
+    match values_of(pages.payload(cell) or b""):
+        case [None, int(topic), int(), bytes(data)]:
+            return topic, data
+    return None
 
 
 def shortfall(path: Path) -> str:

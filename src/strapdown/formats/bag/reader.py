@@ -8,8 +8,8 @@ Types and joins are those of :mod:`strapdown.formats._series_from_messages`. Bag
 checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
-intact messages before damage, then from the next chunk (ROS 1) or the next page that SQLite can
-read (ROS 2). This also reads the bag of a recorder that was killed, which has no index.
+intact messages before damage, then from the next chunk (ROS 1) or the next page that is whole
+(ROS 2). This also reads the bag of a recorder that was killed, which has no index.
 
 References
 ----------
@@ -22,14 +22,16 @@ import bz2
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 from urllib.parse import quote
 
 from strapdown.errors import FormatError, TruncatedError
-from strapdown.formats._guard import foreign_reader
+from strapdown.formats._guard import BoundedPath, foreign_reader
 from strapdown.formats._plausible import doubts
 from strapdown.formats._series_from_messages import Topics, can_read
+from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
 from strapdown.formats.bag.scan import BagScan
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from rosbags.interfaces import Connection
 
-__all__ = ["read", "sniff"]
+__all__ = ["db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
 
 _BAG: Final = b"#ROSBAG V"
 _ROWS: Final = 16384
@@ -61,7 +63,7 @@ def sniff(head: bytes, path: Path) -> bool:
     return head.startswith((_BAG, MAGIC))
 
 
-def read(path: Path, *, salvage: bool) -> Recording:
+def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     """Read a bag.
 
     Parameters
@@ -70,6 +72,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
         A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
+    only : str, optional
+        The only topic to read, with what joins its series.
 
     Returns
     -------
@@ -88,17 +92,18 @@ def read(path: Path, *, salvage: bool) -> Recording:
         Other damage. For ROS 1 bags all four carry the offset. In salvage, only where nothing can
         be read.
     """
-    if path.is_dir() and (files := sorted(path.glob("*.mcap"), key=_numbered)):
-        return mcap_reader.read_parts(path, files, salvage=salvage)
-    name = "rosbag1" if _is_ros1(path) else "rosbag2"
-    topics = Topics(path, salvage=salvage)
+    if files := mcap_parts(path):
+        return mcap_reader.read_parts(path, files, salvage=salvage, only=only)
+    name = "rosbag1" if is_ros1(path) else "rosbag2"
+    topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     try:
-        _collect(path, topics)
+        if only is None or not _collect_one(path, topics):
+            _collect(path, topics)
     except FormatError as error:
         if not salvage:
             _explain(path, error)
-        topics = Topics(path, salvage=True)
+        topics = Topics(path, salvage=True, only=only)
         rescue = _rescue_ros1 if name == "rosbag1" else _rescue_ros2
         lost_messages, lost_bytes = rescue(path, topics, error)
     content = topics.content()
@@ -118,11 +123,22 @@ def read(path: Path, *, salvage: bool) -> Recording:
     return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
 
 
-def _is_ros1(path: Path) -> bool:
+def db3_parts(path: Path) -> list[Path]:
+    """Return the databases of a ROS 2 bag, in order."""
+    return sorted(path.glob("*.db3"), key=_numbered) if path.is_dir() else [path]
+
+
+def is_ros1(path: Path) -> bool:
+    """Return whether a file is a ROS 1 bag."""
     if path.is_dir():
         return False
     with path.open("rb") as file:
         return file.read(len(_BAG)) == _BAG
+
+
+def mcap_parts(path: Path) -> list[Path]:
+    """Return the MCAP files of the folder of a ROS 2 bag, in order."""
+    return sorted(path.glob("*.mcap"), key=_numbered) if path.is_dir() else []
 
 
 def _numbered(path: Path) -> list[str | int]:
@@ -157,7 +173,7 @@ def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
     with foreign_reader(path, "ROS bag"):
         bag = _Bag(path, _reader(path, rows=rows))
         bag.reader.open()
-        if _is_ros1(path):
+        if is_ros1(path):
             chunks = bag.reader.chunks.items()
             bag.reader.chunks = {at: _with_limit(chunk) for at, chunk in chunks}
     try:
@@ -169,10 +185,10 @@ def _opened(path: Path, *, rows: bool = False) -> Iterator[_Bag]:
 
 def _reader(path: Path, *, rows: bool) -> Any:  # noqa: ANN401 (three classes of rosbags, one of ours)
     """Return the reader of a bag, chosen by content; rosbags would choose by ending."""
-    if _is_ros1(path):
+    if is_ros1(path):
         from rosbags.rosbag1 import Reader  # noqa: PLC0415 (only bags need it)
 
-        return Reader(path)
+        return Reader(BoundedPath(path))  # type: ignore[arg-type]
     if path.is_dir():
         from rosbags.rosbag2.reader import DirectoryReader  # noqa: PLC0415 (as above)
 
@@ -213,14 +229,43 @@ def _collect(path: Path, topics: Topics) -> None:
         with foreign_reader(path, "ROS bag"):
             for connection in bag.reader.connections:
                 count = max(int(connection.msgcount), 0)
-                if can_read(connection.msgtype, bag.encoding(connection)):
+                message = connection.topic, connection.msgtype, bag.encoding(connection)
+                if topics.wants(*message):
                     chosen.append(connection)
                     expected += count
-                elif count:
-                    topics.skip(connection.topic, count)
+                else:
+                    topics.pass_over(*message, count)
         reached = _decode(topics, bag.messages(chosen) if chosen else ())
     if reached < expected:
         raise FormatError(f"expected {expected} messages, got {reached}", path=path)
+
+
+def _collect_one(path: Path, topics: Topics) -> bool:
+    """Decode one topic of a ROS 1 bag by its index; return whether that is possible.
+
+    The library keeps the index of all topics as objects.
+    """
+    if not is_ros1(path):
+        return False
+    found: list[tuple[int, _Key, bytes]] = []
+    try:
+        with path.open("rb") as stream:
+            index = ChunkIndex(stream)
+            keys = {
+                number: (*connection, str(Wire.ROS1))
+                for number, connection in index.connections.items()
+                if topics.wants(*connection, Wire.ROS1)
+            }
+            for chunk, entries in index.chunks():
+                for number in sorted(keys.keys() & entries.keys()):
+                    mine = entries[number]
+                    times, messages = times_of(mine).tolist(), index.messages(chunk, mine)
+                    found += zip(times, [keys[number]] * len(mine), messages, strict=True)
+    except FormatError:  # the pass over the file reports it
+        return False
+    found.sort(key=itemgetter(0))
+    _decode(topics, ((key, data) for _, key, data in found))
+    return True
 
 
 def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> int:
@@ -248,15 +293,15 @@ def _explain(path: Path, error: FormatError) -> NoReturn:
     """Raise the error with its offset and a hint at the result of salvage."""
     if error.topic is not None:
         raise error
-    if _is_ros1(path):
-        scan = BagScan(path, salvage=False, wanted=_is_wanted)
+    if is_ros1(path):
+        scan = BagScan(path, salvage=False, wanted=lambda _, kind: can_read(kind, Wire.ROS1))
         for _ in scan.messages():
             pass
         gives = f"{scan.whole} messages"
     else:
         with _opened(path, rows=True) as bag:  # raises where the metadata are invalid
             error = _shortage(bag) or error
-        gives = "the rows that SQLite can reach"
+        gives = "the rows of intact pages"
     what = f'{error.message}; on_error="salvage" gives {gives}'
     raise type(error)(what, path=path, offset=error.offset) from error
 
@@ -271,22 +316,20 @@ def _shortage(bag: _Bag) -> TruncatedError | None:
     return None
 
 
-def _is_wanted(kind: str) -> bool:
-    return can_read(kind, Wire.ROS1)
-
-
 def _rescue_ros1(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
     """Decode the messages of a forward pass; return the numbers of lost messages and bytes."""
-    scan = BagScan(path, salvage=True, wanted=_is_wanted)
+    scan = BagScan(
+        path, salvage=True, wanted=lambda topic, kind: topics.wants(topic, kind, Wire.ROS1)
+    )
     _decode(topics, (((*connection, Wire.ROS1), data) for connection, data in scan.messages()))
-    for topic, count in scan.skipped.items():
-        topics.skip(topic, count)
+    for (topic, kind), count in scan.skipped.items():
+        topics.pass_over(topic, kind, Wire.ROS1, count)
     topics.damage += scan.damage or [error.message]
     return scan.lost_messages, scan.lost_bytes
 
 
 def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, int]:
-    """Decode the rows that SQLite can reach; return the number of lost ones, and zero bytes."""
+    """Decode the rows of intact pages; return the number of lost ones, and zero bytes."""
     expected: Counter[str] = Counter()
     found: Counter[str] = Counter()
     damage = []
@@ -296,13 +339,13 @@ def _rescue_ros2(path: Path, topics: Topics, error: FormatError) -> tuple[int, i
         parts = _parts(bag)
         packed = path.is_dir() and bag.reader.metadata.compression_mode == "message"
         for rows in parts:
-            messages = rows.messages(can_read)
+            messages = rows.messages(topics.wants)
             _decode(topics, ((key, _unpacked(data) if packed else data) for key, data in messages))
             damage += rows.damage
             for topic, count in rows.found.items():
                 found[topic.name] += count
-                if not can_read(topic.kind, topic.encoding):
-                    topics.skip(topic.name, count)
+                if not topics.wants(*topic):
+                    topics.pass_over(*topic, count)
     if not any(rows.topics for rows in parts):
         raise error
     topics.damage += damage or [error.message]

@@ -39,6 +39,8 @@ CHUNK_START: Final = re.compile(rb"[()]\0\0\0(?=.{0,33}\x04\0\0\0op=\x05)", re.D
 """Pattern by which a search after damage finds a chunk record: a header of 40 or 41 bytes."""
 CHUNK_START_SIZE: Final = 4 + 33 + 8
 _LARGEST_HEADER: Final = 2**16
+_PIECE: Final = 2**20
+"""Bytes that are decompressed at once."""
 
 
 class Op(IntEnum):
@@ -140,7 +142,7 @@ def text(fields: dict[bytes, bytes], name: str) -> str:
 
 
 def unpack(packed: bytes, packing: str, *, most: int) -> tuple[bytes, bytes | None]:
-    """Decompress bz2 or lz4, up to ``most`` bytes.
+    """Decompress bz2 or lz4, up to ``most`` bytes; memory is allocated as it is filled.
 
     Returns
     -------
@@ -157,8 +159,12 @@ def unpack(packed: bytes, packing: str, *, most: int) -> tuple[bytes, bytes | No
     from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 (only packed files need it)
 
     unpacker = bz2.BZ2Decompressor() if packing == "bz2" else LZ4FrameDecompressor()
+    pieces: list[bytes] = []
+    left = most
     try:
-        data: bytes = unpacker.decompress(packed, most)
+        while left and not unpacker.eof and (not pieces or not unpacker.needs_input):
+            pieces.append(unpacker.decompress(b"" if pieces else packed, min(left, _PIECE)))
+            left -= len(pieces[-1])
     except (OSError, RuntimeError) as error:
         raise ChecksumError(f"expected a chunk in {packing}, got damage ({error})") from error
-    return data, (unpacker.unused_data or b"") if unpacker.eof else None
+    return b"".join(pieces), (unpacker.unused_data or b"") if unpacker.eof else None

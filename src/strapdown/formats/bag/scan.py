@@ -57,18 +57,18 @@ class BagScan:
     salvage : bool
         Count damage and continue after it, instead of raising an error.
     wanted : callable
-        Whether messages of a type are returned, or only counted.
+        Whether messages of a topic and type are returned, or only counted.
 
     Attributes
     ----------
     skipped : Counter
-        Intact messages that are not wanted, by topic.
+        Intact messages that are not wanted, by topic and type.
     lost_bytes : int
         Bytes outside readable records.
     """
 
-    def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str], bool]) -> None:
-        self.skipped: Counter[str] = Counter()
+    def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str, str], bool]) -> None:
+        self.skipped: Counter[Connection] = Counter()
         self.lost_bytes = 0
         self._places = Places()
         self._path = path
@@ -230,7 +230,7 @@ class BagScan:
         elif chosen:
             yield connection, payload
         else:
-            self.skipped[connection.topic] += 1
+            self.skipped[connection] += 1
 
     def _define(self, stream: BinaryIO, record: Record) -> None:
         number = record.number("conn", 4)
@@ -239,7 +239,7 @@ class BagScan:
         connection = Connection(topic, kind)
         if self._connections.setdefault(number, connection) != connection:
             raise FormatError(f"expected one connection number {number}, got two")
-        if self._wanted(kind):
+        if self._wanted(topic, kind):
             self._chosen.add(number)
 
     def _take_index(self, record: Record) -> None:

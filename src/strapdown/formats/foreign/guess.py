@@ -250,8 +250,7 @@ class _Guesser:
 
     def vector(self, quantity: str, time: TimeColumn | None) -> VectorColumns | None:
         """Return the columns and the unit of a vector; None where the table has none."""
-        groups = self._groups(quantity)
-        whole = {source: axes for source, axes in groups.items() if {*"xyz"} <= {*axes}}
+        whole = self._whole(quantity)
         for source, axes in list(whole.items()):
             if quantity == "specific_force" and self._lacks_gravity(axes):
                 self._leave_out(axes, "acceleration without gravity, which is no specific force")
@@ -347,8 +346,8 @@ class _Guesser:
 
     def _turn_ratio(self, columns: tuple[str, ...], time: TimeColumn | None) -> float | None:
         """Return the turn of gravity per turn of the gyro; None where there is hardly any."""
-        groups = self._preferred(self._groups("specific_force"))
-        accel = next((axes for axes in groups.values() if {*"xyz"} <= {*axes}), None)
+        groups = self._preferred(self._whole("specific_force"))
+        accel = next(iter(groups.values()), None)
         if accel is None or time is None:
             return None
         rate = _columns(self._sheet, columns)
@@ -364,6 +363,11 @@ class _Guesser:
         if time.rate_hz is not None:
             return values / time.rate_hz
         return (values - values[:1]) * CLOCK[time.unit] / NS_PER_S
+
+    def _whole(self, quantity: str) -> dict[str, dict[str, str]]:
+        """Return the vectors of a quantity with all three axes."""
+        groups = self._groups(quantity).items()
+        return {source: axes for source, axes in groups if {*"xyz"} <= {*axes}}
 
     def _groups(self, quantity: str) -> dict[str, dict[str, str]]:
         """Return the columns of each vector of a quantity: name by axis."""

@@ -43,7 +43,7 @@ class McapCopy(McapScan):
     passed_over_kinds = frozenset(McapScan.passed_over_kinds) - {Opcode.ATTACHMENT}
 
     def __init__(self, source: Path, stream: BinaryIO) -> None:
-        super().__init__(source, salvage=True, wanted=lambda _schema, _encoding: False)
+        super().__init__(source, salvage=True, wanted=lambda *_channel: False)
         self._target = stream
         self._made: McapFile | None = None
         self._definitions: dict[tuple[int, int], Schema | Channel] = {}

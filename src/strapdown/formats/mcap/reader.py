@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._series_from_messages import Topics, can_read
+from strapdown.formats._series_from_messages import Topics
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.recording import Recording
@@ -36,7 +36,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head[: len(MAGIC)] == MAGIC[: len(head)] and bool(head)
 
 
-def read(path: Path, *, salvage: bool) -> Recording:
+def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     """Read an MCAP file.
 
     Parameters
@@ -45,6 +45,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
         The file.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
+    only : str, optional
+        The only topic to read, with what joins its series.
 
     Returns
     -------
@@ -63,23 +65,27 @@ def read(path: Path, *, salvage: bool) -> Recording:
         Other damage. All four carry path and offset. In salvage, only where the file does not
         begin like MCAP.
     """
-    return read_parts(path, [path], salvage=salvage)
+    return read_parts(path, [path], salvage=salvage, only=only)
 
 
-def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording:
-    """Read a recording that is split over files; ``path`` is its name."""
-    topics = Topics(path, salvage=salvage)
+def read_parts(
+    path: Path, files: Sequence[Path], *, salvage: bool, only: str | None = None
+) -> Recording:
+    """Read a recording that is split over files, as :func:`read`; ``path`` is its name."""
+    topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     history: dict[str, None] = {}
     for file in files:
-        scan = McapScan(file, salvage=salvage, wanted=can_read)
+        scan = McapScan(file, salvage=salvage, wanted=topics.wants)
         for batch in scan.batches():
             for number, payloads in batch.items():
                 channel = scan.channels[number]
                 kind = scan.schemas[channel.schema_id].name
                 topics.add(channel.topic, kind, channel.encoding, payloads)
         for number, count in scan.passed_over.items():
-            topics.skip(scan.channels[number].topic, count)
+            channel = scan.channels[number]
+            kind = scan.schemas[channel.schema_id].name if channel.schema_id in scan.schemas else ""
+            topics.pass_over(channel.topic, kind, channel.encoding, count)
         lost_messages += scan.lost_messages
         lost_bytes += scan.lost_bytes
         topics.damage += scan.damage

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["MESSAGE_HEAD", "McapScan"]
+__all__ = ["MESSAGE_HEAD", "McapScan", "summary_section"]
 
 MESSAGE_HEAD: Final = 22
 """Size of channel, sequence, log time and publish time before the payload [bytes]."""
@@ -64,7 +64,7 @@ class McapScan:
     salvage : bool
         Count damage and continue after it, instead of raising an error.
     wanted : callable
-        Whether messages of a type (first) and encoding are returned, or only counted.
+        Whether messages of a topic, type and encoding are returned, or only counted.
 
     Attributes
     ----------
@@ -86,7 +86,9 @@ class McapScan:
     """Payload bytes after which messages are returned."""
     passed_over_kinds: Collection[int] = _PASSED_OVER
 
-    def __init__(self, path: Path, *, salvage: bool, wanted: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self, path: Path, *, salvage: bool, wanted: Callable[[str, str, str], bool]
+    ) -> None:
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
         self.metadata: list[tuple[str, dict[str, str]]] = []
@@ -309,7 +311,7 @@ class McapScan:
             same = self.channels.setdefault(number, channel) == channel
             self._same[number] = self._numbers.setdefault(channel, number)
             kind = self.schemas[schema_id].name if schema_id in self.schemas else ""
-            if self._wanted(kind, channel.encoding):
+            if self._wanted(channel.topic, kind, channel.encoding):
                 self._chosen.add(number)
         if not same:
             raise FormatError(f"expected one {name_of(opcode)} number {number}, got two")
@@ -372,20 +374,8 @@ class McapScan:
 
         They are in the data section too, but damage may have destroyed them there.
         """
-        if self._size < _TAIL + len(MAGIC):
-            return
-        self._stream.seek(self._size - _TAIL)
-        tail = self._stream.read(_TAIL)
-        opcode, length = RECORD.unpack_from(tail)
-        fields = Fields(tail[RECORD.size :])
-        start, _, crc = fields.number(8), fields.number(8), fields.number(4)
-        size = self._size - _TAIL - start
-        known = opcode == Opcode.FOOTER and length == 20 and tail.endswith(MAGIC)
-        if not (known and start and 0 <= size <= MAX_CHUNK):
-            return
-        self._stream.seek(start)
-        summary = self._stream.read(size)
-        if crc not in {0, zlib.crc32(tail[: RECORD.size + 16], zlib.crc32(summary))}:
+        summary = summary_section(self._stream, self._size)
+        if summary is None:
             return
         try:
             for kind, at, stop in split(summary):
@@ -398,3 +388,22 @@ class McapScan:
                     self.times_ns = fields.number(8), fields.number(8)
         except FormatError:
             return  # a summary without checksum; the pass over the file reports its damage
+
+
+def summary_section(stream: BinaryIO, size: int) -> bytes | None:
+    """Return the records of the summary of a file of ``size`` bytes, if it is intact."""
+    if size < _TAIL + len(MAGIC):
+        return None
+    stream.seek(size - _TAIL)
+    tail = stream.read(_TAIL)
+    opcode, length = RECORD.unpack_from(tail)
+    fields = Fields(tail[RECORD.size :])
+    start, _, crc = fields.number(8), fields.number(8), fields.number(4)
+    length_of_summary = size - _TAIL - start
+    known = opcode == Opcode.FOOTER and length == 20 and tail.endswith(MAGIC)
+    if not (known and start and 0 <= length_of_summary <= MAX_CHUNK):
+        return None
+    stream.seek(start)
+    summary = stream.read(length_of_summary)
+    intact = crc in {0, zlib.crc32(tail[: RECORD.size + 16], zlib.crc32(summary))}
+    return summary if intact else None

@@ -52,12 +52,14 @@ from strapdown.errors import (
 )
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
+from strapdown.formats.summary import of_rows
 from strapdown.formats.text.table import (
     Column,
     Layout,
     Opening,
     opening_of,
     read_opening,
+    read_stamps,
     read_table,
     write_table,
 )
@@ -71,12 +73,13 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
     from strapdown.formats._series_headers import Series
+    from strapdown.formats.summary import Summary
     from strapdown.formats.text.table import Table
     from strapdown.geometry.frames import BodyFrame, WorldFrame
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
 
-__all__ = ["UnheldColumns", "read", "sniff", "write"]
+__all__ = ["UnheldColumns", "read", "sniff", "summarize", "write"]
 
 _GROUP_OF: Final = {
     "q_world_from_body": "orientation",
@@ -144,31 +147,56 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     ValueRangeError
         ``columns`` gives an unsupported factor for a time.
     """
-    opening = read_opening(path)
-    separator, header = _header(opening.line)
-    found = _find(path, header, columns)
-    stamp = found["t_ns"]
-    groups = [group for group in _NAMES if group not in _SPANS and _NAMES[group][0] in found]
-    layout = Layout(
-        separator=separator,
-        width=len(header),
-        stamp=stamp,
-        read_stamp=_time_reader("t_ns", stamp.factor),
-        columns=[found[name] for group in groups for name in _NAMES[group]],
-        header=1,
-        ended=opening.tags is not None,
-        spans=[
-            (found[name], _time_reader(name, found[name].factor))
-            for name in _SPANS
-            if name in found
-        ],
-    )
-    table = read_table(path, layout, salvage=salvage)
-    ends = np.cumsum([len(_NAMES[group]) for group in groups])
-    vectors = dict(zip(groups, np.split(table.values, ends[:-1], axis=1), strict=True))
-    unread = sorted({*header} - {column.name for column in found.values()})
-    notes = [f"columns that were not read: {_listed(unread)}"] if unread else []
-    return _recording(path, opening, table, vectors, notes)
+    content = _Content(path, columns)
+    return content.recording(read_table(path, content.layout, salvage=salvage))
+
+
+def summarize(path: Path) -> Summary:
+    """Summarise a CSV file from its stamps and its first rows.
+
+    Raises
+    ------
+    FormatError
+        The header lacks a column, or no row can be read.
+    """
+    content = _Content(path, None)
+    first = content.recording(read_table(path, content.layout, salvage=True, blocks=1))
+    return of_rows(first, *read_stamps(path, content.layout))
+
+
+class _Content:
+    """Columns of a file, by its header."""
+
+    def __init__(self, path: Path, columns: ColumnMap | None) -> None:
+        self._path, self._opening = path, read_opening(path)
+        separator, header = _header(self._opening.line)
+        found = _find(path, header, columns)
+        stamp = found["t_ns"]
+        self._groups = [
+            group for group in _NAMES if group not in _SPANS and _NAMES[group][0] in found
+        ]
+        self.layout = Layout(
+            separator=separator,
+            width=len(header),
+            stamp=stamp,
+            read_stamp=_time_reader("t_ns", stamp.factor),
+            columns=[found[name] for group in self._groups for name in _NAMES[group]],
+            header=1,
+            ended=self._opening.tags is not None,
+            spans=[
+                (found[name], _time_reader(name, found[name].factor))
+                for name in _SPANS
+                if name in found
+            ],
+        )
+        unread = sorted({*header} - {column.name for column in found.values()})
+        self._notes = [f"columns that were not read: {_listed(unread)}"] if unread else []
+
+    def recording(self, table: Table) -> Recording:
+        """Return the series of rows."""
+        ends = np.cumsum([len(_NAMES[group]) for group in self._groups])
+        vectors = dict(zip(self._groups, np.split(table.values, ends[:-1], axis=1), strict=True))
+        return _recording(self._path, self._opening, table, vectors, self._notes)
 
 
 class UnheldColumns(NamedTuple):

@@ -19,16 +19,19 @@ from typing import TYPE_CHECKING, Final
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
-from strapdown.formats.text.table import Column, Layout, read_opening, read_table
+from strapdown.formats.summary import of_rows
+from strapdown.formats.text.table import Column, Layout, read_opening, read_stamps, read_table
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from strapdown.formats.summary import Summary
     from strapdown.formats.text.table import Table
 
-__all__ = ["read", "sniff"]
+__all__ = ["read", "sniff", "summarize"]
 
 _TRUTHS: Final = ("state_groundtruth_estimate0", "mocap0", "vicon0")
 _IMU: Final = ("w_x", "w_y", "w_z", "a_x", "a_y", "a_z")
@@ -71,24 +74,12 @@ def read(path: Path, *, salvage: bool) -> Recording:
     files = _files(path) if path.is_dir() else {"": path}
     if not files:
         raise FormatError("expected mav0/imu0/data.csv or a ground truth in the folder", path=path)
-    imu, truth, reports = {}, {}, []
-    for name, file in files.items():
-        table, series = _read_file(file, salvage=salvage)
-        if isinstance(series, ImuSeries):
-            imu[name or "imu0"] = series
-        else:
-            truth["ground_truth"] = series
-        reports.append(table)
-    report = ReadReport(
-        "euroc",
-        messages=sum(len(table.t_ns) for table in reports),
-        lost_messages=sum(table.lost for table in reports),
-        notes=(
-            "the axes of the sensor are called FLU, those of the reference ENU",
-            *(note for table in reports for note in table.notes),
-        ),
-    )
-    return Recording(path, report, imu, truth)
+    layouts = {name: _layout(file) for name, file in files.items()}
+    tables = {
+        name: (read_table(files[name], layout, salvage=salvage), layout)
+        for name, layout in layouts.items()
+    }
+    return _recording(path, tables)
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -99,7 +90,43 @@ def _files(folder: Path) -> dict[str, Path]:
     return imus | {file.parent.name: file for file in truths if file.is_file()}
 
 
-def _read_file(path: Path, *, salvage: bool) -> tuple[Table, ImuSeries | Trajectory]:
+def summarize(path: Path) -> Summary | None:
+    """Summarise one file from its stamps and its first rows; None for a folder.
+
+    Raises
+    ------
+    FormatError
+        No row can be read.
+    """
+    if path.is_dir():
+        return None
+    layout = _layout(path)
+    first = _recording(path, {"": (read_table(path, layout, salvage=True, blocks=1), layout)})
+    return of_rows(first, *read_stamps(path, layout))
+
+
+def _recording(path: Path, files: Mapping[str, tuple[Table, Layout]]) -> Recording:
+    """Return the recording of tables by their names."""
+    imu, truth = {}, {}
+    for name, (table, layout) in files.items():
+        series = _series(table, layout)
+        if isinstance(series, ImuSeries):
+            imu[name or "imu0"] = series
+        else:
+            truth["ground_truth"] = series
+    report = ReadReport(
+        "euroc",
+        messages=sum(len(table.t_ns) for table, _ in files.values()),
+        lost_messages=sum(table.lost for table, _ in files.values()),
+        notes=(
+            "the axes of the sensor are called FLU, those of the reference ENU",
+            *(note for table, _ in files.values() for note in table.notes),
+        ),
+    )
+    return Recording(path, report, imu, truth)
+
+
+def _layout(path: Path) -> Layout:
     opening = read_opening(path)
     width = len((*opening.comments, opening.line)[0].split(","))
     names = {
@@ -111,7 +138,7 @@ def _read_file(path: Path, *, salvage: bool) -> tuple[Table, ImuSeries | Traject
         raise UnsupportedError(
             f"expected 7 columns (IMU), 8 or 17 (ground truth), got {width}", path=path
         )
-    layout = Layout(
+    return Layout(
         separator=",",
         width=width,
         stamp=Column("timestamp", 0),
@@ -120,11 +147,13 @@ def _read_file(path: Path, *, salvage: bool) -> tuple[Table, ImuSeries | Traject
         header=0,
         ended=False,
     )
-    table = read_table(path, layout, salvage=salvage)
+
+
+def _series(table: Table, layout: Layout) -> ImuSeries | Trajectory:
     values = table.values
-    if names is _IMU:
-        return table, ImuSeries(table.t_ns, values[:, :3], values[:, 3:])
-    return table, Trajectory(
+    if len(layout.columns) == len(_IMU):
+        return ImuSeries(table.t_ns, values[:, :3], values[:, 3:])
+    return Trajectory(
         table.t_ns,
         quaternion.from_wxyz(values[:, 3:7]),
         position_world=values[:, :3],

@@ -11,15 +11,16 @@ import codecs
 import csv
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +36,7 @@ __all__ = [
     "open_text",
     "opening_of",
     "read_opening",
+    "read_stamps",
     "read_table",
     "utf8",
     "write_table",
@@ -207,8 +209,8 @@ def read_opening(path: Path) -> Opening:
     return _split_opening(path, _blocks(path))[0]
 
 
-def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
-    """Read all rows of a text file.
+def read_table(path: Path, layout: Layout, *, salvage: bool, blocks: int | None = None) -> Table:
+    """Read the rows of a text file.
 
     Parameters
     ----------
@@ -218,6 +220,8 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
         Layout of a row.
     salvage : bool
         Count damaged rows and leave them out, instead of raising an error.
+    blocks : int, optional
+        Read the rows of so many blocks of 256 KiB; by default all.
 
     Raises
     ------
@@ -226,15 +230,62 @@ def read_table(path: Path, layout: Layout, *, salvage: bool) -> Table:
     FormatError
         A row is damaged (the message names line and column), or no row can be read.
     """
-    _, blocks = _split_opening(path, _blocks(path), layout.encoding)
+    _, lines = _split_opening(path, _blocks(path), layout.encoding)
     reader = _Rows(path, layout, salvage=salvage)
-    parts = [_arrays(layout, [], []), *map(reader.read, blocks)]
+    parts = [_arrays(layout, [], []), *map(reader.read, islice(lines, blocks))]
     times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if reader.lost and not len(times):
         raise FormatError(f"expected rows of numbers, got {reader.lost} damaged lines", path=path)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * [column.factor for column in layout.columns]
     return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes))
+
+
+def read_stamps(path: Path, layout: Layout) -> tuple[TimeTally, int]:
+    """Read the stamps of all rows of a text file, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layout : Layout
+        Layout of a row.
+
+    Returns
+    -------
+    stamps : TimeTally
+        Their statistics.
+    lost : int
+        Rows that are left out, because their stamp or their number of columns is damaged.
+
+    Raises
+    ------
+    FormatError
+        The file is not in its encoding.
+    """
+    _, lines = _split_opening(path, _blocks(path), layout.encoding)
+    reader = _Rows(path, replace(layout, columns=(), spans=()), salvage=True)
+    stamps = TimeTally()
+    for block in lines:
+        plain = _plain_stamps(layout, block.lines) if block.open_at is None else None
+        stamps.add(reader.read(block)[0][:, 0] if plain is None else plain)
+    return stamps, reader.lost
+
+
+def _plain_stamps(layout: Layout, lines: list[bytes]) -> IntArray | None:
+    """Return the stamps of lines that are rows and begin with them; None of any others."""
+    separator = (layout.separator or "").encode()
+    if not separator or layout.stamp.cell or layout.replacements:
+        return None
+    if any(line.count(separator) != layout.width - 1 for line in lines):
+        return None
+    text = b"\n".join([line.partition(separator)[0] for line in lines])
+    try:
+        if b"_" in text or b"#" in text:
+            return None
+        return np.array(list(map(layout.read_stamp, text.decode("ascii").split("\n"))), np.int64)
+    except (ValueError, OverflowError):  # the header, or a damaged row
+        return None
 
 
 def write_table(

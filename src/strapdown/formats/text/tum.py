@@ -17,11 +17,13 @@ import numpy as np
 
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
+from strapdown.formats.summary import of_rows
 from strapdown.formats.text.table import (
     Column,
     Layout,
     opening_of,
     read_opening,
+    read_stamps,
     read_table,
     write_table,
 )
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray, IntArray
+    from strapdown.formats.summary import Summary
+    from strapdown.formats.text.table import Opening, Table
 
-__all__ = ["read", "sniff", "write"]
+__all__ = ["read", "sniff", "summarize", "write"]
 
 _NAMES: Final = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
 
@@ -70,9 +74,25 @@ def read(path: Path, *, salvage: bool) -> Recording:
     TruncatedError
         The file ends inside a row.
     """
+    layout, opening = _layout(path)
+    return _recording(path, opening, read_table(path, layout, salvage=salvage))
+
+
+def summarize(path: Path) -> Summary:
+    """Summarise a TUM trajectory from its stamps and its first rows.
+
+    Raises
+    ------
+    FormatError
+        No row can be read.
+    """
+    layout, opening = _layout(path)
+    first = _recording(path, opening, read_table(path, layout, salvage=True, blocks=1))
+    return of_rows(first, *read_stamps(path, layout))
+
+
+def _layout(path: Path) -> tuple[Layout, Opening]:
     opening = read_opening(path)
-    tags = opening.tags
-    body, world, notes = opening.frames(path)
     layout = Layout(
         separator=None,
         width=len(_NAMES),
@@ -80,10 +100,14 @@ def read(path: Path, *, salvage: bool) -> Recording:
         read_stamp=ns_from_decimal_seconds,
         columns=[Column(name, cell) for cell, name in enumerate(_NAMES[1:], 1)],
         header=0,
-        ended=tags is not None,
+        ended=opening.tags is not None,
     )
-    table = read_table(path, layout, salvage=salvage)
-    attitude_only = tags is not None and tags.get("position") == "none"
+    return layout, opening
+
+
+def _recording(path: Path, opening: Opening, table: Table) -> Recording:
+    body, world, notes = opening.frames(path)
+    attitude_only = (opening.tags or {}).get("position") == "none"
     trajectory = Trajectory(
         table.t_ns,
         table.values[:, 3:],

@@ -39,7 +39,7 @@ from strapdown.formats.px4.log import load, read_report
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.ulog.metadata import Contents
 from strapdown.formats.ulog.records import BLOCK, MAGIC, Records, Topic, load_bytes
-from strapdown.formats.ulog.series import LATEST_US, TOPICS, SeriesReader
+from strapdown.formats.ulog.series import LATEST_US, TOPICS, SeriesReader, belongs_to
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(MAGIC)
 
 
-def read(path: Path, *, salvage: bool) -> Recording:
+def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     """Read a ULog.
 
     Parameters
@@ -73,6 +73,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
         The file.
     salvage : bool
         Count damaged records and leave them out, instead of raising an error.
+    only : str, optional
+        The only series to convert, by its name in the recording.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def read(path: Path, *, salvage: bool) -> Recording:
     log = load(path, salvage=salvage)
     series = SeriesReader(path, salvage=salvage)
     filled = {Topic(*topic): each.rows for topic, each in log.topics.items() if each.rows}
-    recording = series.block({topic: log.rows(*topic) for topic in filled if topic.name in TOPICS})
+    wanted = [topic for topic in filled if topic.name in TOPICS and belongs_to(topic, only)]
+    recording = series.block({topic: log.rows(*topic) for topic in wanted})
     clock_ns = _clock_of(log.info, log.start_us)
     if clock_ns is None:
         clocks = (_clock_of_rows(log.rows(*topic)) for topic in filled if topic.name in _CLOCKS)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from strapdown.messages.px4_versions import Upgraded
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["LATEST_US", "TOPICS", "SeriesReader"]
+__all__ = ["LATEST_US", "TOPICS", "SeriesReader", "belongs_to"]
 
 
 class _Kind(NamedTuple):
@@ -288,6 +288,12 @@ class SeriesReader:
         values, placed = on_nearest_rows(series.t_ns, *held, within_ns=MAGNETOMETER_WITHIN_NS)
         self._unplaced.setdefault(_MAGNETOMETER if own else topic.name, []).append(placed)
         return series.replace(magnetic_field=values)
+
+
+def belongs_to(topic: Topic, name: str | None) -> bool:
+    """Return whether the rows of a topic are in the series of a name; in any for None."""
+    joins = topic.name == _MAGNETOMETER and name == SensorCombined.topic
+    return name is None or joins or _name(topic) == name
 
 
 def _magnetic_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | None:

@@ -1,0 +1,141 @@
+"""Row groups of a Parquet file: opening, checksums, and what is left of a damaged file."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from strapdown.errors import BackendMissingError, ChecksumError, FormatError, TruncatedError
+from strapdown.formats._guard import foreign_reader
+from strapdown.formats._salvage import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from types import ModuleType
+
+__all__ = ["COUNTS", "MAGIC", "Groups", "library", "opened", "reading"]
+
+MAGIC: Final = b"PAR1"
+COUNTS: Final = b"strapdown.rows"
+"""Metadata entry with the number of rows of each topic."""
+_MISMATCH: Final = "CRC checksum verification failed"
+"""Words of the library."""
+
+
+def library() -> tuple[ModuleType, ModuleType]:
+    """Return pyarrow and its module of Parquet.
+
+    Raises
+    ------
+    BackendMissingError
+        They are not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 (an optional package)
+        import pyarrow.parquet as tables  # noqa: PLC0415 (as above)
+    except ImportError:
+        raise BackendMissingError("Parquet", extra="parquet") from None
+    return pa, tables
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a table whose pages are checked on reading.
+
+    Raises
+    ------
+    TruncatedError
+        The file is cut.
+    FormatError
+        Its directory is damaged.
+    """
+    _, tables = library()
+    with path.open("rb") as stream:
+        stream.seek(max(path.stat().st_size - len(MAGIC), 0))
+        if stream.read() != MAGIC:
+            raise TruncatedError(
+                f"expected a table that ends with {MAGIC.decode()}, got damage: the file is cut, "
+                "and its directory, which would be at its end, is lost",
+                path=path,
+                offset=stream.tell(),
+            )
+    with reading(path):
+        file = tables.ParquetFile(path, page_checksum_verification=True)
+    with file:
+        yield file
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Convert errors of the library; those of a checksum have a class of their own."""
+    try:
+        with foreign_reader(path, "Parquet table"):
+            yield
+    except FormatError as error:
+        if _MISMATCH in error.message:
+            raise ChecksumError(error.message, path=path) from error
+        raise
+
+
+class Groups:
+    """The row groups of an open recording; damaged ones are left out in salvage."""
+
+    def __init__(
+        self,
+        path: Path,
+        file: Any,  # noqa: ANN401 (foreign)
+        *,
+        salvage: bool,
+        only: str | None = None,
+    ) -> None:
+        self.places = Places()
+        self.lost = 0
+        self._path, self._file, self._salvage, self._only = path, file, salvage, only
+
+    def tables(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield the intact row groups, each a table."""
+        directory = self._file.metadata
+        for number in filter(self._has_topic, range(directory.num_row_groups)):
+            try:
+                with reading(self._path):
+                    yield self._file.read_row_group(number, columns=columns)
+            except FormatError as error:
+                if not self._salvage:
+                    hint = f'{error.message}; on_error="salvage" gives the other row groups'
+                    raise type(error)(hint, path=self._path) from error
+                rows = directory.row_group(number).num_rows
+                self.lost += rows
+                self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
+
+    def _has_topic(self, number: int) -> bool:
+        """Return whether a row group may have rows of the wanted topic."""
+        if self._only is None:
+            return True
+        group = self._file.metadata.row_group(number)
+        columns = map(group.column, range(group.num_columns))
+        topics = [each.statistics for each in columns if each.path_in_schema == "topic"]
+        return all(
+            each is None or not each.has_min_max or each.min <= self._only <= each.max
+            for each in topics
+        )
+
+    def compare(self, found: Mapping[str, int]) -> None:
+        """Compare the rows of each topic with those that were written: pages do not count them."""
+        text = (self._file.metadata.metadata or {}).get(COUNTS)
+        if text is None or self._only is not None:  # of an older writer, or a part
+            return
+        expected, got = sum(json.loads(text).values()), sum(found.values())
+        if expected == got + self.lost:
+            return
+        if not self._salvage:
+            raise ValueError(f"expected {expected} rows, got {got}")
+        self.places.note(f"expected {expected} rows, got {got}")
+        self.lost = max(expected - got, 0)
+
+    def table(self) -> Any:  # noqa: ANN401 (foreign)
+        """Return the intact row groups as one table."""
+        arrow, _ = library()
+        empty = self._file.schema_arrow.empty_table()
+        return arrow.concat_tables([empty, *self.tables()])

@@ -1,0 +1,177 @@
+"""Contents of a recording without its data: topics, counts, times, frames.
+
+Long files are summarised from their index where the format has one, or from the stamps alone, in
+memory that depends on neither the number of columns nor of topics. Short files are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from strapdown.errors import UnknownNameError
+from strapdown.formats.reports import ReadReport
+from strapdown.series.timebase import TimeTally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from strapdown.formats.recording import Recording
+    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series.timebase import TimeReport
+
+__all__ = [
+    "Source",
+    "Summary",
+    "TopicSummary",
+    "of_rows",
+    "of_stamps",
+    "series_of",
+    "summary_of",
+    "topic_summaries",
+]
+
+
+_OF_STAMPS: Final = "counts and times are those of the stamps; --full reads all columns"
+
+
+class Source(StrEnum):
+    """What a summary was made from."""
+
+    DATA = "data"
+    """All samples were read, and all checksums verified."""
+    STAMPS = "stamps"
+    """The stamps of the samples, and the first samples."""
+    INDEX = "index"
+    """The index of the file, which has the times of recording, and the first samples."""
+
+
+@dataclass(frozen=True)
+class TopicSummary:
+    """One topic of a recording.
+
+    Parameters
+    ----------
+    topic : str
+        Name.
+    holds : str
+        Class of its series: ImuSeries, Trajectory or Increments.
+    clock : TimeReport
+        Count, rate and gaps.
+    frames : mapping of str to str
+        ``body``, and ``world`` where the series has one.
+    columns : tuple of str
+        Optional columns that are present.
+    """
+
+    topic: str
+    holds: str
+    clock: TimeReport
+    frames: Mapping[str, str]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Topics of a recording, and the report of reading them.
+
+    Parameters
+    ----------
+    report : ReadReport
+        Counts, and damage as far as it was noticed.
+    topics : tuple of TopicSummary
+        In the order of the recording.
+    source : Source
+        What the summary was made from.
+    recording : Recording, optional
+        Where the file was read as a whole.
+    """
+
+    report: ReadReport
+    topics: tuple[TopicSummary, ...]
+    source: Source
+    recording: Recording | None = None
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """Processing that a file which was read as a whole states."""
+        return () if self.recording is None else tuple(self.recording.history)
+
+    def topic(self, name: str) -> TopicSummary:
+        """Return one topic.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        """
+        found = {each.topic: each for each in self.topics}
+        if name not in found:
+            raise UnknownNameError("topic", name, found)
+        return found[name]
+
+
+def summary_of(recording: Recording) -> Summary:
+    """Return the summary of a recording that was read as a whole."""
+    clocks = {}
+    for name, series in series_of(recording):
+        clocks[name] = TimeTally()
+        clocks[name].add(series.t_ns)
+    topics = topic_summaries(series_of(recording), clocks)
+    return Summary(recording.report, topics, Source.DATA, recording)
+
+
+def series_of(recording: Recording) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
+    """Yield topic and series: IMUs, then increments, then trajectories."""
+    yield from recording.imu.items()
+    yield from recording.increments.items()
+    yield from recording.trajectories.items()
+
+
+def topic_summaries(
+    series: Iterable[tuple[str, ImuSeries | Increments | Trajectory]],
+    clocks: Mapping[str, TimeTally],
+) -> tuple[TopicSummary, ...]:
+    """Return what is known of each topic: its stamps, and some of its samples as a series."""
+    found = []
+    for name, each in series:
+        frames = {"body": str(each.body)}
+        if (world := getattr(each, "world", None)) is not None:
+            frames["world"] = str(world)
+        found.append(
+            TopicSummary(
+                topic=name,
+                holds=type(each).__name__,
+                clock=clocks[name].report(),
+                frames=frames,
+                columns=tuple(each.optional_columns),
+            )
+        )
+    return tuple(found)
+
+
+def of_stamps(
+    form: str,
+    series: Mapping[str, ImuSeries | Increments | Trajectory],
+    clocks: Mapping[str, TimeTally],
+    *,
+    lost: int = 0,
+    damage: Iterable[str] = (),
+) -> Summary:
+    """Return the summary of topics of which the stamps were read, and no other column."""
+    rows = sum(clock.samples for clock in clocks.values())
+    report = ReadReport(form, rows, lost, notes=(_OF_STAMPS,), damage=tuple(damage))
+    return Summary(report, topic_summaries(series.items(), clocks), Source.STAMPS)
+
+
+def of_rows(first: Recording, stamps: TimeTally, lost: int) -> Summary:
+    """Return the summary of a text file: its first rows, and the stamps of all."""
+    clocks = {name: stamps for name, _ in series_of(first)}
+    report = replace(
+        first.report,
+        messages=stamps.samples,
+        lost_messages=lost,
+        notes=(*first.report.notes, _OF_STAMPS),
+    )
+    return Summary(report, topic_summaries(series_of(first), clocks), Source.STAMPS)
