@@ -35,13 +35,13 @@ with atheris.instrument_imports(include=["strapdown.formats"], enable_loader_ove
     from strapdown.formats.mcap import index, reader
     from strapdown.formats.text import csv_file, euroc, tum
     from strapdown.formats.ulog import reader as ulog
-    from strapdown.formats.ulog import summary
+    from strapdown.formats.ulog import block_summary
 
 from strapdown.errors import FormatError
 
 INSTRUMENTED = (
     npz, parquet, zip_members, chunk_index, db3_pages, scan, bag_index, bag, index, reader,
-    csv_file, euroc, tum, ulog, summary,
+    csv_file, euroc, tum, ulog, block_summary,
 )  # fmt: skip
 LONGEST_S = 1.0
 SUMMARIES = {
@@ -53,7 +53,7 @@ SUMMARIES = {
     "csv": csv_file.summarize,
     "tum": tum.summarize,
     "euroc": euroc.summarize,
-    "ulog": summary.summarize,
+    "ulog": block_summary.summarize,
 }
 """Of files above 16 MiB, which inputs are not."""
 

@@ -122,7 +122,7 @@ _SUMMARIES: Final[Mapping[str, _Summarize]] = LazyMapping(
     "strapdown.formats",
     {
         "mcap": "mcap.index:summarize",
-        "ulog": "ulog.summary:summarize",
+        "ulog": "ulog.block_summary:summarize",
         "npz": "arrays.npz:summarize",
         "parquet": "arrays.parquet:summarize",
         "bag": "bag.index:summarize",
