@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.estimation import ErrorStateSmoother
+from strapdown.estimation import ErrorStateFilter, ErrorStateParams, ErrorStateSmoother
+from strapdown.estimation.error_state.bias_prior import double_bias_prior
+from strapdown.estimation.error_state.filter import correct
+from strapdown.estimation.error_state.model import BIAS_ERROR
 from strapdown.estimation.error_state.rest import bias_at_rest
 from strapdown.evaluation import orientation_error
 from strapdown.series import ImuSeries
@@ -15,6 +20,7 @@ DEG = np.pi / 180.0
 GRAVITY = np.array([0.0, 0.0, 9.81])
 FIELD = 5e-5 * np.array([0.0, 0.4, -0.9])
 RATE_HZ = 100.0
+BIAS = slice(BIAS_ERROR, BIAS_ERROR + 3)
 
 
 def sensed(angles, rng, *, bias=0.0, noise=1.0):
@@ -132,3 +138,41 @@ def test_without_rest_the_prior_of_a_large_bias_is_as_wide_as_the_bias():
     series, truth = sensed(swinging(40.0, rng), rng, bias=bias)
     result = ErrorStateSmoother().run(series, use_magnetic_field=False)
     assert drift(result, truth) < 2.0
+
+
+def test_a_doubled_prior_gives_what_it_would_have_given_from_the_start():
+    rng = np.random.default_rng(10)
+    series, _ = sensed(swinging(10.0, rng), rng, bias=[1e-3, -2e-3, 1.5e-3])
+    params = ErrorStateParams(gyro_bias_walk=0.0)
+    narrow = ErrorStateFilter(params, compiled=False)
+    wide = ErrorStateFilter(replace(params, gyro_bias_sigma=0.008), compiled=False)
+    for orientation in (narrow, wide):
+        orientation.run(series, use_magnetic_field=False)
+    memory, known = narrow._memory, wide._memory
+    before = np.array(memory.error_covariance)
+    double_bias_prior(memory)
+    change = np.array(memory.correction.error)
+    correct(memory)
+    assert memory.bias_scale == 0.008
+    wanted = np.array(known.error_covariance)
+    assert (np.diag(wanted)[BIAS] > 1.2 * np.diag(before)[BIAS]).any()
+    np.testing.assert_allclose(np.diag(memory.error_covariance), np.diag(wanted), rtol=0.02)
+    np.testing.assert_allclose(
+        memory.gyro_bias, known.gyro_bias, atol=0.02 * np.abs(change[BIAS]).max()
+    )
+    apart = orientation_error(np.array([memory.orientation]), np.array([known.orientation])).total
+    assert apart[0] < 0.05 * np.abs(change[:3]).max()
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_the_filter_recovers_from_a_large_bias_without_rest(seed):
+    rng = np.random.default_rng(seed)
+    bias = 4.0 * DEG * np.array([0.5, -0.4, 0.77])
+    series, truth = sensed(swinging(40.0, rng), rng, bias=bias)
+    result = ErrorStateFilter().run(series)
+    error = orientation_error(result.q_world_from_body, truth.as_quat())
+    assert np.degrees(error.inclination[500:1000]).max() > 5.0  # otherwise nothing is tested
+    assert np.degrees(error.inclination[1500:]).max() < 3.0
+    assert np.degrees(np.abs(error.heading[3000:])).max() < 4.0
+    np.testing.assert_allclose(result.gyro_bias[-1], bias, atol=0.25 * DEG)
+    assert (np.abs(result.gyro_bias[-1] - bias) < 4.0 * result.gyro_bias_sigma[-1]).all()
