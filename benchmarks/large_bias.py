@@ -10,7 +10,8 @@ after which the inclination stays within 2 deg [s].
   any rest, and with rests of 4 s at the start and in the middle.
 * Trials of BROAD and rooms of TUM-VI with a bias added to the gyro.
 * A sensor that is moved by hand and put down in between where the field has another direction,
-  with the rest being a third and two thirds of the time. North is that of the field in motion.
+  with the rest being a third and two thirds of the time, and trials of BROAD whose field is turned
+  at rest. North is that of the field in motion.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ RESTS: Final = ((-1.0, 4.0), (30.0, 34.0))  # s
 STOPPING_S: Final = 3.0  # before a rest, and the same after it
 SETTLED: Final = 2.0  # deg
 SHARES: Final = (1.0 / 3.0, 2.0 / 3.0)  # of the time at rest, in another field
+ANGLES: Final = (-5.0, -3.0, 0.0, 3.0, 5.0, 8.0)  # deg, of the field of recordings at rest
 OTHER_FIELD: Final = 5.0  # deg, about the vertical, of the field at rest
 
 
@@ -204,6 +206,18 @@ def put_down(share: float, seed: int) -> Trial:
     return simulated("handheld", seed, rests, OTHER_FIELD)
 
 
+def turned_at_rest(trial: Trial, angle_deg: float) -> Trial:
+    """Return a recording whose field is turned about the vertical where the truth is at rest."""
+    series, truth = trial.series, trial.truth
+    q, still = np.asarray(truth.q_world_from_body), ~np.asarray(truth.moving)
+    still &= np.isfinite(q).all(axis=1)
+    turn = quaternion.from_rotation_vector([0.0, 0.0, np.radians(angle_deg)])
+    field = series.magnetic_field.copy()
+    turned = quaternion.rotate(quaternion.multiply(turn, q[still]), field[still])
+    field[still] = quaternion.rotate(quaternion.conjugate(q[still]), turned)
+    return trial._replace(series=series.replace(magnetic_field=field))
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -238,6 +252,13 @@ def main() -> None:
         parts = [f"{share:.0%} at rest" for share in SHARES]
         fields = Table("9D, another field at rest", parts, with_field=True, align="none")
         fields.show([("put down", sets)], estimators)
+        broad = load(options.data / "broad")
+        sets = [[turned_at_rest(trial, angle) for trial in broad] for angle in ANGLES]
+        columns = [f"{angle:g} deg" for angle in ANGLES]
+        fields = Table(
+            "9D, field turned at rest", columns, align="none", with_field=True, settles=False
+        )
+        fields.show([("BROAD", sets)], estimators)
 
 
 if __name__ == "__main__":

@@ -176,3 +176,21 @@ def test_the_filter_recovers_from_a_large_bias_without_rest(seed):
     assert np.degrees(np.abs(error.heading[3000:])).max() < 4.0
     np.testing.assert_allclose(result.gyro_bias[-1], bias, atol=0.25 * DEG)
     assert (np.abs(result.gyro_bias[-1] - bias) < 4.0 * result.gyro_bias_sigma[-1]).all()
+
+
+@pytest.mark.parametrize("turned", [0.0, 6.0, -6.0])
+def test_the_smoother_uses_the_field_in_rotation_if_another_one_is_steady_at_rest(turned):
+    rng = np.random.default_rng(14)
+    pauses = [-3.0, 9.0, 21.0, 33.0]
+    series, truth = sensed(swinging(45.0, rng, pauses), rng)
+    t = series.t_ns * 1e-9
+    still = np.any([(t > start) & (t < start + 6.0) for start in pauses], axis=0)
+    other = Rotation.from_euler("z", turned, degrees=True).apply(FIELD)
+    field = series.magnetic_field.copy()
+    field[still] = truth[still].inv().apply(other)
+    result = ErrorStateSmoother().run(series.replace(magnetic_field=field))
+    heading = orientation_error(result.q_world_from_body, truth.as_quat()).heading
+    assert np.degrees(np.abs(heading)).max() < 1.0
+    assert result.magnetic_disturbance[~still].mean() < 0.1
+    if turned:
+        assert result.magnetic_disturbance[still & result.rest].mean() > 0.9
