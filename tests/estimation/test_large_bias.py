@@ -194,3 +194,14 @@ def test_the_smoother_uses_the_field_in_rotation_if_another_one_is_steady_at_res
     assert result.magnetic_disturbance[~still].mean() < 0.1
     if turned:
         assert result.magnetic_disturbance[still & result.rest].mean() > 0.9
+
+
+def test_a_doubled_prior_is_the_same_in_machine_code_plain_python_and_chunks():
+    rng = np.random.default_rng(12)
+    series, _ = sensed(swinging(15.0, rng), rng, bias=4.0 * DEG * np.array([0.5, -0.4, 0.77]))
+    fast, slow = ErrorStateFilter(compiled=True), ErrorStateFilter(compiled=False)
+    fast.run(series[:777])
+    fast.run(series[777:])
+    slow.run(series)
+    assert slow._memory.bias_scale > 2.0 * ErrorStateParams().gyro_bias_sigma
+    assert fast.state == slow.state
