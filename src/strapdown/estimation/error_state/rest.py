@@ -111,6 +111,8 @@ def bridged(t_ns: IntArray, field: FloatArray) -> tuple[FloatArray, float]:
     if not seen.any():
         return np.zeros_like(field), 0.0
     strength = float(np.median(np.linalg.norm(field[seen], axis=1)))
+    if seen.all():
+        return field, strength
     known = t_ns[seen]
     return np.stack([np.interp(t_ns, known, v) for v in field[seen].T], axis=1), strength
 
