@@ -10,11 +10,13 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from strapdown._words import printable
-from strapdown.cli._common import Input, read_losses, working
+from strapdown._words import counted, printable
+from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import summarize_input
 from strapdown.cli._streams import as_file
+from strapdown.errors import UnknownNameError
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +37,7 @@ IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, p
 def info(
     file: Input,
     *,
+    topic: Topic = None,
     full: Annotated[
         bool,
         typer.Option("--full", help="Read and verify all data, also of a file above 16 MiB."),
@@ -43,10 +46,10 @@ def info(
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
     A file above 16 MiB is not read: counts and rates come from its index, with the times of
-    recording, or from its stamps; a note says which. For a PX4 log also clipping, vibration and
-    calibration of each IMU; above 256 MiB with --full. A gap is a step longer than 5 median steps
-    and 20 ms. Of a damaged
-    file the intact messages are listed, with exit code 3.
+    recording, or from its stamps; a note says which. For a PX4 log also firmware, hardware,
+    parameters other than their defaults, warnings, and clipping, vibration and calibration of each
+    IMU; above 256 MiB with --full. A gap is a step longer than 5 median steps and 20 ms. Of a
+    damaged file the intact messages are listed, with exit code 3.
 
     Examples
     --------
@@ -54,11 +57,14 @@ def info(
 
     strapdown info flight.ulg --json
 
-    strapdown info long.mcap --full
+    strapdown info logs/*.mcap --topic imu/data --from 10 --to 20
     """
     with working(f"reading {file}"):
         summary = summarize_input(file, full=full)
-    topics = [_describe(topic) for topic in summary.topics]
+    held = [each for each in summary.topics if topic in {None, each.topic}]
+    if topic is not None and not held:
+        raise UnknownNameError("topic", topic, [each.topic for each in summary.topics])
+    topics = [_describe(each) for each in held]
     report = summary.report
     data = {
         "file": str(file),
@@ -67,6 +73,7 @@ def info(
         "messages": report.messages,
         "topics": topics,
         "skipped": dict(report.skipped),
+        "history": list(summary.history),
         "notes": list(report.notes),
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
@@ -77,27 +84,35 @@ def info(
     view += [line for topic in topics for line in _remarks(topic)]
     if (log := _px4_log(file, summary)) is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
+        from strapdown.formats.ulog.summary import summary_of  # noqa: PLC0415 (as above)
 
+        about = summary_of(log, epoch_offset_ns=summary.clock_offset_ns)
+        data["log"] = about.data()
+        view[1:1] = about.lines()
         if imus := imu_health(log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
-    notes = list(report.notes)
+    notes = [*(f"history: {step}" for step in summary.history), *report.notes]
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    return Outcome(data, [*view, *notes], read_losses(report))
+    brief = f"{report.format}, {counted(len(topics), 'topic')}, {_duration_s(summary):.3f} s"
+    return Outcome(data, [*view, *notes], read_losses(report), brief=brief)
+
+
+def _duration_s(summary: Summary) -> float:
+    """Return the time from the first to the last sample, or that of the longest topic [s]."""
+    if summary.recording is None:
+        return max((each.clock.duration_ns for each in summary.topics), default=0) / NS_PER_S
+    first, last = summary.recording.span_ns or (0, 0)
+    return (last - first) / NS_PER_S
 
 
 def _px4_log(file: Path, summary: Summary) -> Px4Log | None:
-    """Return the log in a recording; of one that was not read, if it is short and has IMUs."""
+    """Return the log in a recording; of one that was not read, if it is short."""
     if summary.recording is not None:
         return summary.recording.log
-    has_imus = any(topic.topic.startswith("vehicle_imu") for topic in summary.topics)
-    if (
-        summary.report.format != "ulog"
-        or not has_imus
-        or as_file(file).stat().st_size > LARGEST_LOG
-    ):
+    if summary.report.format != "ulog" or as_file(file).stat().st_size > LARGEST_LOG:
         return None
     from strapdown.formats.px4.log import scan_ulog  # noqa: PLC0415 (only PX4 logs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -14,7 +15,7 @@ from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from strapdown._typing import AnyArray
@@ -24,7 +25,9 @@ __all__ = [
     "Series",
     "Unheld",
     "columns_of",
+    "described",
     "heading",
+    "history_of",
     "rebuild",
     "recording_of",
     "topics",
@@ -95,6 +98,12 @@ def heading(holds: str, series: Series) -> dict[str, Any]:
     return said
 
 
+def described(said: Mapping[str, Mapping[str, Any]], history: Sequence[str]) -> str:
+    """Return the description of a file as JSON: the header of each topic, and the processing."""
+    past = {"history": list(history)} if history else {}
+    return json.dumps({"version": 1, "topics": said, **past})
+
+
 def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
     """Return the series of a header that :func:`heading` made.
 
@@ -151,11 +160,22 @@ def without_rows(said: Mapping[str, Any]) -> Series:
     )
 
 
-def recording_of(path: Path, form: str, found: Mapping[str, tuple[str, Series]]) -> Recording:
-    """Return the recording of topics, each with its group."""
-    groups: dict[str, dict[str, Any]] = {holds: {} for holds in HOLDS}
+def recording_of(
+    path: Path,
+    form: str,
+    found: Mapping[str, tuple[str, Series]],
+    description: Mapping[str, Any],
+) -> Recording:
+    """Return the recording of topics, each with its group, and of the description of a file."""
+    groups: dict[str, Any] = {holds: {} for holds in HOLDS}
     for topic, (holds, series) in found.items():
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
     report = ReadReport(form, messages=rows)
-    return Recording(path, report, groups["imu"], groups["trajectories"], groups["increments"])
+    return Recording(path, report, **groups, history=history_of(description))
+
+
+def history_of(description: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the steps of processing in the description of a file."""
+    past = description.get("history")
+    return tuple(map(str, past)) if isinstance(past, list) else ()

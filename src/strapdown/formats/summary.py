@@ -83,6 +83,10 @@ class Summary:
         In the order of the recording.
     source : Source
         What the summary was made from.
+    history : tuple of str
+        Steps of processing, where they are known without the data.
+    clock_offset_ns : int, optional
+        As of a recording.
     recording : Recording, optional
         Where the file was read as a whole.
     """
@@ -90,6 +94,8 @@ class Summary:
     report: ReadReport
     topics: tuple[TopicSummary, ...]
     source: Source
+    history: tuple[str, ...] = ()
+    clock_offset_ns: int | None = None
     recording: Recording | None = None
 
 
@@ -100,7 +106,14 @@ def summary_of(recording: Recording) -> Summary:
         clocks[name] = TimeTally()
         clocks[name].add(series.t_ns)
     topics = topic_summaries(series_of(recording), clocks)
-    return Summary(recording.report, topics, Source.DATA, recording)
+    return Summary(
+        recording.report,
+        topics,
+        Source.DATA,
+        recording.history,
+        recording.clock_offset_ns,
+        recording,
+    )
 
 
 def series_of(recording: Recording) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
@@ -155,4 +168,5 @@ def of_rows(first: Recording, stamps: TimeTally, lost: int) -> Summary:
         lost_messages=lost,
         notes=(*first.report.notes, _OF_STAMPS),
     )
-    return Summary(report, topic_summaries(series_of(first), clocks), Source.STAMPS)
+    topics = topic_summaries(series_of(first), clocks)
+    return Summary(report, topics, Source.STAMPS, first.history)

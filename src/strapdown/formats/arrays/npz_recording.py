@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zipfile
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -22,7 +22,9 @@ from strapdown.formats._output import replacing
 from strapdown.formats._salvage import Places
 from strapdown.formats._series_headers import (
     columns_of,
+    described,
     heading,
+    history_of,
     rebuild,
     recording_of,
     topics,
@@ -54,6 +56,7 @@ class NpzWriter:
         self.notes: tuple[str, ...] = ()
         self._folder = folder
         self._said: dict[str, dict[str, Any]] = {}
+        self._history: tuple[str, ...] = ()
         self._columns: dict[str, _ColumnFile] = {}
 
     def write(self, block: Recording) -> None:
@@ -64,6 +67,7 @@ class NpzWriter:
         ShapeError
             A block has other columns or frames than the previous ones.
         """
+        self._history = self._history or block.history
         for holds, topic, series in topics(block):
             said = heading(holds, series)
             if self._said.setdefault(topic, said) != said:
@@ -82,7 +86,7 @@ class NpzWriter:
     def pack(self, path: Path) -> None:
         """Write the archive of all columns."""
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(DESCRIPTION, json.dumps({"version": 1, "topics": self._said}))
+            archive.writestr(DESCRIPTION, described(self._said, self._history))
             for member, column in self._columns.items():
                 with archive.open(f"{member}.npy", "w", force_zip64=True) as stream:
                     column.copy_to(stream)
@@ -203,14 +207,14 @@ def read_recording(
     """
     found = {}
     try:
-        for topic, said in json.loads(archive.read(DESCRIPTION))["topics"].items():
+        description = json.loads(archive.read(DESCRIPTION))
+        for topic, said in description["topics"].items():
             if only not in {None, topic}:
                 continue
             columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
             whole = {name: array for name, array in columns.items() if array is not None}
-            rows = (
-                len(whole["t_ns"]) if "t_ns" in whole else max(map(len, whole.values()), default=0)
-            )
+            longest = max(map(len, whole.values()), default=0)
+            rows = len(whole["t_ns"]) if "t_ns" in whole else longest
             arrays = {name: _spread(array, rows) for name, array in whole.items()}
             if _fill(said, arrays, rows):
                 found[topic] = (said["holds"], rebuild(said, arrays))
@@ -218,7 +222,7 @@ def read_recording(
                 lost.rows += rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
-    return recording_of(path, "npz", found)
+    return recording_of(path, "npz", found, description)
 
 
 def _fill(said: Mapping[str, Any], arrays: dict[str, AnyArray], rows: int) -> bool:
@@ -247,14 +251,14 @@ def summarize(path: Path, archive: zipfile.ZipFile) -> Summary:
     """
     clocks, found = {}, {}
     try:
-        described = json.loads(archive.read(DESCRIPTION))["topics"]
-        for topic, said in described.items():
+        description = json.loads(archive.read(DESCRIPTION))
+        for topic, said in description["topics"].items():
             found[topic] = without_rows(said)
             with archive.open(f"{topic}/t_ns.npy") as stream:
                 clocks[topic] = _clock(stream)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
-    return of_stamps("npz", found, clocks)
+    return replace(of_stamps("npz", found, clocks), history=history_of(description))
 
 
 def _clock(stream: IO[bytes]) -> TimeTally:

@@ -22,7 +22,9 @@ from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
 from strapdown.formats._series_headers import (
     columns_of,
+    described,
     heading,
+    history_of,
     rebuild,
     recording_of,
     topics,
@@ -44,7 +46,7 @@ from strapdown.series.tabular import endings
 from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from strapdown._typing import AnyArray, IntArray
@@ -108,16 +110,17 @@ def read(
             return foreign_table(path).read(path, plan)
         groups = Groups(path, file, salvage=salvage, only=only)
         try:
+            description = _description(metadata)
             columns = _Columns(groups.table())
             found = {
                 topic: _topic(columns, topic, said)
-                for topic, said in _described(metadata).items()
+                for topic, said in description["topics"].items()
                 if only in {None, topic}
             }
             groups.compare({topic: len(series) for topic, (_, series) in found.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
-    recording = recording_of(path, "parquet", found)
+    recording = recording_of(path, "parquet", found, description)
     damage = tuple(groups.places.lines())
     report = replace(recording.report, lost_messages=groups.lost, damage=damage)
     return replace(recording, report=report)
@@ -139,7 +142,8 @@ def summarize(path: Path) -> Summary | None:
             return None
         groups = Groups(path, file, salvage=True)
         try:
-            found = {topic: without_rows(said) for topic, said in _described(metadata).items()}
+            description = _description(metadata)
+            found = {topic: without_rows(said) for topic, said in description["topics"].items()}
             clocks = {topic: TimeTally() for topic in found}
             for table in groups.tables(["topic", "t_ns"]):
                 columns = _Columns(table)
@@ -148,7 +152,9 @@ def summarize(path: Path) -> Summary | None:
             groups.compare({topic: clock.samples for topic, clock in clocks.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
-    return of_stamps("parquet", found, clocks, lost=groups.lost, damage=groups.places.lines())
+    lost, damage = groups.lost, groups.places.lines()
+    summary = of_stamps("parquet", found, clocks, lost=lost, damage=damage)
+    return replace(summary, history=history_of(description))
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -206,7 +212,7 @@ class ParquetWriter:
         parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
-            schema = _schema([series for _, _, series in parts], self._said)
+            schema = _schema([series for _, _, series in parts], self._said, block.history)
             self._file = tables.ParquetWriter(
                 self._path,
                 schema,
@@ -258,14 +264,14 @@ def parquet_writer(path: Path, *, force: bool = False) -> Iterator[ParquetWriter
         writer.close()
 
 
-def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # noqa: ANN401 (foreign)
+def _schema(series: list[Series], said: dict[str, dict[str, Any]], history: Sequence[str]) -> Any:  # noqa: ANN401 (foreign)
     arrow, _ = library()
     fields: dict[str, Any] = {"topic": arrow.string()}
     for each in series:
         for name, _, array in present(each):
             for key, values in _flat(name, array[:0]):
                 fields[key] = arrow.from_numpy_dtype(values.dtype)
-    text = json.dumps({"version": 1, "topics": said}).encode()
+    text = described(said, history).encode()
     metadata = {_KEY: text, _CHECK: f"{zlib.crc32(text):08x}".encode()}
     return arrow.schema(list(fields.items()), metadata=metadata)
 
@@ -277,13 +283,13 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
-def _described(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
-    """Return the headers of the topics."""
+def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return the headers of the topics, and the history."""
     text = metadata[_KEY]
     if metadata.get(_CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
         raise ValueError("the checksum of the headers of its topics does not match")
-    topics: dict[str, Any] = json.loads(text)["topics"]
-    return topics
+    description: dict[str, Any] = json.loads(text)
+    return description
 
 
 class _Columns:
