@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from strapdown.cli._app import app
 from strapdown.formats import UlogWriter
 from strapdown.formats.px4.log import load
-from strapdown.formats.ulog.log_summary import summary_of
+from strapdown.formats.ulog.summary import summary_of
 
 ROWS = np.zeros(3, [("timestamp", "<u8"), ("value", "<f4")])
 ROWS["timestamp"] = 2_000_000, 3_000_000, 4_000_000

@@ -34,8 +34,8 @@ with atheris.instrument_imports(include=["strapdown.formats"], enable_loader_ove
     from strapdown.formats.bag import reader as bag
     from strapdown.formats.mcap import index, reader
     from strapdown.formats.text import csv_file, euroc, tum
-    from strapdown.formats.ulog import reader as ulog
     from strapdown.formats.ulog import block_summary
+    from strapdown.formats.ulog import reader as ulog
 
 from strapdown.errors import FormatError
 

@@ -42,7 +42,7 @@ def open_input(path: Path, *, topic: str | None = None) -> Recording:
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    recording = _whole(path, topic=topic)
+    recording = _whole(path, topic)
     if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
@@ -73,7 +73,7 @@ def summarize_input(path: Path, *, full: bool) -> Summary:
 def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb; a topic as :func:`open_input`."""
     if options.merged:
-        blocks: BlockReader = WholeFile(_whole(path))
+        blocks: BlockReader = WholeFile(_whole(path, None))
         yield _Part(path, blocks) if options.cuts else blocks
         return
     file, only = as_file(path), None if options.cuts else topic
@@ -84,22 +84,20 @@ def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReade
         yield _Part(path, blocks) if options.cuts else blocks
 
 
-def _whole(path: Path, topic: str | None = None) -> Recording:
+def _whole(path: Path, topic: str | None) -> Recording:
     """Return a recording, joined with those of ``options.merged``."""
     from strapdown.formats.merging import merge  # noqa: PLC0415 (only with several recordings)
 
     only = None if options.cuts or options.merged else topic
-    return merge([_read(each, only) for each in (path, *options.merged)])
-
-
-def _read(path: Path, topic: str | None) -> Recording:
-    """Read a file, or of it the topic of an IMU; where there is no such topic, everything."""
-    file = as_file(path)
-    with naming(path):
-        recording = files.open(file, on_error="salvage", columns=options.columns, topic=topic)
-        if topic is not None and topic not in {*recording.imu, *recording.increments}:
-            recording = files.open(file, on_error="salvage", columns=options.columns)
-    return replace(recording, path=path)
+    recordings = []
+    for each in (path, *options.merged):
+        file = as_file(each)
+        with naming(each):
+            recording = files.open(file, on_error="salvage", columns=options.columns, topic=only)
+            if only is not None and only not in {*recording.imu, *recording.increments}:
+                recording = files.open(file, on_error="salvage", columns=options.columns)
+        recordings.append(replace(recording, path=each))
+    return merge(recordings)
 
 
 def refuse_reading() -> None:

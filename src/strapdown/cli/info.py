@@ -15,6 +15,8 @@ from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import summarize_input
 from strapdown.cli._streams import as_file
+from strapdown.errors import UnknownNameError
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,13 +58,13 @@ def info(
     strapdown info flight.ulg --json
 
     strapdown info logs/*.mcap --topic imu/data --from 10 --to 20
-
-    strapdown info long.mcap --full
     """
     with working(f"reading {file}"):
         summary = summarize_input(file, full=full)
-    described = summary.topics if topic is None else [summary.topic(topic)]
-    topics = [_describe(each) for each in described]
+    held = [each for each in summary.topics if topic in {None, each.topic}]
+    if topic is not None and not held:
+        raise UnknownNameError("topic", topic, [each.topic for each in summary.topics])
+    topics = [_describe(each) for each in held]
     report = summary.report
     data = {
         "file": str(file),
@@ -82,12 +84,11 @@ def info(
     view += [line for topic in topics for line in _remarks(topic)]
     if (log := _px4_log(file, summary)) is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
-        from strapdown.formats.ulog.log_summary import summary_of  # noqa: PLC0415 (as above)
+        from strapdown.formats.ulog.summary import summary_of  # noqa: PLC0415 (as above)
 
-        held = summary.recording
-        facts = summary_of(log, epoch_offset_ns=None if held is None else held.clock_offset_ns)
-        data["log"] = facts.data()
-        view[1:1] = facts.lines()
+        about = summary_of(log, epoch_offset_ns=summary.clock_offset_ns)
+        data["log"] = about.data()
+        view[1:1] = about.lines()
         if imus := imu_health(log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
@@ -95,21 +96,23 @@ def info(
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    longest_s = max((each["duration_s"] for each in topics), default=0.0)
-    brief = f"{report.format}, {counted(len(topics), 'topic')}, {longest_s:.3f} s"
+    brief = f"{report.format}, {counted(len(topics), 'topic')}, {_duration_s(summary):.3f} s"
     return Outcome(data, [*view, *notes], read_losses(report), brief=brief)
 
 
+def _duration_s(summary: Summary) -> float:
+    """Return the time from the first to the last sample, or that of the longest topic [s]."""
+    if summary.recording is None:
+        return max((each.clock.duration_ns for each in summary.topics), default=0) / NS_PER_S
+    first, last = summary.recording.span_ns or (0, 0)
+    return (last - first) / NS_PER_S
+
+
 def _px4_log(file: Path, summary: Summary) -> Px4Log | None:
-    """Return the log in a recording; of one that was not read, if it is short and has IMUs."""
+    """Return the log in a recording; of one that was not read, if it is short."""
     if summary.recording is not None:
         return summary.recording.log
-    has_imus = any(topic.topic.startswith("vehicle_imu") for topic in summary.topics)
-    if (
-        summary.report.format != "ulog"
-        or not has_imus
-        or as_file(file).stat().st_size > LARGEST_LOG
-    ):
+    if summary.report.format != "ulog" or as_file(file).stat().st_size > LARGEST_LOG:
         return None
     from strapdown.formats.px4.log import scan_ulog  # noqa: PLC0415 (only PX4 logs)
 

@@ -27,6 +27,7 @@ __all__ = [
     "columns_of",
     "described",
     "heading",
+    "history_of",
     "rebuild",
     "recording_of",
     "topics",
@@ -171,6 +172,10 @@ def recording_of(
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
     report = ReadReport(form, messages=rows)
+    return Recording(path, report, **groups, history=history_of(description))
+
+
+def history_of(description: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the steps of processing in the description of a file."""
     past = description.get("history")
-    history = tuple(map(str, past)) if isinstance(past, list) else ()
-    return Recording(path, report, **groups, history=history)
+    return tuple(map(str, past)) if isinstance(past, list) else ()

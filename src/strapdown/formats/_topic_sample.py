@@ -34,10 +34,16 @@ class TopicSample(Topics):
     ----------
     path : Path
         The file.
+
+    Attributes
+    ----------
+    history : dict of str to None
+        Steps of processing, in order.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, salvage=True)
+        self.history: dict[str, None] = {}
         self._clocks: defaultdict[tuple[str, str], TimeTally] = defaultdict(TimeTally)
 
     def add_times(self, topic: str, kind: str, encoding: str, t_ns: IntArray) -> None:
@@ -71,4 +77,5 @@ class TopicSample(Topics):
             damage=tuple(self.damage),
         )
         clocks = {name: self._clocks[key] for name, key in self.sources.items()}
-        return Summary(report, topic_summaries(series_of(recording), clocks), source)
+        topics = topic_summaries(series_of(recording), clocks)
+        return Summary(report, topics, source, tuple(self.history))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from strapdown.errors import UnknownNameError
 from strapdown.formats.reports import ReadReport
 from strapdown.series.timebase import TimeTally
 
@@ -84,6 +83,10 @@ class Summary:
         In the order of the recording.
     source : Source
         What the summary was made from.
+    history : tuple of str
+        Steps of processing, where they are known without the data.
+    clock_offset_ns : int, optional
+        As of a recording.
     recording : Recording, optional
         Where the file was read as a whole.
     """
@@ -91,25 +94,9 @@ class Summary:
     report: ReadReport
     topics: tuple[TopicSummary, ...]
     source: Source
+    history: tuple[str, ...] = ()
+    clock_offset_ns: int | None = None
     recording: Recording | None = None
-
-    @property
-    def history(self) -> tuple[str, ...]:
-        """Processing that a file which was read as a whole states."""
-        return () if self.recording is None else tuple(self.recording.history)
-
-    def topic(self, name: str) -> TopicSummary:
-        """Return one topic.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such topic; the message gives the nearest.
-        """
-        found = {each.topic: each for each in self.topics}
-        if name not in found:
-            raise UnknownNameError("topic", name, found)
-        return found[name]
 
 
 def summary_of(recording: Recording) -> Summary:
@@ -119,7 +106,14 @@ def summary_of(recording: Recording) -> Summary:
         clocks[name] = TimeTally()
         clocks[name].add(series.t_ns)
     topics = topic_summaries(series_of(recording), clocks)
-    return Summary(recording.report, topics, Source.DATA, recording)
+    return Summary(
+        recording.report,
+        topics,
+        Source.DATA,
+        recording.history,
+        recording.clock_offset_ns,
+        recording,
+    )
 
 
 def series_of(recording: Recording) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
@@ -174,4 +168,5 @@ def of_rows(first: Recording, stamps: TimeTally, lost: int) -> Summary:
         lost_messages=lost,
         notes=(*first.report.notes, _OF_STAMPS),
     )
-    return Summary(report, topic_summaries(series_of(first), clocks), Source.STAMPS)
+    topics = topic_summaries(series_of(first), clocks)
+    return Summary(report, topics, Source.STAMPS, first.history)

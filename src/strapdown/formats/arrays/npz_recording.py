@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zipfile
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ from strapdown.formats._series_headers import (
     columns_of,
     described,
     heading,
+    history_of,
     rebuild,
     recording_of,
     topics,
@@ -212,9 +213,8 @@ def read_recording(
                 continue
             columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
             whole = {name: array for name, array in columns.items() if array is not None}
-            rows = (
-                len(whole["t_ns"]) if "t_ns" in whole else max(map(len, whole.values()), default=0)
-            )
+            longest = max(map(len, whole.values()), default=0)
+            rows = len(whole["t_ns"]) if "t_ns" in whole else longest
             arrays = {name: _spread(array, rows) for name, array in whole.items()}
             if _fill(said, arrays, rows):
                 found[topic] = (said["holds"], rebuild(said, arrays))
@@ -251,14 +251,14 @@ def summarize(path: Path, archive: zipfile.ZipFile) -> Summary:
     """
     clocks, found = {}, {}
     try:
-        described = json.loads(archive.read(DESCRIPTION))["topics"]
-        for topic, said in described.items():
+        description = json.loads(archive.read(DESCRIPTION))
+        for topic, said in description["topics"].items():
             found[topic] = without_rows(said)
             with archive.open(f"{topic}/t_ns.npy") as stream:
                 clocks[topic] = _clock(stream)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
-    return of_stamps("npz", found, clocks)
+    return replace(of_stamps("npz", found, clocks), history=history_of(description))
 
 
 def _clock(stream: IO[bytes]) -> TimeTally:

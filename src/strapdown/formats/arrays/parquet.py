@@ -24,6 +24,7 @@ from strapdown.formats._series_headers import (
     columns_of,
     described,
     heading,
+    history_of,
     rebuild,
     recording_of,
     topics,
@@ -109,8 +110,8 @@ def read(
             return foreign_table(path).read(path, plan)
         groups = Groups(path, file, salvage=salvage, only=only)
         try:
+            description = _description(metadata)
             columns = _Columns(groups.table())
-            description = _described(metadata)
             found = {
                 topic: _topic(columns, topic, said)
                 for topic, said in description["topics"].items()
@@ -141,8 +142,8 @@ def summarize(path: Path) -> Summary | None:
             return None
         groups = Groups(path, file, salvage=True)
         try:
-            topics_of = _described(metadata)["topics"]
-            found = {topic: without_rows(said) for topic, said in topics_of.items()}
+            description = _description(metadata)
+            found = {topic: without_rows(said) for topic, said in description["topics"].items()}
             clocks = {topic: TimeTally() for topic in found}
             for table in groups.tables(["topic", "t_ns"]):
                 columns = _Columns(table)
@@ -151,7 +152,9 @@ def summarize(path: Path) -> Summary | None:
             groups.compare({topic: clock.samples for topic, clock in clocks.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
-    return of_stamps("parquet", found, clocks, lost=groups.lost, damage=groups.places.lines())
+    lost, damage = groups.lost, groups.places.lines()
+    summary = of_stamps("parquet", found, clocks, lost=lost, damage=damage)
+    return replace(summary, history=history_of(description))
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -280,8 +283,8 @@ def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
         yield name + end, np.ascontiguousarray(flat[:, column])
 
 
-def _described(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
-    """Return the description of the file: the headers of its topics, and its history."""
+def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return the headers of the topics, and the history."""
     text = metadata[_KEY]
     if metadata.get(_CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
         raise ValueError("the checksum of the headers of its topics does not match")

@@ -19,7 +19,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats._series_from_messages import can_read
 from strapdown.formats._topic_sample import ROWS, TopicSample
-from strapdown.formats.mcap.reader import DESCRIPTION
+from strapdown.formats.mcap.reader import DESCRIPTION, HISTORY
 from strapdown.formats.mcap.records import (
     MAX_CHUNK,
     RECORD,
@@ -34,6 +34,7 @@ from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan, summary_section
 from strapdown.formats.summary import Source, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from strapdown._typing import IntArray
@@ -116,8 +117,7 @@ def summarize(path: Path) -> Summary:
         channel = scan.channels[number]
         sample.pass_over(channel.topic, "", channel.encoding, count)
     for name, entries in scan.metadata:
-        if name == DESCRIPTION:
-            sample.describe(entries)
+        _add_metadata(sample, name, entries)
     sample.damage += scan.damage
     return sample.summary("mcap", Source.STAMPS, lost=(scan.lost_messages, scan.lost_bytes))
 
@@ -133,7 +133,8 @@ def add_index(path: Path, sample: TopicSample) -> bool:
             contents = _Contents(summary)
             found = sum(_add_times(stream, chunk, contents, sample) for chunk in contents.chunks)
             for place in contents.metadata:
-                _add_description(stream, place, sample)
+                for name, entries in _metadata(stream, place):
+                    _add_metadata(sample, name, entries)
             _add_first(stream, contents, sample)
         except (FormatError, KeyError, ValueError):  # the pass over the file reports it
             return False
@@ -166,11 +167,19 @@ def _in_order(entries: bytes) -> IntArray:
     return np.ascontiguousarray(times)
 
 
-def _add_description(stream: BinaryIO, place: tuple[int, int], sample: TopicSample) -> None:
+def _add_metadata(sample: TopicSample, name: str, entries: Mapping[str, str]) -> None:
+    """Add a metadata record that describes a topic, or the processing of the file."""
+    if name == DESCRIPTION:
+        sample.describe(entries)
+    elif name == HISTORY:
+        sample.history |= dict.fromkeys(step for _, step in sorted(entries.items()))
+
+
+def _metadata(stream: BinaryIO, place: tuple[int, int]) -> Iterator[tuple[str, Mapping[str, str]]]:
     for opcode, start, stop in split(record := _piece(stream, *place)):
-        fields = Fields(record[start:stop])
-        if opcode == Opcode.METADATA and fields.text() == DESCRIPTION:
-            sample.describe(fields.entries())
+        if opcode == Opcode.METADATA:
+            fields = Fields(record[start:stop])
+            yield fields.text(), fields.entries()
 
 
 def _add_first(stream: BinaryIO, contents: _Contents, sample: TopicSample) -> None:

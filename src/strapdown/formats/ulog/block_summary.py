@@ -29,8 +29,11 @@ def summarize(path: Path) -> Summary:
     clocks: defaultdict[str, TimeTally] = defaultdict(TimeTally)
     first: dict[str, Any] = {}
     blocks = UlogBlocks(path, salvage=True, block_bytes=_BLOCK)
+    clock_offset_ns = None
     for block in blocks:
+        clock_offset_ns = block.clock_offset_ns
         for name, series in series_of(block):
             clocks[name].add(series.t_ns)
             first.setdefault(name, series[:1])
-    return Summary(blocks.report, topic_summaries(first.items(), clocks), Source.DATA)
+    topics = topic_summaries(first.items(), clocks)
+    return Summary(blocks.report, topics, Source.DATA, clock_offset_ns=clock_offset_ns)
