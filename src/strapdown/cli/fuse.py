@@ -181,8 +181,9 @@ def fuse(
     result = _estimated(series, estimator, name, no_mag=no_mag)
     attitude = result.trajectory()
     data = {"input": str(source), **_as_data(name, estimator, output, attitude)}
+    data["attitudes_without_heading"] = _without_heading(result)
     notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
-    view = [*notes, frames_of(attitude), str(result.report)]
+    view = [*notes, frames_of(attitude), *_unknown(result), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
         product = Recording(trajectories={"attitude": attitude})
@@ -221,6 +222,18 @@ def _estimated(
             return estimator.run(series, use_magnetic_field=not no_mag, progress=progress)
     with working(f"{name} filter over {len(series)} samples"):
         return estimator.run(series, use_magnetic_field=not no_mag)
+
+
+def _without_heading(result: OrientationResult) -> int:
+    """Return the number of rows before the first magnetic field; 0 without a magnetometer."""
+    return 0 if result.heading_known is None else int((~result.heading_known).sum())
+
+
+def _unknown(result: OrientationResult) -> list[str]:
+    """Return the line about rows before the first magnetic field."""
+    if not (count := _without_heading(result)):
+        return []
+    return [f"heading unknown before the first magnetic field: {count} attitudes are NaN"]
 
 
 def _against_reference(

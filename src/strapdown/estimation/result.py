@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from strapdown._html import FieldsAsHtml
 from strapdown.geometry.frames import WorldFrame
 from strapdown.samples.state import SavedState
@@ -195,6 +197,9 @@ class OrientationEstimate:
     accel_bias, accel_bias_sigma : (3,), optional
         Bias of the accelerometer, subtracted from the readings [m/s^2, FLU], and its standard
         deviation; None if the filter does not estimate it.
+    uses_magnetic_field : bool
+        Whether heading refers to magnetic north; otherwise, as before the first magnetic
+        field, heading and its variance are relative to the start.
     """
 
     t_ns: int
@@ -207,6 +212,7 @@ class OrientationEstimate:
     heading_offset: float
     accel_bias: FloatArray | None = None
     accel_bias_sigma: FloatArray | None = None
+    uses_magnetic_field: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,6 +246,10 @@ class OrientationResult(Columns):
         Counts of the samples of this run.
     uses_magnetic_field : bool
         Whether heading refers to magnetic north; otherwise it is relative to the start.
+    heading_known : (N,) bool, optional
+        Whether the heading of a row refers to magnetic north; None if no row does. False before
+        the first magnetic field, and from a jump of the clock to the next one: there the
+        standard deviation of heading is that of any angle, 104 deg.
     self_calibration : SelfCalibration, optional
         Errors of the sensor that the estimator found.
     world, body : frames
@@ -257,6 +267,7 @@ class OrientationResult(Columns):
         default=None, kw_only=True, metadata=BODY_MAGNITUDES
     )
     heading_offset: FloatArray | None = field(default=None, kw_only=True, metadata=SCALAR)
+    heading_known: BoolArray | None = field(default=None, kw_only=True, metadata=FLAG)
     report: FilterReport = field(default=FilterReport(), kw_only=True)
     uses_magnetic_field: bool = field(default=False, kw_only=True)
     self_calibration: SelfCalibration | None = field(default=None, kw_only=True)
@@ -266,5 +277,11 @@ class OrientationResult(Columns):
         return f"OrientationResult({self.world} from {self.body}, {self.report})"
 
     def trajectory(self) -> Trajectory:
-        """Return the orientation as a :class:`~strapdown.series.Trajectory`."""
-        return Trajectory(self.t_ns, self.q_world_from_body, world=self.world, body=self.body)
+        """Return the orientation as a :class:`~strapdown.series.Trajectory`.
+
+        Rows without a known heading are NaN.
+        """
+        q = self.q_world_from_body
+        if self.heading_known is not None:
+            q = np.where(self.heading_known[:, None], q, np.nan)
+        return Trajectory(self.t_ns, q, world=self.world, body=self.body)

@@ -69,7 +69,6 @@ class ErrorStateMemory(FilterMemory):
     error_covariance: Matrix = zeros(ERRORS, ERRORS)  # P
     bias_scale: float = 0.0  # prior sigma of the gyro bias [rad/s]; 0 before the first sample
     has_tilt: bool = False
-    has_heading: bool = False
     field: FieldState = FieldState()
     motion: MotionHistory = MotionHistory()
     window: Window = Window()
