@@ -191,7 +191,7 @@ def test_attitude_before_the_first_field_is_written_as_unknown(flight, tmp_path)
     q = strapdown.open(tmp_path / "a.csv").trajectory().q_world_from_body
     np.testing.assert_array_equal(np.isnan(q).all(axis=1), np.arange(len(q)) < 500)
     done = run(tmp_path / "late.csv", "-o", tmp_path / "b.csv", "--picture", tmp_path / "b.png")
-    line = "heading unknown before the first magnetic field: 500 attitudes are NaN"
+    line = "magnetic north; 500 attitudes before the first magnetic field are NaN"
     assert line in " ".join(done.stdout.split())
     data, _ = run_json(tmp_path / "late.csv", "--smooth", "-o", tmp_path / "c.csv")
     assert data["attitudes_without_heading"] == 0
