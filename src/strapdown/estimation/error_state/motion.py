@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
 REST_RATE_LIMIT: Final = 6.0 * RAD_PER_DEG  # rad/s, of the low-passed value less the bias
+RATE_DRIFT: Final = 0.4 * RAD_PER_DEG  # rad/s, of the low-passed value since rest began
+FORCE_DRIFT: Final = 0.1  # m/s^2, likewise: 0.6 deg of tilt
 REST_SMOOTHING_S: Final = 0.5
 REST_AFTER_S: Final = 1.0
 LONGEST_REST_S: Final = 10.0
@@ -176,7 +178,14 @@ def watch(s: ErrorStateMemory, dt: float, sample: Sample) -> None:
         shake < REST_RATE * REST_RATE
         and jolt < REST_FORCE * REST_FORCE
         and turning < REST_RATE_LIMIT
+        and distance2(slow, motion.rest_rate) < RATE_DRIFT * RATE_DRIFT
+        and distance2(motion.slow_force, motion.rest_force) < FORCE_DRIFT * FORCE_DRIFT
     )
-    motion.rest = min(motion.rest + dt, LONGEST_REST_S) if still else 0.0
+    if still:
+        motion.rest = min(motion.rest + dt, LONGEST_REST_S)
+    else:
+        motion.rest = 0.0
+        put(motion.rest_rate, three(slow))
+        put(motion.rest_force, three(motion.slow_force))
     # the faster the apparent rotation, the longer it must be steady to count as rest
     s.at_rest = motion.rest >= REST_AFTER_S * max(1.0, turning / REST_RATE)

@@ -12,6 +12,7 @@ import numpy as np
 from strapdown._kernels.compilation import MachineCode, compiled
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.error_state.bridging import Rates
+from strapdown.estimation.error_state.motion import FORCE_DRIFT, RATE_DRIFT
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
@@ -40,6 +41,7 @@ MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most sensors, so tru
 PART_S: Final = 0.005  # a longer step across a gap is integrated in parts
 ANYWHERE: Final = 1.8  # rad, standard deviation of an unknown angle
 DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
+STEADY_S: Final = 1.0  # length of the means whose difference is a drift
 NEAR_HOLE_S: Final = 0.5  # time on both sides of a gap from which its motion is estimated
 
 _judge: Final = MachineCode(
@@ -103,6 +105,7 @@ def read(
     _bridge_holes(steps, t, rate, at_stamps)
     _mark_clipped(steps, rate)
     strength = _keep_usable(field)
+    nominal = nominal.replace(rest=steady_rests(nominal.rest, t, rate, at_stamps))
     return Recording(
         rows=rows,
         t_ns=samples["t_ns"],
@@ -139,6 +142,26 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
     return series.replace(
         angular_velocity=kept(series.angular_velocity), specific_force=kept(series.specific_force)
     )
+
+
+def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> BoolArray:
+    """Return the rests without those in which rate or force drift: they are slow motion.
+
+    The drift is that of the means over STEADY_S on both sides of an instant, within the rest.
+    """
+    steady = rest.copy()
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], rest, [False]])))
+    for first, last in edges.reshape(-1, 2):
+        rows = np.arange(first, last)
+        before = np.searchsorted(t[first:last], t[first:last] - STEADY_S)
+        after = np.searchsorted(t[first:last], t[first:last] + STEADY_S, side="right")
+        for v, bound in ((rate, RATE_DRIFT), (force, FORCE_DRIFT)):
+            total = np.concatenate([np.zeros((1, 3)), np.nancumsum(v[first:last], axis=0)])
+            here = rows - first
+            old = (total[here + 1] - total[before]) / (here + 1 - before)[:, None]
+            new = (total[after] - total[here]) / (after - here)[:, None]
+            steady[rows] &= ((new - old) ** 2).sum(axis=1) < bound * bound
+    return steady
 
 
 def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -27,6 +27,8 @@ class MotionHistory(Record):
     rate_power: float = 0.0  # low-passed square of the angular velocity [rad^2/s^2]
     force_power: float = 0.0  # low-passed square of specific force less slow_force [m^2/s^4]
     rest: float = 0.0  # for how long the sensor has been stationary [s]
+    rest_rate: Vector = filled(3)  # slow_rate and slow_force when that began [rad/s, body] ...
+    rest_force: Vector = filled(3)  # ... [m/s^2, body]
 
 
 class Lost(Record):
