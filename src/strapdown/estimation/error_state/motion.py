@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.attitude import gain
+from strapdown.estimation.error_state.history import (
+    forget_rates,
+    remember,
+    rotation_across,
+    weigh,
+)
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
 from strapdown.inertial.coning_sculling import add
 from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
-from strapdown.samples.clock import STEP
+from strapdown.samples.clock import START, STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -70,10 +76,21 @@ def measured_turn(
     sample [s].
     """
     lose_unseen(s, taken, held)
+    history = s.history
+    if taken.event == START:
+        forget_rates(history)
     if taken.hole <= 0.0:
+        if taken.event == STEP and taken.has_rate:
+            remember(history, taken.turn, taken.dt)
         return taken.turn
-    span = min(taken.hole, BRIDGE_S)  # coning of a rate that changes linearly across the gap
-    return plus(taken.turn, cross(before, three(rate)), span * span / 12.0)
+    span, after = min(taken.hole, BRIDGE_S), three(rate)
+    # coning of a rate that changes linearly across the gap
+    turn = plus(taken.turn, cross(before, after), span * span / 12.0)
+    if taken.hole <= BRIDGE_S and weigh(history, span):
+        line = scaled(add(before, after), 0.5 * span)
+        turn = add(plus(turn, line, -1.0), rotation_across(history, after))
+    forget_rates(history)
+    return turn
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.error_state.history import RateHistory
 from strapdown.estimation.error_state.model import OWN_ERRORS, PHI, Window
 from strapdown.estimation.intake import FilterMemory
 
@@ -73,6 +74,7 @@ class ErrorStateMemory(FilterMemory):
     has_tilt: bool = False
     field: FieldState = FieldState()
     motion: MotionHistory = MotionHistory()
+    history: RateHistory = RateHistory()
     window: Window = Window()
     reading: Vector = filled(3)  # integrated gyro readings of the window [rad, body]
     lost: Lost = Lost()
