@@ -99,6 +99,26 @@ def test_an_autopilot_hears_its_attitude_while_it_speaks(swing):
     assert heard[-1].q2 == pytest.approx(track.q_world_from_body[-1, 0], abs=1e-6)
 
 
+def test_a_heading_from_before_the_first_field_is_not_kept(swing):
+    field = np.where(swing.t_ns[:, np.newaxis] < swing.t_ns[40], np.nan, [2e-5, 0.0, 4e-5])
+    frd = swing.replace(magnetic_field=field).in_frames(world="NED", body="FRD")
+    parts = iter([frd[:20], frd[20:30], frd[30:]])
+    with MavlinkLink(listen="127.0.0.1:0") as ear:
+        host, port = ear.address
+        with MavlinkLink(to=f"{host}:{port}") as autopilot:
+
+            def goes_on():
+                part = next(parts, None)
+                if part is not None:
+                    autopilot.send_imu(part, kind="hil_sensor", speed=float("inf"))
+                return part is not None
+
+            track = fuse_link(ear, None, FILTERS["complementary"](), goes_on=goes_on)
+    assert len(track) == len(swing)
+    unknown = np.isnan(track.q_world_from_body).all(axis=1)
+    np.testing.assert_array_equal(unknown, swing.t_ns < swing.t_ns[40])
+
+
 def test_nothing_heard_is_an_empty_track():
     with MavlinkLink(listen="127.0.0.1:0") as ear:
         orientation = FILTERS["complementary"]()

@@ -180,6 +180,25 @@ def estimate(recorded, tmp_path_factory):
     return fused
 
 
+def test_attitude_before_the_first_field_is_written_as_unknown(flight, tmp_path):
+    series = flight.samples.series()
+    held = Rotation.from_quat(flight.truth.q_world_from_body[: len(series)])
+    field = held.inv().apply([0.0, 2e-5, -4e-5])
+    field[:500] = np.nan
+    strapdown.write(tmp_path / "late.csv", series.replace(magnetic_field=field))
+    data, _ = run_json(tmp_path / "late.csv", "-o", tmp_path / "a.csv")
+    assert data["attitudes_without_heading"] == 500
+    q = strapdown.open(tmp_path / "a.csv").trajectory().q_world_from_body
+    np.testing.assert_array_equal(np.isnan(q).all(axis=1), np.arange(len(q)) < 500)
+    done = run(tmp_path / "late.csv", "-o", tmp_path / "b.csv", "--picture", tmp_path / "b.png")
+    line = "magnetic north; 500 attitudes before the first magnetic field are NaN"
+    assert line in " ".join(done.stdout.split())
+    data, _ = run_json(tmp_path / "late.csv", "--smooth", "-o", tmp_path / "c.csv")
+    assert data["attitudes_without_heading"] == 0
+    q = strapdown.open(tmp_path / "c.csv").trajectory().q_world_from_body
+    assert np.isfinite(q).all()
+
+
 def test_set_parameters_are_those_of_the_filter(flight, estimate):
     series = flight.samples.series()
     found, data = estimate("--set", "gyro_noise=0.02", "--set", "sample_kind=point")

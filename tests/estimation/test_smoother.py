@@ -273,6 +273,22 @@ def test_a_hole_in_an_even_turn_loses_nothing():
     assert np.degrees(np.abs(turn[:, 2] - turn[0, 2])).max() < 0.3
 
 
+def test_a_swing_is_followed_through_the_holes():
+    """A straight line between the rates on both sides loses 12 deg of heading in such a hole."""
+    rng = np.random.default_rng(11)
+    t = np.arange(12001) / (2 * RATE_HZ)
+    angles = 0.5 * np.sin(2.0 * np.pi * np.array([0.8, 0.7, 0.5]) * t[:, None] + [0.0, 1.0, 2.0])
+    attitude = Rotation.from_euler("ZYX", angles)
+    series, truth = sensed(attitude, rng, noise=0.1, matrix=0.0, bias=0.0)
+    kept = np.arange(len(series)) % 700 >= 30
+    result = ErrorStateSmoother().run(series[kept], use_magnetic_field=False)
+    turn = errors(result, replace(truth, attitude=truth.attitude[kept]))
+    assert result.report.gaps == 8
+    assert np.degrees(np.abs(turn[:, 2] - turn[0, 2])).max() < 2.5
+    sigma = np.sqrt(result.orientation_covariance[:, 2, 2])
+    assert (np.abs(turn[:, 2] - turn[0, 2]) < 3.0 * sigma + 1e-3).all()
+
+
 def test_after_a_hole_of_a_minute_the_recording_goes_on_as_another_stretch():
     series, truth = quiet(40.0)
     late = series.t_ns + 60_000_000_000 * (np.arange(len(series)) >= 2000)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from strapdown import plots
 from strapdown.cli._common import working
+from strapdown.cli._declination import Declination, about_heading, to_north
 from strapdown.errors import FormatError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
@@ -58,6 +59,7 @@ class Row:
             "orientation_error": self.errors.to_dict(),
             "samples_per_s": self.samples_per_s,
             "uses_magnetic_field": self.result.uses_magnetic_field,
+            **about_heading(self.result),
             "report": self.result.report.to_dict(),
         }
 
@@ -128,6 +130,7 @@ def compare(
     *,
     with_field: bool,
     align: Alignment | None,
+    north: Declination | None,
 ) -> Contest:
     """Run every filter and smoother, and evaluate each against an attitude of the recording."""
     results: dict[str, tuple[OrientationResult, float]] = {}
@@ -137,7 +140,8 @@ def compare(
         with working(f"{name} over {len(series)} samples"):
             made, start = estimator(), time.perf_counter()
             result = made.run(series, use_magnetic_field=with_field)
-            results[name] = result, time.perf_counter() - start
+            seconds = time.perf_counter() - start
+        results[name] = to_north(result, north), seconds
     uses_field = any(result.uses_magnetic_field for result, _ in results.values())
     if topic is not None:
         reference, against = recording.trajectory(topic), topic

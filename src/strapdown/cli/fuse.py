@@ -30,6 +30,14 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._compare import aligned, compare, usable_reference
 from strapdown.cli._completion import completed
+from strapdown.cli._declination import (
+    DeclinationOption,
+    Source,
+    about_heading,
+    headings,
+    parse_declination,
+    to_north,
+)
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
 from strapdown.cli._reading import open_input, refuse_reading
@@ -104,6 +112,7 @@ def fuse(
             "--no-mag", help="Do not use the magnetometer: heading is relative to the start."
         ),
     ] = False,
+    declination: DeclinationOption = None,
     align: Annotated[
         Alignment | None, typer.Option(help="Rotation removed before a reference is compared.")
     ] = None,
@@ -131,6 +140,10 @@ def fuse(
     estimate over the first second. --compare runs every estimator; without a reference it
     shows the difference of each from the best smoother.
 
+    Heading refers to magnetic north, with --declination to true north, without a magnetometer
+    to the start. Attitudes before the first magnetic field are written as NaN; with --smooth
+    they are known.
+
     Parameters are those of the class of the estimator, such as ErrorStateParams; those of a
     smoother have other names than those of its filter.
 
@@ -147,6 +160,8 @@ def fuse(
     strapdown fuse logs/*.ulg --output results/ --workers 2
 
     strapdown fuse demo.mcap --compare --picture filters.png
+
+    strapdown fuse flight.ulg --declination auto --output attitude.csv
 
     strapdown fuse walk.csv --filter vqf --no-mag --output attitude.csv --json
 
@@ -180,6 +195,7 @@ def fuse(
             align=align,
             topic=topic,
             anyway=anyway,
+            declination=declination,
         )
         refuse_reading()
         check_targets(output, None, force=force)
@@ -189,6 +205,7 @@ def fuse(
     if source is None or live is not None:
         raise typer.BadParameter("expected either a recording or --live", param_hint="'SOURCE'")
     _alone("SOURCE", to=to, duration=duration)
+    declined = parse_declination(declination, no_mag=no_mag)
     if not (output or picture or compare_all):
         raise typer.BadParameter(
             "expected --output, --picture or --compare", param_hint="'--output'"
@@ -203,14 +220,18 @@ def fuse(
     imu_topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, imu_topic, "angular_velocity", to="fuse")
     if compare_all:
-        return _compared(recording, series, topic, picture, align, no_mag=no_mag, force=force)
+        return _compared(
+            recording, series, topic, picture, align,
+            no_mag=no_mag, declined=declined, force=force,
+        )  # fmt: skip
     name = f"{filter_name} smoothed" if smooth else filter_name
-    result = _estimated(series, estimator, name, no_mag=no_mag)
+    north = declined(recording, series)
+    result = to_north(_estimated(series, estimator, name, no_mag=no_mag), north)
     attitude = result.trajectory()
     data = {"input": str(source), **taken(recording, topic)}
-    data |= _as_data(name, estimator, output, attitude)
+    data |= _as_data(name, estimator, output, attitude) | about_heading(result)
     notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
-    view = [*notes, frames_of(attitude), str(result.report)]
+    view = [*notes, f"{frames_of(attitude)}, {headings(result, north)}", str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
         product = Recording(trajectories={"attitude": attitude})
@@ -291,12 +312,15 @@ def _compared(
     align: Alignment | None,
     *,
     no_mag: bool,
+    declined: Source,
     force: bool,
 ) -> Outcome:
     """Run every estimator and compare them."""
     topic, why_not = usable_reference(recording, series, align)
-    found = compare(series, recording, topic, with_field=not no_mag, align=align)
-    view: list[Any] = [*notes_on(recording, imu_topic), *doubts(series), *why_not, found.table()]
+    north = declined(recording, series)
+    found = compare(series, recording, topic, with_field=not no_mag, align=align, north=north)
+    view: list[Any] = [*notes_on(recording, imu_topic), *doubts(series), *why_not]
+    view += [f"attitudes: {headings(found.rows[0].result, north)}", found.table()]
     if picture is not None:
         with working("drawing"):
             plots.save(found.figure(recording.path.name), picture, force=force)

@@ -1,6 +1,7 @@
 from .classical import ClassicalParams as ClassicalParams
 from .complementary import ComplementaryFilter as ComplementaryFilter
 from .complementary import ComplementaryParams as ComplementaryParams
+from .declination import magnetic_declination as magnetic_declination
 from .error_state import ErrorStateFilter as ErrorStateFilter
 from .error_state import ErrorStateParams as ErrorStateParams
 from .error_state import ErrorStateSmoother as ErrorStateSmoother

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
@@ -12,6 +12,8 @@ from strapdown.geometry.vectors import four, put_four
 if TYPE_CHECKING:
     from strapdown._kernels.records import Vector
     from strapdown._typing import Four, Three
+
+UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an angle that may have any value
 
 
 @kernel

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel, kernel
-from strapdown.estimation.attitude import normalise, turn_body, turn_world
+from strapdown.estimation.attitude import UNKNOWN, normalise, turn_body, turn_world
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
 from strapdown.estimation.params import FilterParams
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
@@ -35,7 +35,6 @@ OPENING_S: Final = 1.0  # duration of the start, in which plain means set the or
 LOOSE_S: Final = 0.2  # averaging time that is kept after a gap
 MIN_UP: Final = 1.0  # m/s^2; a specific force this small (free fall) has no direction
 
-UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an unknown angle
 FIRST_SIGHT: Final = 0.2**2  # rad^2, variance of a direction from a single sample
 LEAST_LEVEL: Final = 0.01  # of the vertical field: smallest horizontal part in the steepness
 LOST_RATE: Final = 0.5  # rad/s, assumed rate while the gyro gives no reading
@@ -143,6 +142,7 @@ def begin(s: ClassicalMemory, p: ClassicalParams) -> None:
         heading = UNKNOWN
     set_variances(s, UNKNOWN, heading)
     s.up_age = s.north_age = -1.0
+    s.has_heading = False
 
 
 @kernel
@@ -262,6 +262,7 @@ def look(s: ClassicalMemory, p: ClassicalParams, sample: Sample, taken: Intake) 
         if weight > 0.0:
             turn_world(s.orientation, quaternion_exp(0.0, 0.0, 0.5 * weight * math.atan2(x, y)))
             s.north_age = aged(s.north_age, wait)
+            s.has_heading = True
             tighten_heading(s, weight, p.field_noise, wait, steepness(length(x, y), z))
         else:
             x, y, z, level = field_error(seen)

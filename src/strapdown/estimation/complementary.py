@@ -179,6 +179,7 @@ def correct_heading(
     part = trust * opening_gain(age, wait, p.tau_mag)
     s.disturbed = trust < 0.5
     s.north_age = aged(age, wait)
+    s.has_heading = True
     turn_with_world(s, quaternion_exp(0.0, 0.0, 0.5 * part * math.atan2(east, north)))
     tighten_heading(s, part, p.field_noise, wait, steepness(level, up))
 

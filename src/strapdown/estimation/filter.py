@@ -12,6 +12,7 @@ from strapdown._checks import as_params
 from strapdown._kernels.kernel import bind, kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
 from strapdown.errors import ShapeError, UnknownNameError
+from strapdown.estimation.attitude import UNKNOWN
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.estimation.params import FilterParams
 from strapdown.estimation.result import (
@@ -59,6 +60,7 @@ class FilterRow(Record):
     gyro_bias_sigma: Vector = filled(3)
     at_rest: bool = False
     disturbed: bool = False
+    has_heading: bool = False
     heading_offset: float = 0.0
 
 
@@ -85,6 +87,7 @@ def write(row: FilterRow, s: FilterMemory) -> None:
     copy(row.gyro_bias_sigma, s.gyro_bias_sigma)
     row.at_rest = s.at_rest
     row.disturbed = s.disturbed
+    row.has_heading = s.has_heading
     row.heading_offset = s.heading_offset
 
 
@@ -176,6 +179,7 @@ class RecursiveFilter(Generic[Params]):
                 rest=s.at_rest,
                 magnetic_disturbance=s.disturbed,
                 heading_offset=s.heading_offset,
+                uses_magnetic_field=s.has_heading,
             )
 
     @overload
@@ -250,14 +254,8 @@ class RecursiveFilter(Generic[Params]):
             for part, rows in execution.through(samples):
                 for name, column in out.items():
                     column[part] = rows[name]
-            counts, field_wait = self._counts, execution.number(0, "field_wait")
-        return as_result(
-            series,
-            out,
-            report_of(counts),
-            uses_magnetic_field=field_wait >= 0.0,
-            has_heading_offset=self.HAS_HEADING_OFFSET,
-        )
+            counts = self._counts
+        return as_result(series, out, report_of(counts), has_heading_offset=self.HAS_HEADING_OFFSET)
 
 
 Memory = TypeVar("Memory", bound=FilterMemory)
@@ -310,15 +308,22 @@ def as_result(
     columns: dict[str, Any],
     report: FilterReport,
     *,
-    uses_magnetic_field: bool,
     has_heading_offset: bool = False,
 ) -> OrientationResult:
-    """Return columns (ENU from FLU) as a result in the frames of the series."""
+    """Return columns (ENU from FLU) as a result in the frames of the series.
+
+    Where some rows refer to magnetic north, the heading of the others is unknown.
+    """
     accel_sigma = _known(columns.get("accel_bias_sigma"))
+    covariance, has_heading = columns["covariance"], columns["has_heading"]
+    uses_magnetic_field = bool(has_heading.any())
+    if uses_magnetic_field:
+        covariance[~has_heading, 2, :] = covariance[~has_heading, :, 2] = 0.0
+        covariance[~has_heading, 2, 2] = UNKNOWN
     return OrientationResult(
         series.t_ns,
         columns["orientation"],
-        orientation_covariance=columns["covariance"],
+        orientation_covariance=covariance,
         gyro_bias=columns["gyro_bias"],
         rest=columns["at_rest"],
         magnetic_disturbance=columns["disturbed"],
@@ -328,6 +333,7 @@ def as_result(
         heading_offset=columns["heading_offset"] if has_heading_offset else None,
         report=report,
         uses_magnetic_field=uses_magnetic_field,
+        heading_known=has_heading if uses_magnetic_field else None,
     ).in_frames(world=series.world, body=series.body)
 
 

@@ -36,6 +36,7 @@ class FilterMemory(Record):
     covariance: Matrix = zeros(3, 3)  # of the orientation, about the world's axes [rad^2]
     at_rest: bool = False
     disturbed: bool = False  # the magnetic field differs from the usual one
+    has_heading: bool = False  # heading refers to magnetic north, not to the start
     heading_offset: float = 0.0  # heading of the magnetic world in that of the gyro [rad]
     clock: Clock = Clock()
     last_rate: Vector = filled(3)  # last usable angular velocity [rad/s, body]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from strapdown._html import FieldsAsHtml
-from strapdown.geometry.frames import WorldFrame
+from strapdown.errors import ValueRangeError
+from strapdown.geometry import quaternion
+from strapdown.geometry.frames import WorldFrame, convert_vector
 from strapdown.samples.state import SavedState
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.series.columns import (
@@ -195,6 +200,9 @@ class OrientationEstimate:
     accel_bias, accel_bias_sigma : (3,), optional
         Bias of the accelerometer, subtracted from the readings [m/s^2, FLU], and its standard
         deviation; None if the filter does not estimate it.
+    uses_magnetic_field : bool
+        Whether heading refers to magnetic north; otherwise, as before the first magnetic
+        field, heading and its variance are relative to the start.
     """
 
     t_ns: int
@@ -207,6 +215,7 @@ class OrientationEstimate:
     heading_offset: float
     accel_bias: FloatArray | None = None
     accel_bias_sigma: FloatArray | None = None
+    uses_magnetic_field: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,6 +249,13 @@ class OrientationResult(Columns):
         Counts of the samples of this run.
     uses_magnetic_field : bool
         Whether heading refers to magnetic north; otherwise it is relative to the start.
+    declination : float, optional
+        Angle of magnetic north east of true north [rad]: heading refers to true north. None:
+        it refers to magnetic north, or to the start.
+    heading_known : (N,) bool, optional
+        Whether the heading of a row refers to north; None if no row does. False before
+        the first magnetic field, and from a jump of the clock to the next one: there the
+        standard deviation of heading is that of any angle, 104 deg.
     self_calibration : SelfCalibration, optional
         Errors of the sensor that the estimator found.
     world, body : frames
@@ -257,14 +273,71 @@ class OrientationResult(Columns):
         default=None, kw_only=True, metadata=BODY_MAGNITUDES
     )
     heading_offset: FloatArray | None = field(default=None, kw_only=True, metadata=SCALAR)
+    heading_known: BoolArray | None = field(default=None, kw_only=True, metadata=FLAG)
     report: FilterReport = field(default=FilterReport(), kw_only=True)
     uses_magnetic_field: bool = field(default=False, kw_only=True)
+    declination: float | None = field(default=None, kw_only=True)
     self_calibration: SelfCalibration | None = field(default=None, kw_only=True)
     world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
 
     def __repr__(self) -> str:
         return f"OrientationResult({self.world} from {self.body}, {self.report})"
 
+    def to_true_north(self, declination: float) -> OrientationResult:
+        """Return the result in a world that is turned from magnetic to true north.
+
+        Orientations, their covariances and ``heading_offset`` change.
+
+        Parameters
+        ----------
+        declination : float
+            Angle of magnetic north east of true north [rad], as from
+            :func:`~strapdown.estimation.magnetic_declination`.
+
+        Raises
+        ------
+        ValueRangeError
+            The angle is not between -pi and pi, heading is relative to the start, or refers to
+            true north already.
+
+        Examples
+        --------
+        >>> from strapdown import ImuSeries
+        >>> from strapdown.estimation import ErrorStateFilter
+        >>> east = ImuSeries([0], [[0, 0, 0]], [[0, 0, 9.81]], magnetic_field=[[0, 2e-5, -4e-5]])
+        >>> result = ErrorStateFilter().run(east).to_true_north(0.1)
+        >>> 2.0 * result.q_world_from_body[0, 2]  # heading grows clockwise, from north to east
+        np.float64(-0.09995...)
+        """
+        if not -math.pi <= declination <= math.pi:
+            raise ValueRangeError(
+                f"expected a declination in -pi ... pi rad, got {declination}; convert degrees"
+            )
+        if not self.uses_magnetic_field or self.declination is not None:
+            reference = "the start" if self.declination is None else "true north"
+            raise ValueRangeError(
+                f"expected a heading that refers to magnetic north, got one that refers to "
+                f"{reference}; a declination has no meaning for it"
+            )
+        axis = convert_vector([0.0, 0.0, -declination], WorldFrame.ENU, self.world)
+        turn = quaternion.from_rotation_vector(axis)
+        R = quaternion.to_matrix(turn)
+        offset = self.heading_offset
+        if offset is not None:
+            offset = np.remainder(offset - declination + math.pi, 2.0 * math.pi) - math.pi
+        return self.replace(
+            q_world_from_body=quaternion.multiply(turn, self.q_world_from_body),
+            orientation_covariance=R @ self.orientation_covariance @ R.T,
+            heading_offset=offset,
+            declination=declination,
+        )
+
     def trajectory(self) -> Trajectory:
-        """Return the orientation as a :class:`~strapdown.series.Trajectory`."""
-        return Trajectory(self.t_ns, self.q_world_from_body, world=self.world, body=self.body)
+        """Return the orientation as a :class:`~strapdown.series.Trajectory`.
+
+        Rows without a known heading are NaN.
+        """
+        q = self.q_world_from_body
+        if self.heading_known is not None:
+            q = np.where(self.heading_known[:, None], q, np.nan)
+        return Trajectory(self.t_ns, q, world=self.world, body=self.body)

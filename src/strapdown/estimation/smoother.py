@@ -18,13 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strapdown._kernels.records import RecordArray
-    from strapdown._typing import IntArray
+    from strapdown._typing import BoolArray, IntArray
     from strapdown.estimation.result import FilterReport, OrientationResult
     from strapdown.estimation.self_calibration import SelfCalibration
     from strapdown.samples import ImuSample
     from strapdown.series import ImuSeries
 
-__all__ = ["OrientationSmoother", "Smoothed"]
+__all__ = ["OrientationSmoother", "Smoothed", "headings"]
+
+
+def headings(starts: BoolArray, has_field: BoolArray) -> BoolArray:
+    """Return the rows with a magnetic heading: those of all parts of the clock with a field.
+
+    Parameters
+    ----------
+    starts : (M,) bool
+        Rows in which the clock starts again.
+    has_field : (M,) bool
+        Rows with a magnetic field.
+    """
+    part = np.cumsum(starts)
+    return np.isin(part, part[has_field])
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +51,12 @@ class Smoothed:
     at : (M,) int
         Indices of their samples in the series, ascending; the other samples were left out.
     report : FilterReport
-    uses_magnetic_field : bool
     self_calibration : SelfCalibration, optional
     """
 
     rows: RecordArray
     at: IntArray
     report: FilterReport
-    uses_magnetic_field: bool
     self_calibration: SelfCalibration | None = None
 
 
@@ -116,7 +128,6 @@ class OrientationSmoother(ABC, Generic[Params]):
             series,
             {name: rows[name].copy() for name in FilterRow.fresh()},
             found.report,
-            uses_magnetic_field=found.uses_magnetic_field,
             has_heading_offset=self.HAS_HEADING_OFFSET,
         )
         if found.self_calibration is None:

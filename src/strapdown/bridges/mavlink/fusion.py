@@ -54,9 +54,12 @@ def fuse_link(
     Returns
     -------
     Trajectory
-        Everything that was estimated, NED from FRD; its stamps are those of the messages.
+        Everything that was estimated, NED from FRD; its stamps are those of the messages. If
+        there is a magnetic field, rows before the first one are NaN. What was sent until then
+        had a heading relative to the start.
     """
-    tracks, followed = [], None
+    tracks: list[Trajectory] = []
+    followed, is_relative = None, True
     while goes_on():
         message = source.receive(LOOK_S)
         if message is None:
@@ -74,6 +77,8 @@ def fuse_link(
             result = orientation.run(
                 series.in_frames(world=WorldFrame.NED), use_magnetic_field=use_magnetic_field
             )
+            if is_relative and result.uses_magnetic_field:
+                tracks, is_relative = [_without_heading(track) for track in tracks], False
             tracks.append(result.trajectory())
             if target is not None:
                 records = attitude_records_from_trajectory(
@@ -85,6 +90,11 @@ def fuse_link(
 
 def _is_imu(message: WireMessage) -> bool:
     return message.get_type() in {kind.name for kind in IMU_KINDS}
+
+
+def _without_heading(track: Trajectory) -> Trajectory:
+    """Return a track of unknown attitudes: its heading was relative to the start."""
+    return track.replace(q_world_from_body=np.full_like(track.q_world_from_body, np.nan))
 
 
 def _nothing() -> Trajectory:

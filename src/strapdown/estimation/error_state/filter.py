@@ -10,7 +10,7 @@ import numpy as np
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import filled
-from strapdown.estimation.attitude import normalise, turn_world
+from strapdown.estimation.attitude import UNKNOWN, normalise, turn_world
 from strapdown.estimation.error_state.bias_prior import double_bias_prior, is_bias_odd
 from strapdown.estimation.error_state.field import (
     forget_field,
@@ -112,10 +112,12 @@ def begin(s: ErrorStateMemory, p: ErrorStateParams) -> None:
     """Restart tilt, heading and velocity; keep the calibration of the gyro."""
     clear(s.velocity)
     covariance = s.error_covariance
+    is_first = s.bias_scale == 0.0
     for i in range(3):
         set_variance(covariance, PHI + i, math.pi)
         set_variance(covariance, XI + i, p.speed_sigma)
-    if s.bias_scale == 0.0:
+    set_variance(covariance, HEADING, 0.0 if is_first else math.sqrt(UNKNOWN))
+    if is_first:
         s.bias_scale = p.gyro_bias_sigma
         for i in range(3):
             set_variance(covariance, BIAS_ERROR + i, p.gyro_bias_sigma)
@@ -162,7 +164,6 @@ def align_tilt(s: ErrorStateMemory, p: ErrorStateParams, force: Vector) -> None:
     sigma = max(p.tilt_sigma, ODD_TILT_SIGMA) if odd else p.tilt_sigma
     set_variance(s.error_covariance, PHI, sigma)
     set_variance(s.error_covariance, PHI + 1, sigma)
-    set_variance(s.error_covariance, HEADING, 0.0)
     s.has_tilt = True
     begin_window(s)
     publish(s)

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.attitude import gain
+from strapdown.estimation.error_state.history import (
+    forget_rates,
+    remember,
+    rotation_across,
+    weigh,
+)
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
 from strapdown.inertial.coning_sculling import add
 from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
-from strapdown.samples.clock import STEP
+from strapdown.samples.clock import START, STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 REST_RATE: Final = 2.0 * RAD_PER_DEG  # rad/s, about the low-passed value; as in VQF
 REST_FORCE: Final = 0.5  # m/s^2, likewise
 REST_RATE_LIMIT: Final = 6.0 * RAD_PER_DEG  # rad/s, of the low-passed value less the bias
+RATE_DRIFT: Final = 0.4 * RAD_PER_DEG  # rad/s, of the low-passed value since rest began
+FORCE_DRIFT: Final = 0.1  # m/s^2, likewise: 0.6 deg of tilt
 REST_SMOOTHING_S: Final = 0.5
 REST_AFTER_S: Final = 1.0
 LONGEST_REST_S: Final = 10.0
@@ -68,10 +76,21 @@ def measured_turn(
     sample [s].
     """
     lose_unseen(s, taken, held)
+    history = s.history
+    if taken.event == START:
+        forget_rates(history)
     if taken.hole <= 0.0:
+        if taken.event == STEP and taken.has_rate:
+            remember(history, taken.turn, taken.dt)
         return taken.turn
-    span = min(taken.hole, BRIDGE_S)  # coning of a rate that changes linearly across the gap
-    return plus(taken.turn, cross(before, three(rate)), span * span / 12.0)
+    span, after = min(taken.hole, BRIDGE_S), three(rate)
+    # coning of a rate that changes linearly across the gap
+    turn = plus(taken.turn, cross(before, after), span * span / 12.0)
+    if taken.hole <= BRIDGE_S and weigh(history, span):
+        line = scaled(add(before, after), 0.5 * span)
+        turn = add(plus(turn, line, -1.0), rotation_across(history, after))
+    forget_rates(history)
+    return turn
 
 
 @kernel
@@ -176,7 +195,14 @@ def watch(s: ErrorStateMemory, dt: float, sample: Sample) -> None:
         shake < REST_RATE * REST_RATE
         and jolt < REST_FORCE * REST_FORCE
         and turning < REST_RATE_LIMIT
+        and distance2(slow, motion.rest_rate) < RATE_DRIFT * RATE_DRIFT
+        and distance2(motion.slow_force, motion.rest_force) < FORCE_DRIFT * FORCE_DRIFT
     )
-    motion.rest = min(motion.rest + dt, LONGEST_REST_S) if still else 0.0
+    if still:
+        motion.rest = min(motion.rest + dt, LONGEST_REST_S)
+    else:
+        motion.rest = 0.0
+        put(motion.rest_rate, three(slow))
+        put(motion.rest_force, three(motion.slow_force))
     # the faster the apparent rotation, the longer it must be steady to count as rest
     s.at_rest = motion.rest >= REST_AFTER_S * max(1.0, turning / REST_RATE)

@@ -11,10 +11,12 @@ import numpy as np
 
 from strapdown._kernels.compilation import MachineCode, compiled
 from strapdown._kernels.kernel import kernel
+from strapdown.estimation.error_state.bridging import Rates
+from strapdown.estimation.error_state.motion import FORCE_DRIFT, RATE_DRIFT
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import Knot, Step, cut
 from strapdown.estimation.filter import as_columns, report_of
-from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory
+from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_rotate
 from strapdown.geometry.vectors import add_to, four, put, three
@@ -33,15 +35,13 @@ __all__ = ["Recording", "knots_of", "read", "without_dropouts"]
 CLIPPED_PART: Final = 0.5  # of the reading: sigma of the rate beyond the range
 SHOCK: Final = 3.0  # times the variance of noise: a larger second difference is a shock
 ROUGH: Final = 0.5  # of the second difference: error of linear interpolation in a shock
-LOST_BEND: Final = 0.4  # of the change of rate across a gap: error of linear interpolation
-LOST_ALONG: Final = 2.0
-LOST_TURN: Final = 0.1  # of the rate itself
 LOST_SPEED: Final = 0.5  # of the change of velocity across a gap, likewise
 MOST_RATE: Final = 35.0  # rad/s and ...
 MOST_FORCE: Final = 160.0  # ... m/s^2: beyond the range of most sensors, so trusted less
 PART_S: Final = 0.005  # a longer step across a gap is integrated in parts
 ANYWHERE: Final = 1.8  # rad, standard deviation of an unknown angle
 DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
+STEADY_S: Final = 1.0  # length of the means whose difference is a drift
 NEAR_HOLE_S: Final = 0.5  # time on both sides of a gap from which its motion is estimated
 
 _judge: Final = MachineCode(
@@ -105,6 +105,7 @@ def read(
     _bridge_holes(steps, t, rate, at_stamps)
     _mark_clipped(steps, rate)
     strength = _keep_usable(field)
+    nominal = nominal.replace(rest=steady_rests(nominal.rest, t, rate, at_stamps))
     return Recording(
         rows=rows,
         t_ns=samples["t_ns"],
@@ -141,6 +142,26 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
     return series.replace(
         angular_velocity=kept(series.angular_velocity), specific_force=kept(series.specific_force)
     )
+
+
+def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> BoolArray:
+    """Return the rests without those in which rate or force drift: they are slow motion.
+
+    The drift is that of the means over STEADY_S on both sides of an instant, within the rest.
+    """
+    steady = rest.copy()
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], rest, [False]])))
+    for first, last in edges.reshape(-1, 2):
+        rows = np.arange(first, last)
+        before = np.searchsorted(t[first:last], t[first:last] - STEADY_S)
+        after = np.searchsorted(t[first:last], t[first:last] + STEADY_S, side="right")
+        for v, bound in ((rate, RATE_DRIFT), (force, FORCE_DRIFT)):
+            total = np.concatenate([np.zeros((1, 3)), np.nancumsum(v[first:last], axis=0)])
+            here = rows - first
+            old = (total[here + 1] - total[before]) / (here + 1 - before)[:, None]
+            new = (total[after] - total[here]) / (after - here)[:, None]
+            steady[rows] &= ((new - old) ** 2).sum(axis=1) < bound * bound
+    return steady
 
 
 def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,37 +203,39 @@ def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> N
 
 
 def _bridge_holes(steps: RecordArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> None:
-    """Integrate linearly interpolated rates across each gap, and write the uncertainty."""
+    """Integrate estimated rates across each gap, and write the uncertainty."""
+    holes = np.flatnonzero(steps["hole"])
+    if not len(holes):
+        return
     usable = np.flatnonzero(all_three(np.abs(rate) < MAX_RATE))
-    holes = steps["hole"]
-    for i in np.flatnonzero(holes):
-        hole = holes[i]
+    rates = Rates.of(t[usable], rate[usable])
+    for i in holes:
+        hole = steps["hole"][i]
         edge = int(usable[max(int(np.searchsorted(usable, i)) - 1, 0)])
-        before, after = rate[edge], rate[i]
-        if hole <= BRIDGE_S:
-            _turn_along(steps[edge + 1 : i + 1], before, after)
+        inside, lost = rates.across(t[edge] if edge < i else t[i] - hole, t[i])
+        _turn_along(steps[edge + 1 : i + 1], inside)
         first, last = np.searchsorted(t, [t[edge] - NEAR_HOLE_S, t[i] + NEAR_HOLE_S])
         push = float(np.sqrt(force[first:last].var(axis=0).sum()))
-        mean = 0.5 * (before + after)
-        bend, pace = np.linalg.norm(after - before), np.linalg.norm(mean)
-        turned = min((LOST_BEND * bend + LOST_TURN * pace) * hole, ANYWHERE)
-        steps["lost_turn"][i] = turned
-        steps["lost_along"][i] = LOST_ALONG * turned * mean / max(pace, 1e-9)
+        variances, axes = np.linalg.eigh(lost)
+        sigmas = np.minimum(np.sqrt(np.maximum(variances, 0.0)), ANYWHERE)
+        steps["lost_turn"][i] = sigmas[:, None] * axes.T
+        turned = float(np.sqrt(np.mean(sigmas**2)))
         steps["lost_speed"][i] += LOST_SPEED * hole * (STANDARD_GRAVITY * min(1.0, turned) + push)
 
 
-def _turn_along(steps: RecordArray, before: FloatArray, after: FloatArray) -> None:
-    """Write the rotations of steps over which the rate changes linearly."""
+def _turn_along(steps: RecordArray, rates: FloatArray) -> None:
+    """Write the rotations of steps from the rates at evenly spaced times in all of them."""
     dt = steps["dt"]
     ends = np.cumsum(dt) / dt.sum()
+    known = (np.arange(len(rates)) + 0.5) / len(rates)
     for step, end in zip(steps, ends, strict=True):
         parts = int(np.ceil(step["dt"] / PART_S))
         share = step["dt"] / dt.sum()
         places = end - share * (np.arange(parts)[::-1] + 0.5) / parts
         q = np.array([0.0, 0.0, 0.0, 1.0])
-        for place in places:
-            turn = (before + place * (after - before)) * step["dt"] / parts
-            q = quaternion.multiply(q, quaternion.from_rotation_vector(turn))
+        for turn in np.stack([np.interp(places, known, axis) for axis in rates.T], axis=1):
+            step_turn = turn * step["dt"] / parts
+            q = quaternion.multiply(q, quaternion.from_rotation_vector(step_turn))
         step["turn"] = quaternion.to_rotation_vector(q)
 
 

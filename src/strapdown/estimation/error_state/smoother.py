@@ -39,7 +39,7 @@ from strapdown.estimation.error_state.smoothing import (
 from strapdown.estimation.error_state.solver import KnotPrior, Piece, Solution
 from strapdown.estimation.filter import FilterRow
 from strapdown.estimation.self_calibration import SelfCalibration
-from strapdown.estimation.smoother import OrientationSmoother, Smoothed
+from strapdown.estimation.smoother import OrientationSmoother, Smoothed, headings
 from strapdown.estimation.vqf import OfflineVqf, VqfParams
 from strapdown.geometry import quaternion
 
@@ -120,8 +120,10 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         out, calibration = self._with_fitting_prior(recording, progress)
         if calibration is not None and iron is not None:
             calibration = replace(calibration, hard_iron=iron.offset, hard_iron_sigma=iron.sigma)
-        rows, report = recording.rows, recording.report
-        return Smoothed(out, rows, report, recording.has_field, calibration)
+        starts = np.zeros(len(out), bool)
+        starts[recording.starts] = True
+        out["has_heading"] = headings(starts, np.isfinite(recording.field[:, 0]))
+        return Smoothed(out, recording.rows, recording.report, calibration)
 
     def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> OrientationResult:
         """Return the initial path."""

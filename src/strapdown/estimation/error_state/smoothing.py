@@ -72,8 +72,7 @@ class Step(Record):
     turn: Vector = filled(3)  # rotation measured by the gyro [rad, body]
     force: Vector = filled(3)  # mean specific force [m/s^2, body]
     clipped: Vector = filled(3)  # sigma of the rotation beyond the range [rad]
-    lost_turn: float = 0.0  # sigma of the unmeasured rotation, about each axis [rad]
-    lost_along: Vector = filled(3)  # ... and about one axis [rad, body]
+    lost_turn: Matrix = zeros(3, 3)  # sigmas of the unmeasured rotation: vectors [rad, body]
     lost_speed: float = 0.0  # sigma of the unmeasured change of velocity [m/s]
 
 
@@ -264,10 +263,9 @@ def lose(residual: WindowResidual, orientation: Vector, step: Step) -> None:
             residual.is_clipped = True
             along = (c * (axis == 0), c * (axis == 1), c * (axis == 2))
             lose_along(residual.lost_turn, orientation, along)
-    if step.lost_turn > 0.0:
-        lose_along(residual.lost_turn, orientation, three(step.lost_along))
+    if step.hole > 0.0:
         for i in range(3):
-            residual.lost_turn[i][i] += step.lost_turn * step.lost_turn
+            lose_along(residual.lost_turn, orientation, three(step.lost_turn[i]))
     residual.lost_speed += step.lost_speed * step.lost_speed
 
 

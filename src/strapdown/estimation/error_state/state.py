@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.error_state.history import RateHistory
 from strapdown.estimation.error_state.model import OWN_ERRORS, PHI, Window
 from strapdown.estimation.intake import FilterMemory
 
@@ -27,6 +28,8 @@ class MotionHistory(Record):
     rate_power: float = 0.0  # low-passed square of the angular velocity [rad^2/s^2]
     force_power: float = 0.0  # low-passed square of specific force less slow_force [m^2/s^4]
     rest: float = 0.0  # for how long the sensor has been stationary [s]
+    rest_rate: Vector = filled(3)  # slow_rate and slow_force when that began [rad/s, body] ...
+    rest_force: Vector = filled(3)  # ... [m/s^2, body]
 
 
 class Lost(Record):
@@ -69,9 +72,9 @@ class ErrorStateMemory(FilterMemory):
     error_covariance: Matrix = zeros(ERRORS, ERRORS)  # P
     bias_scale: float = 0.0  # prior sigma of the gyro bias [rad/s]; 0 before the first sample
     has_tilt: bool = False
-    has_heading: bool = False
     field: FieldState = FieldState()
     motion: MotionHistory = MotionHistory()
+    history: RateHistory = RateHistory()
     window: Window = Window()
     reading: Vector = filled(3)  # integrated gyro readings of the window [rad, body]
     lost: Lost = Lost()

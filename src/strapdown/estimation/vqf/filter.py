@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
+from strapdown.estimation.attitude import UNKNOWN
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
 from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
@@ -21,7 +22,6 @@ from strapdown.estimation.vqf.state import Reading, VqfMemory
 from strapdown.estimation.vqf.symmetric import DIAGONAL
 from strapdown.estimation.vqf.tilt_and_bias import (
     FORCE_WORTH,
-    UNKNOWN,
     correct_tilt,
     design_for_force,
     design_for_rate,
@@ -190,7 +190,7 @@ def open_anew(s: VqfMemory, p: VqfParams) -> None:
     s.level.count = s.attitude.count = s.level_bias.count = 0.0
     s.slow_rate.count = s.slow_force.count = s.slow_field.count = 0.0
     s.rest_s = s.unseen = 0.0
-    s.at_rest = s.has_base = False
+    s.at_rest = s.has_base = s.has_heading = False
     s.opening = 1.0
     s.rejected_s = p.rejection_time
     set_tilt_variance(s, UNKNOWN)

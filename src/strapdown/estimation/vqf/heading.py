@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
+from strapdown.estimation.attitude import UNKNOWN
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import angle, quick_gain, small_turn, unit, wrapped
-from strapdown.estimation.vqf.tilt_and_bias import UNKNOWN
 from strapdown.geometry.vectors import square
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def turn_heading(s: VqfMemory, weight: float, east: float, north: float) -> None
     turned, kept = small_turn(0.5 * change)
     s.half_sine = turned * cosine + kept * sine
     s.half_cosine = kept * cosine - turned * sine
+    s.has_heading = True
 
 
 @kernel

@@ -14,9 +14,10 @@ import numpy as np
 from strapdown._kernels.compilation import MachineCode
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Record, Vector, filled
+from strapdown.estimation.attitude import UNKNOWN
 from strapdown.estimation.filter import FilterRow, as_columns, report_of
 from strapdown.estimation.intake import FilterCounts
-from strapdown.estimation.smoother import OrientationSmoother, Smoothed
+from strapdown.estimation.smoother import OrientationSmoother, Smoothed, headings
 from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
 from strapdown.estimation.vqf.heading import FIELD_WORTH
 from strapdown.estimation.vqf.low_pass import LowPass, Pace, average_anew, design, low_pass, settle
@@ -24,7 +25,7 @@ from strapdown.estimation.vqf.params import VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, quick_gain, unit, upright, wrapped
 from strapdown.estimation.vqf.state import VqfMemory
 from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, quadratic, shrink, six
-from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, UNKNOWN
+from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 from strapdown.geometry.vectors import four, put, put_four, square, three
 from strapdown.samples.clock import DROPPED, START
@@ -368,9 +369,10 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         if len(at) < len(samples):
             passed, samples = passed[at], samples[at]
         progress(0.4)
-        rows, uses_magnetic_field = self._joined(interval, passed, samples)
+        rows = self._joined(interval, passed, samples)
+        rows["has_heading"] = headings(passed["event"] == START, passed["has_field"])
         progress(1.0)
-        return Smoothed(rows, at, report_of(counts), uses_magnetic_field)
+        return Smoothed(rows, at, report_of(counts))
 
     def _pass(self, interval: float, samples: RecordArray) -> tuple[RecordArray, FilterCounts]:
         """Run the recursive filter in one direction; return its estimates and counts.
@@ -384,10 +386,8 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         execution.run(PASS, samples, rows)
         return rows, execution.memory(1)
 
-    def _joined(
-        self, interval: float, passed: RecordArray, samples: RecordArray
-    ) -> tuple[RecordArray, bool]:
-        """Return rows of results, and whether a magnetic field was used."""
+    def _joined(self, interval: float, passed: RecordArray, samples: RecordArray) -> RecordArray:
+        """Return rows of results."""
         count, t_ns = len(samples), samples["t_ns"]
         backwards = samples[::-1].copy()
         backwards["t_ns"] = t_ns[-1:] - backwards["t_ns"]
@@ -410,7 +410,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         code = SMOOTH.code_for(PASSES * count, compiled=self._compiled) or SMOOTH.plain
         path = np.zeros(count, Path.dtype())
         code(settings.packed(), smoothing.packed(), samples, passed, back, path, rows)
-        return rows, field_interval > 0.0
+        return rows
 
 
 def _interval(t_ns: IntArray) -> float:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
+from strapdown.estimation.attitude import UNKNOWN
 from strapdown.estimation.vqf.low_pass import design, low_pass, paced
 from strapdown.estimation.vqf.small_angles import quick_gain, unit, upright
 from strapdown.estimation.vqf.symmetric import (
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 FORGOTTEN: Final = 0.1 * math.pi / 180.0  # rad/s, drift of the bias in bias_forgetting_time
 MIN_UP: Final = 1.0  # m/s^2; a mean specific force this small (free fall) has no direction
-UNKNOWN: Final = math.pi**2 / 3.0  # rad^2, variance of an unknown angle
 CORRELATED_S: Final = 0.3  # correlation time of the accelerations of a motion, ...
 FORCE_WORTH: Final = 0.2**2 * CORRELATED_S  # rad^2 s, ... of 0.2 of gravity: error of a mean
 IDENTITY: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
