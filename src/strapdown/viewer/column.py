@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time_ns
@@ -41,6 +42,8 @@ __all__ = ["Column"]
 
 _LATE_S: Final = 0.5
 """Delay of the page that is reported as too long."""
+_LOOK_S: Final = 0.2
+"""Time between two looks whether a recording is read."""
 _MOST_ROWS: Final = 200_000
 """Samples that can be downloaded at one time."""
 _SIGNALS, _SPECTRUM, _ALLAN = "Signals", "Spectrum", "Allan"
@@ -81,6 +84,7 @@ class Column:
         self._source = model.sources[number]
         self._on_seek = on_seek
         self._panels = model.panels(number)
+        self._extent_s = model.extent_s
         self._tab = _SIGNALS
         self._sent_ns = 0
         self.shown_after_s: float | None = None
@@ -157,14 +161,14 @@ class Column:
         panels = self._model.panels(self._number)
         same = [(each.name, each.frame) for each in panels] == [
             (each.name, each.frame) for each in self._panels
-        ]
-        self._panels = panels
+        ] and self._model.extent_s == self._extent_s
+        self._panels, self._extent_s = panels, self._model.extent_s
         if same:
             changed: dict[str, Any] = {"series": series_data(panels)}
             changed["series"][0]["markArea"] = marked(
                 self._model.marks(self._number), dark=self._dark
             )
-        else:  # the first samples of a live source bring its quantities
+        else:  # a live source has got its quantities, or a recording is longer than before
             changed = self._options()
             self.chart.style(f"height: {height_px(panels)}px")
         self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
@@ -197,7 +201,9 @@ class Column:
                 label.classes("view-good" if figure.is_good else "view-bad")
 
     async def find_events(self) -> None:
-        """Run the detectors, and mark what they find."""
+        """Run the detectors, and mark what they find; wait until the recording is read."""
+        while self._source.is_loading:  # noqa: ASYNC110 (a thread reads it)
+            await asyncio.sleep(_LOOK_S)
         await run.io_bound(self._source.detect)
         marks = self._model.marks(self._number)
         self._events.clear()
@@ -220,10 +226,10 @@ class Column:
         compute, x_name = _ANALYSES[name]
         place = self._analyses[name]
         place.clear()
-        series = self._model.series_in_window(self._number)
         with place:
             ui.label("computing ...")
         try:
+            series = self._model.series_in_window(self._number)
             panels = [] if series is None else await run.io_bound(compute, series)
         except StrapdownError as error:
             panels, reason = [], str(error)
@@ -249,7 +255,11 @@ class Column:
 
     async def _save_rows(self) -> None:
         """Let the browser save the samples of the window as CSV."""
-        series = self._model.series_in_window(self._number)
+        try:
+            series = self._model.series_in_window(self._number)
+        except StrapdownError as error:
+            ui.notify(str(error))
+            return
         if series is None or len(series) > _MOST_ROWS:
             ui.notify(
                 "no IMU samples in the span"

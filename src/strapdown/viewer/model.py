@@ -11,8 +11,8 @@ import numpy as np
 from strapdown.geometry import BodyFrame, WorldFrame, quaternion
 from strapdown.geometry.frames import convert_vector
 from strapdown.units import NS_PER_S
+from strapdown.viewer.quantities import Frames
 from strapdown.viewer.signals import BINS, Span
-from strapdown.viewer.sources import Frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +93,17 @@ class ViewModel:
     rate: float = 1.0
     loops: bool = True
     frames: Frames | None = None
+    extent_s: tuple[float, float] = (-LIVE_S, 0.0)
     _zoom: tuple[float, float] | None = field(default=None, repr=False)
     _frozen: dict[int, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        self.is_live = all(each.is_live for each in self.sources)
+        self.is_playing = self.is_live
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the extent of the recordings, which grows while they are read."""
         spans = [None if each.is_live else each.span() for each in self.sources]
         known = [span for span in spans if span is not None]
         start = max((span.start_ns for span in known), default=0)
@@ -105,14 +112,13 @@ class ViewModel:
         self._zeros = [
             0 if span is None else first if together else span.start_ns for span in spans
         ]
-        self.is_live = all(each.is_live for each in self.sources)
         ends = [
             (span.stop_ns - zero) / NS_PER_S
             for span, zero in zip(spans, self._zeros, strict=True)
             if span is not None
         ]
-        self.extent_s = (0.0, max(ends, default=0.0)) if ends else (-LIVE_S, 0.0)
-        self.is_playing = self.is_live
+        if ends:
+            self.extent_s = 0.0, max(ends)
 
     @property
     def window_s(self) -> tuple[float, float]:
