@@ -90,7 +90,7 @@ class Source(Protocol):
 
     @property
     def shared(self) -> dict[Any, Any]:
-        """Charts that pages share."""
+        """What pages share for a moment, such as charts."""
         ...
 
     def span(self) -> Span | None:
