@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,11 +14,11 @@ from strapdown.cli._common import Topic, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._live import stopped_by_signals
 from strapdown.cli._outcome import Outcome, say
-from strapdown.cli._reading import open_input, refuse_reading
+from strapdown.cli._reading import input_blocks, open_input, refuse_reading
 from strapdown.errors import UnknownNameError
-from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.estimation import FILTERS, SMOOTHERS, OrientationSmoother
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
-from strapdown.viewer import LiveSource, RecordingSource, show_in_terminal
+from strapdown.viewer import LiveSource, LongRecordingSource, RecordingSource, show_in_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _SHORTEST: Final = 16
 """Characters of a token."""
+_LARGE_BYTES: Final = 200_000_000
+"""Size of a file above which it is shown while it is read, and stays on disk."""
 
 
 def view(
@@ -79,17 +82,21 @@ def view(
     kinds = _kinds(filter_name, smooth=smooth)
     token = _token(host, token_file)
     shown: list[Source] = []
-    losses: list[str] = []
+    recordings: list[RecordingSource | LongRecordingSource] = []
     with ExitStack() as stack:
         for source in sources:
             if is_address(source):
                 online = None if filter_name is None else FILTERS[filter_name]()
                 shown.append(_received(source, online, stack))
             else:
-                estimator = None if filter_name is None else kinds[filter_name]
-                recording, lost = _opened(Path(source), topic, estimator)
-                shown.append(recording)
-                losses += lost
+                path, estimator = Path(source), None
+                if filter_name is not None:
+                    estimator = kinds[filter_name]
+                if path.is_file() and path.stat().st_size > _LARGE_BYTES:
+                    recordings.append(_begun(path, topic, estimator, stack))
+                else:
+                    recordings.append(_opened(path, topic, estimator))
+                shown.append(recordings[-1])
         if terminal:
             stop, _ = stack.enter_context(stopped_by_signals())
             show_in_terminal(shown, stop=stop)
@@ -98,6 +105,7 @@ def view(
 
             serve(shown, host=host, port=port, token=token, started=_announce)
     data = {"sources": sources}
+    losses = [line for source in recordings for line in read_losses(source.report)]
     return Outcome(data, [], losses)
 
 
@@ -147,13 +155,31 @@ def _kinds(name: str | None, *, smooth: bool) -> Mapping[str, Callable[[], Estim
 
 def _opened(
     path: Path, topic: str | None, estimator: Callable[[], Estimator] | None
-) -> tuple[RecordingSource, list[str]]:
-    """Read a recording, estimate its attitude, and return it with the losses."""
+) -> RecordingSource:
+    """Read a recording, and estimate its attitude."""
     with working(f"reading {path}"):
         recording = open_input(path)
     with working(f"preparing {path}"):
-        source = RecordingSource(recording, topic=topic, estimator=estimator)
-    return source, read_losses(recording.report)
+        return RecordingSource(recording, topic=topic, estimator=estimator)
+
+
+def _begun(
+    path: Path, topic: str | None, estimator: Callable[[], Estimator] | None, stack: ExitStack
+) -> LongRecordingSource:
+    """Begin to read a long recording."""
+    online = None if estimator is None else estimator()
+    if isinstance(online, OrientationSmoother):
+        raise typer.BadParameter(
+            f"a smoother needs all of {path} in memory: leave --smooth out, or shorten the "
+            "recording with --from and --until of strapdown convert",
+            param_hint="'--smooth'",
+        )
+    with working(f"reading {path}"):
+        source = LongRecordingSource(
+            partial(input_blocks, path), name=path.name, topic=topic, estimator=online
+        )
+    stack.callback(source.close)
+    return source
 
 
 def _received(text: str, estimator: OrientationFilter | None, stack: ExitStack) -> LiveSource:

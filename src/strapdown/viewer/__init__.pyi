@@ -2,6 +2,7 @@ from .html import ChartPage as ChartPage
 from .html import chart_page as chart_page
 from .html import spectrum_page as spectrum_page
 from .live import LiveSource as LiveSource
+from .long_recording import LongRecordingSource as LongRecordingSource
 from .model import ViewModel as ViewModel
 from .server import serve as serve
 from .sources import RecordingSource as RecordingSource

@@ -105,7 +105,11 @@ class CockpitTab:
         return self._source.measured_within(Span(self._begin_ns, self._now_ns() + 1))
 
     async def _update(self) -> None:
-        series = self._session() if self._is_shown else None
+        try:
+            series = self._session() if self._is_shown else None
+        except StrapdownError as error:
+            self._state.set_text(str(error))
+            return
         if series is None:
             return
         found = await run.io_bound(progress, self._kind.value, series, self._rest_s())
@@ -126,12 +130,12 @@ class CockpitTab:
         return float(self._rest.value or 30.0)
 
     async def _compute(self) -> None:
-        series = self._session()
-        if series is None:
-            self._result.set_text("no samples: begin first")
-            return
         self._result.set_text("computing ...")
         try:
+            series = self._session()
+            if series is None:
+                self._result.set_text("no samples: begin first")
+                return
             self._solution = await run.io_bound(solve, self._kind.value, series, self._rest_s())
         except StrapdownError as error:
             self._result.set_text(str(error))
@@ -142,10 +146,15 @@ class CockpitTab:
             self._save.enable()
 
     def _applied(self) -> None:
-        if self._solution is not None:
+        if self._solution is None:
+            return
+        try:
             self._source.apply(self._solution.calibration)
-            self._apply.disable()
-            ui.notify("applied to what is shown from now on")
+        except StrapdownError as error:
+            self._result.set_text(str(error))
+            return
+        self._apply.disable()
+        ui.notify("applied to what is shown from now on")
 
     def _saved(self) -> None:
         """Let the browser save the file."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time_ns
@@ -41,6 +43,8 @@ __all__ = ["Column"]
 
 _LATE_S: Final = 0.5
 """Delay of the page that is reported as too long."""
+_LOOK_S: Final = 0.2
+"""Time between two looks whether a recording is read."""
 _MOST_ROWS: Final = 200_000
 """Samples that can be downloaded at one time."""
 _SIGNALS, _SPECTRUM, _ALLAN = "Signals", "Spectrum", "Allan"
@@ -81,6 +85,10 @@ class Column:
         self._source = model.sources[number]
         self._on_seek = on_seek
         self._panels = model.panels(number)
+        self._extent_s = model.extent_s
+        self._figures: list[ui.label] = []
+        self._posed: object = None
+        self._cursor_at = -1.0
         self._tab = _SIGNALS
         self._sent_ns = 0
         self.shown_after_s: float | None = None
@@ -135,36 +143,43 @@ class Column:
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""
-        body, ghost = self._model.bodies(self._number)
-        self.scene.show(body, ghost, self._model.arrows(self._number))
-        start, stop = self._model.window_s
-        share = (self._model.cursor_s - start) / (stop - start) if stop > start else 0.0
-        left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"
-        self._cursor.style(f"left: {left}; display: {'block' if 0 <= share <= 1 else 'none'}")
-        self._frames.set_text(self._model.frames_of(self._number))
+        model = self._model
+        state = model.cursor_s, model.window_s, model.frames, self._source.arrived_ns()
+        if state == self._posed:
+            return
+        self._posed = state
+        shown = model.pose(self._number)
+        self.scene.show(shown.body, shown.ghost, shown.arrows)
+        self._frames.set_text(model.frames_of(self._number))
         self._values.set_text(
             "\n".join(
                 f"{name:<26}{''.join(f'{value:10.3f}' for value in values)} {unit}"
-                for name, unit, _, values in self._model.values(self._number)
+                for name, unit, _, values in shown.values
             )
         )
+        start, stop = model.window_s
+        share = (model.cursor_s - start) / (stop - start) if stop > start else 0.0
+        if share != self._cursor_at:
+            self._cursor_at = share
+            left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"
+            is_inside = 0.0 <= share <= 1.0
+            self._cursor.style(f"left: {left}; display: {'block' if is_inside else 'none'}")
 
     def show_charts(self) -> None:
         """Send the lines of the window."""
         if self._tab != _SIGNALS:
             return
-        self._sent_ns = self._source.arrived_ns()
-        panels = self._model.panels(self._number)
+        self._sent_ns, (panels, lines) = self._model.drawn(self._number, _with_lines)
         same = [(each.name, each.frame) for each in panels] == [
             (each.name, each.frame) for each in self._panels
-        ]
-        self._panels = panels
+        ] and self._model.extent_s == self._extent_s
+        self._panels, self._extent_s = panels, self._model.extent_s
         if same:
-            changed: dict[str, Any] = {"series": series_data(panels)}
-            changed["series"][0]["markArea"] = marked(
-                self._model.marks(self._number), dark=self._dark
-            )
-        else:  # the first samples of a live source bring its quantities
+            changed: dict[str, Any] = {"series": lines}
+            if marks := self._model.marks(self._number):
+                bands = {"markArea": marked(marks, dark=self._dark)}
+                changed["series"] = [lines[0] | bands, *lines[1:]]
+        else:  # a live source has got its quantities, or a recording is longer than before
             changed = self._options()
             self.chart.style(f"height: {height_px(panels)}px")
         self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
@@ -182,22 +197,32 @@ class Column:
         self.chart.run_chart_method("setOption", zoom)
 
     def show_health(self) -> None:
-        """Write rate, losses and the like."""
-        self._health.clear()
-        with self._health:
-            figures = [*self._source.health()]
-            if self.shown_after_s is not None:
-                late = self.shown_after_s > _LATE_S
-                figures.insert(
-                    1, Figure("shown after", f"{1e3 * self.shown_after_s:.0f} ms", not late)
-                )
-            for figure in figures:
+        """Write rate, losses and the like; poses are read again, as calibrations change them."""
+        self._posed = None
+        figures = [*self._model.health(self._number)]
+        if self.shown_after_s is not None:
+            late = self.shown_after_s > _LATE_S
+            figures.insert(1, Figure("shown after", f"{1e3 * self.shown_after_s:.0f} ms", not late))
+        for label, figure in zip_longest([*self._figures], figures):
+            shown = self._figure() if label is None else label
+            shown.set_visibility(figure is not None)
+            if figure is not None:
                 mark = "" if figure.is_good else "⚠ "
-                label = ui.label(f"{mark}{figure.name} {figure.value}")
-                label.classes("view-good" if figure.is_good else "view-bad")
+                shown.set_text(f"{mark}{figure.name} {figure.value}")
+                state = "view-good" if figure.is_good else "view-bad"
+                shown.classes(state, remove="view-good view-bad")
+
+    def _figure(self) -> ui.label:
+        """Add a label to the health; labels are kept, because new ones are dear."""
+        with self._health:
+            label = ui.label()
+        self._figures.append(label)
+        return label
 
     async def find_events(self) -> None:
-        """Run the detectors, and mark what they find."""
+        """Run the detectors, and mark what they find; wait until the recording is read."""
+        while self._source.is_loading:  # noqa: ASYNC110 (a thread reads it)
+            await asyncio.sleep(_LOOK_S)
         await run.io_bound(self._source.detect)
         marks = self._model.marks(self._number)
         self._events.clear()
@@ -220,10 +245,10 @@ class Column:
         compute, x_name = _ANALYSES[name]
         place = self._analyses[name]
         place.clear()
-        series = self._model.series_in_window(self._number)
         with place:
             ui.label("computing ...")
         try:
+            series = self._model.series_in_window(self._number)
             panels = [] if series is None else await run.io_bound(compute, series)
         except StrapdownError as error:
             panels, reason = [], str(error)
@@ -249,7 +274,11 @@ class Column:
 
     async def _save_rows(self) -> None:
         """Let the browser save the samples of the window as CSV."""
-        series = self._model.series_in_window(self._number)
+        try:
+            series = self._model.series_in_window(self._number)
+        except StrapdownError as error:
+            ui.notify(str(error))
+            return
         if series is None or len(series) > _MOST_ROWS:
             ui.notify(
                 "no IMU samples in the span"
@@ -258,6 +287,11 @@ class Column:
             )
             return
         ui.download.content(_as_csv(series), "strapdown.csv")
+
+
+def _with_lines(panels: list[Panel]) -> tuple[list[Panel], list[dict[str, Any]]]:
+    """Return panels with what a page needs to draw them again."""
+    return panels, series_data(panels)
 
 
 def _as_csv(series: ImuSeries) -> bytes:

@@ -13,8 +13,9 @@ from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.messages import Imu, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.units import NS_PER_S
+from strapdown.viewer.quantities import signals_of, signals_of_track
 from strapdown.viewer.signals import Span
-from strapdown.viewer.sources import Figure, Frames, Pose, signals_of, signals_of_track
+from strapdown.viewer.sources import Figure, Pose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from strapdown.detection import Events
     from strapdown.estimation import OrientationFilter
     from strapdown.transport import Topic
+    from strapdown.viewer.quantities import Frames
     from strapdown.viewer.signals import Signal
 
 __all__ = ["KEPT", "LiveSource"]
@@ -95,6 +97,7 @@ class LiveSource:
     """
 
     is_live = True
+    is_loading = False
 
     def __init__(
         self, topic: Topic[Any], *, estimator: OrientationFilter | None = None, name: str = ""

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from strapdown.geometry import BodyFrame, WorldFrame, quaternion
 from strapdown.geometry.frames import convert_vector
 from strapdown.units import NS_PER_S
+from strapdown.viewer.quantities import Frames
 from strapdown.viewer.signals import BINS, Span
-from strapdown.viewer.sources import Frames
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
-    from strapdown.viewer.sources import Pose, Source
+    from strapdown.viewer.sources import Figure, Pose, Source
 
-__all__ = ["Body", "Line", "Mark", "Panel", "ViewModel"]
+__all__ = ["Body", "Line", "Mark", "Panel", "Shown", "ViewModel"]
+
+Made = TypeVar("Made")
+Values: TypeAlias = tuple[str, str, tuple[str, ...], list[float]]
+"""Name, unit, labels and components of a quantity at one time."""
+Drawn = TypeVar("Drawn")
 
 SHOWN_FRAMES: Final = (
     Frames(WorldFrame.ENU, BodyFrame.FLU),
@@ -29,6 +34,12 @@ SHOWN_FRAMES: Final = (
 )
 SHARED_S: Final = 0.08
 """Age at which shared charts are drawn again [s]."""
+HEALTH_S: Final = 0.9
+"""The same of the health [s]."""
+POSE_S: Final = 0.02
+"""The same of poses and values [s]: a live source looks for samples as often."""
+LIVE_BINS: Final = 250
+"""Bins of live charts: one for about two pixels."""
 LIVE_S: Final = 10.0
 """Span of live charts [s]."""
 _NARROWEST_S: Final = 0.01
@@ -66,6 +77,24 @@ class Body(NamedTuple):
     position_scene: FloatArray | None
 
 
+class Shown(NamedTuple):
+    """What a source shows at one time.
+
+    Parameters
+    ----------
+    body, ghost : Body or None
+    arrows : dict of (3,)
+        Measured directions in the scene, by name.
+    values : list
+        Name, unit, labels and components of each quantity.
+    """
+
+    body: Body | None
+    ghost: Body | None
+    arrows: dict[str, FloatArray]
+    values: list[Values]
+
+
 class Mark(NamedTuple):
     """An event: its kind, begin and end [s]."""
 
@@ -93,10 +122,17 @@ class ViewModel:
     rate: float = 1.0
     loops: bool = True
     frames: Frames | None = None
+    extent_s: tuple[float, float] = (-LIVE_S, 0.0)
     _zoom: tuple[float, float] | None = field(default=None, repr=False)
     _frozen: dict[int, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        self.is_live = all(each.is_live for each in self.sources)
+        self.is_playing = self.is_live
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the extent of the recordings, which grows while they are read."""
         spans = [None if each.is_live else each.span() for each in self.sources]
         known = [span for span in spans if span is not None]
         start = max((span.start_ns for span in known), default=0)
@@ -105,14 +141,13 @@ class ViewModel:
         self._zeros = [
             0 if span is None else first if together else span.start_ns for span in spans
         ]
-        self.is_live = all(each.is_live for each in self.sources)
         ends = [
             (span.stop_ns - zero) / NS_PER_S
             for span, zero in zip(spans, self._zeros, strict=True)
             if span is not None
         ]
-        self.extent_s = (0.0, max(ends, default=0.0)) if ends else (-LIVE_S, 0.0)
-        self.is_playing = self.is_live
+        if ends:
+            self.extent_s = 0.0, max(ends)
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -214,22 +249,55 @@ class ViewModel:
             )
         ]
 
-    def panels(self, number: int, bins: int = BINS) -> list[Panel]:
+    def panels(self, number: int, bins: int | None = None) -> list[Panel]:
         """Return the charts of a source in the window, reduced to the extremes of bins.
 
-        Pages that show the same of a live source share it for a moment.
+        By default there are 500 bins, and 250 of a live source, which is drawn many times a second.
         """
-        source, span = self.sources[number], self.span_of(number)
+        return self.drawn(number, list, bins)[1]
+
+    def drawn(
+        self, number: int, form: Callable[[list[Panel]], Drawn], bins: int | None = None
+    ) -> tuple[int, Drawn]:
+        """Return when the newest sample arrived [ns], and the charts of a source in a form.
+
+        Pages share those of a live source. ``form`` is a function of a module, so that it names
+        what is shared.
+        """
+        source = self.sources[number]
+        count = bins or (LIVE_BINS if source.is_live else BINS)
+
+        def make() -> tuple[int, Drawn]:
+            arrived_ns = source.arrived_ns()
+            return arrived_ns, form(self._panels(number, self.span_of(number), count))
+
+        return self._shared(number, (form, self.window_s, self.frames, count), SHARED_S, make)
+
+    def health(self, number: int) -> Sequence[Figure]:
+        """Return rate, losses and the like of a source."""
+        return self._shared(number, "health", HEALTH_S, self.sources[number].health)
+
+    def pose(self, number: int) -> Shown:
+        """Return what a source shows at the cursor."""
+        return self._shared(number, ("pose", self.frames), POSE_S, lambda: self._pose(number))
+
+    def _pose(self, number: int) -> Shown:
+        body, ghost = self.bodies(number)
+        values = self.values(number)
+        measured = values if self.frames is None else self._values_in(number, None)
+        return Shown(body, ghost, _arrows(body, measured), values)
+
+    def _shared(self, number: int, key: Hashable, seconds: float, make: Callable[[], Made]) -> Made:
+        """Return what is made of a source; pages that follow a live one share it for a moment."""
+        source = self.sources[number]
         if not source.is_live or self._frozen:
-            return self._panels(number, span, bins)
-        key = (self.window_s, self.frames, bins)
-        made_s: float
-        panels: list[Panel]
-        made_s, panels = source.shared.get(key, (0.0, []))
-        if monotonic() - made_s > SHARED_S:
-            panels = self._panels(number, span, bins)
-            source.shared[key] = monotonic(), panels
-        return panels
+            return make()
+        made_s, made = source.shared.get(key, (-seconds, None))
+        if monotonic() - made_s >= seconds:
+            made = make()
+            source.shared[key] = monotonic(), made
+        result: Made = made
+        return result
 
     def _panels(self, number: int, span: Span, bins: int) -> list[Panel]:
         source, zero = self.sources[number], self._zero(number)
@@ -244,13 +312,11 @@ class ViewModel:
             panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
         return panels
 
-    def values(self, number: int) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
+    def values(self, number: int) -> list[Values]:
         """Return name, unit, labels and components of each quantity at the cursor."""
         return self._values_in(number, self.frames)
 
-    def _values_in(
-        self, number: int, frames: Frames | None
-    ) -> list[tuple[str, str, tuple[str, ...], list[float]]]:
+    def _values_in(self, number: int, frames: Frames | None) -> list[Values]:
         source, now_ns = self.sources[number], self.now_ns(number)
         found = []
         for signal in source.signals(Span(now_ns, now_ns + 1), frames):
@@ -270,17 +336,7 @@ class ViewModel:
 
         Gravity is the opposite of the specific force, and contains the acceleration.
         """
-        body, _ = self.bodies(number)
-        if body is None or body.R_scene_from_body is None:
-            return {}
-        found = {}
-        signs = {"specific force": ("gravity", -1.0), "magnetic field": ("magnetic field", 1.0)}
-        for name, _, _, values in self._values_in(number, None):
-            if name in signs and np.isfinite(values).all() and np.any(values):
-                arrow, sign = signs[name]
-                direction = sign * (body.R_scene_from_body @ values)
-                found[arrow] = direction / np.linalg.norm(direction)
-        return found
+        return _arrows(self.bodies(number)[0], self._values_in(number, None))
 
     def _zero(self, number: int) -> int:
         source = self.sources[number]
@@ -295,6 +351,20 @@ class ViewModel:
 def scene_from_world(world: WorldFrame) -> FloatArray:
     """Return the matrix (3, 3) to the axes of the scene: east, north, up."""
     return convert_vector(np.eye(3), world, WorldFrame.ENU).T
+
+
+def _arrows(body: Body | None, values: list[Values]) -> dict[str, FloatArray]:
+    """Return the directions of values, in the frames of the source, in the scene."""
+    if body is None or body.R_scene_from_body is None:
+        return {}
+    found = {}
+    signs = {"specific force": ("gravity", -1.0), "magnetic field": ("magnetic field", 1.0)}
+    for name, _, _, components in values:
+        if name in signs and np.isfinite(components).all() and np.any(components):
+            arrow, sign = signs[name]
+            direction = sign * (body.R_scene_from_body @ components)
+            found[arrow] = direction / np.linalg.norm(direction)
+    return found
 
 
 def _in_scene(pose: Pose | None) -> Body | None:

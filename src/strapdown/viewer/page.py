@@ -128,12 +128,22 @@ class Page:
                 health_at = now + _HEALTH_S
                 for column in self._columns:
                     column.show_health()
+                self._extend()
                 self._keep_place()
             self._show_time()
             await client.run_javascript("return 0", timeout=_STALLED_S)
             for column in self._columns:
                 column.note_delay()
             await asyncio.sleep(max(0.0, _FRAME_S - (monotonic() - now)))
+
+    def _extend(self) -> None:
+        """Draw again where a recording has grown that is still being read."""
+        extent = self.model.extent_s
+        self.model.refresh()
+        low, high = self.model.extent_s
+        if (low, high) != extent:
+            self._slider.props(f"max={high} step={(high - low) / 1e4}")
+            self._charts_due = True
 
     async def _find_events(self, column: Column) -> None:
         await column.find_events()

@@ -54,7 +54,7 @@ class Scene:
         background = "#1d232a" if dark else "#f4f6f8"
         camera = ui.scene.orthographic_camera(size=6.0, near=0.1, far=200.0)
         with ui.scene(
-            width=10, height=10, grid=False, camera=camera, background_color=background, fps=60
+            width=10, height=10, grid=False, camera=camera, background_color=background, fps=30
         ) as self.element:
             _draw_floor("#3b4650" if dark else "#d5dbe1")
             self._draw_world(world)

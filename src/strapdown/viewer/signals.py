@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray, IntArray
 
-__all__ = ["BINS", "Signal", "Span"]
+__all__ = ["BINS", "Pyramid", "Signal", "Span"]
 
 BINS: Final = 500
 """Bins of a span; each has the smallest and the largest value."""
@@ -39,6 +40,40 @@ class Span:
         return (self.stop_ns - self.start_ns) / NS_PER_S
 
 
+class Pyramid:
+    """Extremes of each 64 samples of rows that may grow."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._rows = 0
+        self._low = self._high = np.empty((0, 0))
+
+    def of(
+        self, read: Callable[[int, int], FloatArray], count: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the extremes (count / 64, K) of each block; only new rows are read."""
+        with self._lock:
+            first = self._rows // _BLOCK * _BLOCK if self._rows < count else count
+            for start in range(first, count, _CHUNK):
+                self._rows = min(start + _CHUNK, count)
+                self._put(start // _BLOCK, read(start, self._rows))
+            blocks = -(-count // _BLOCK)
+            return self._low[:blocks], self._high[:blocks]
+
+    def _put(self, first: int, values: FloatArray) -> None:
+        """Write the extremes of blocks from one on; the room doubles when it is full."""
+        starts = np.arange(0, len(values), _BLOCK)
+        stop = first + len(starts)
+        if stop > len(self._low):
+            room = np.full((max(2 * len(self._low), stop), values.shape[1]), np.nan)
+            low, high = room, room.copy()
+            if first:
+                low[:first], high[:first] = self._low[:first], self._high[:first]
+            self._low, self._high = low, high
+        self._low[first:stop] = np.fmin.reduceat(values, starts)
+        self._high[first:stop] = np.fmax.reduceat(values, starts)
+
+
 @dataclass
 class Signal:
     """One quantity over time, of one or more components.
@@ -59,6 +94,8 @@ class Signal:
         Returns the values (n, K) of rows ``start`` to ``stop``.
     period : float, optional
         Of angles: a larger step than half of it is a wrap, where the line breaks.
+    pyramid : Pyramid, optional
+        Extremes of blocks; signals of the same rows that grow share it.
     """
 
     name: str
@@ -68,8 +105,7 @@ class Signal:
     t_ns: IntArray
     read: Callable[[int, int], FloatArray]
     period: float = np.inf
-    _low: FloatArray | None = field(default=None, repr=False)
-    _high: FloatArray | None = field(default=None, repr=False)
+    pyramid: Pyramid = field(default_factory=Pyramid, repr=False)
 
     def within(self, span: Span, bins: int = BINS) -> tuple[IntArray, FloatArray]:
         """Return stamps (M,) and values (M, K) that draw the signal in a span.
@@ -83,7 +119,8 @@ class Signal:
         if last - first <= 4 * bins:
             return self._broken(self.t_ns[first:last], self.read(first, last))
         edges = np.linspace(self.t_ns[first], self.t_ns[last - 1] + 1, bins + 1)
-        starts = np.searchsorted(self.t_ns[first:last], edges) + first
+        whole = np.ceil(edges).astype(np.int64)  # other types would copy all stamps
+        starts = np.searchsorted(self.t_ns[first:last], whole) + first
         low, high = self._extremes(starts)
         t = np.repeat(((edges[:-1] + edges[1:]) / 2.0).astype(np.int64), 2)
         return t, np.stack([low, high], axis=1).reshape(-1, low.shape[1])
@@ -93,20 +130,8 @@ class Signal:
         if starts[-1] - starts[0] < 4 * _BLOCK * len(starts):
             values = self.read(int(starts[0]), int(starts[-1]))
             return _reduced(values, values, starts - starts[0])
-        low, high = self._blocks()
+        low, high = self.pyramid.of(self.read, len(self.t_ns))
         return _reduced(low, high, starts // _BLOCK)
-
-    def _blocks(self) -> tuple[FloatArray, FloatArray]:
-        """Return the extremes (N / 64, K) of each block, computed on first use."""
-        if self._low is None or self._high is None:
-            low, high = [], []
-            for start in range(0, len(self.t_ns), _CHUNK):
-                values = self.read(start, min(start + _CHUNK, len(self.t_ns)))
-                rows = np.arange(0, len(values), _BLOCK)
-                low.append(np.fmin.reduceat(values, rows))
-                high.append(np.fmax.reduceat(values, rows))
-            self._low, self._high = np.concatenate(low), np.concatenate(high)
-        return self._low, self._high
 
     def _broken(self, t_ns: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Insert a row of NaN in each gap and at each wrap."""

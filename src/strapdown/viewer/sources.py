@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from strapdown.errors import StrapdownError
-from strapdown.evaluation import orientation_error
-from strapdown.geometry import BodyFrame, EulerConvention, WorldFrame, euler
 from strapdown.series import timebase
-from strapdown.units import MICROTESLA, NS_PER_S, RAD_PER_DEG
+from strapdown.viewer.quantities import Frames, converted, difference, signals_of, signals_of_track
 from strapdown.viewer.signals import Signal, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from strapdown._typing import FloatArray, IntArray
     from strapdown.calibration import ImuCalibration
     from strapdown.detection import Events
     from strapdown.estimation import OrientationFilter, OrientationSmoother
     from strapdown.formats import Recording
+    from strapdown.geometry import BodyFrame, WorldFrame
     from strapdown.series import ImuSeries, Trajectory
 
     Estimator: TypeAlias = OrientationFilter | OrientationSmoother[Any]
@@ -31,11 +30,10 @@ __all__ = [
     "Pose",
     "RecordingSource",
     "Source",
-    "signals_of",
-    "signals_of_track",
+    "clock_figures",
+    "found_events",
+    "nearest",
 ]
-
-XYZ: Final = ("x", "y", "z")
 
 
 class Figure(NamedTuple):
@@ -72,13 +70,6 @@ class Pose(NamedTuple):
     body: BodyFrame
 
 
-class Frames(NamedTuple):
-    """Frames in which a page shows values."""
-
-    world: WorldFrame
-    body: BodyFrame
-
-
 class Source(Protocol):
     """A recording or a live topic, as the page shows it."""
 
@@ -93,8 +84,13 @@ class Source(Protocol):
         ...
 
     @property
+    def is_loading(self) -> bool:
+        """Whether a recording is still being read."""
+        ...
+
+    @property
     def shared(self) -> dict[Any, Any]:
-        """Charts that pages share."""
+        """What pages share for a moment, such as charts."""
         ...
 
     def span(self) -> Span | None:
@@ -177,6 +173,7 @@ class RecordingSource:
     """
 
     is_live = False
+    is_loading = False
 
     def __init__(
         self,
@@ -187,6 +184,7 @@ class RecordingSource:
         name: str = "",
     ) -> None:
         self.recording = recording
+        self.report = recording.report
         self.name = name or recording.path.name
         self.topic = recording.imu_topic(topic) if recording.imu or recording.increments else None
         self.series: ImuSeries | None = None
@@ -220,11 +218,11 @@ class RecordingSource:
     def _signals_in(self, frames: Frames | None) -> list[Signal]:
         """Return the quantities in frames; None means those of the recording."""
         series, shown = self.series, self.estimate or self.reference
-        signals = [] if series is None else signals_of(_converted(series, frames))
+        signals = [] if series is None else signals_of(converted(series, frames))
         if shown is not None:
-            signals.insert(min(2, len(signals)), signals_of_track(_converted(shown, frames)))
+            signals.insert(min(2, len(signals)), signals_of_track(converted(shown, frames)))
         if self.estimate is not None and self.reference is not None:
-            signals.insert(3, _difference(self.estimate, self.reference))
+            signals.insert(3, difference(self.estimate, self.reference))
         return signals
 
     def span(self) -> Span | None:
@@ -297,16 +295,19 @@ class RecordingSource:
             for bits in (series.gyro_clipping, series.accel_clipping)
             if bits is not None
         )
-        late = clock.duplicates + clock.backward
         applied = [Figure("calibration", self._calibration)] if self._calibration else []
         return [
             *applied,
-            Figure("rate", f"{clock.rate_hz:.1f} Hz"),
-            Figure("samples", str(len(series))),
-            Figure("gaps", str(clock.gaps), clock.gaps == 0),
-            Figure("out of order", str(late), late == 0),
-            Figure("NaN", str(lost), lost == 0),
-            Figure("clipped", str(clipped), clipped == 0),
+            *clock_figures(
+                clock.rate_hz,
+                len(series),
+                {
+                    "gaps": clock.gaps,
+                    "out of order": clock.duplicates + clock.backward,
+                    "NaN": lost,
+                    "clipped": clipped,
+                },
+            ),
         ]
 
     def events(self) -> Events | None:
@@ -315,99 +316,35 @@ class RecordingSource:
 
     def detect(self) -> None:
         """Run the detectors over the recording, once."""
-        from strapdown.detection import DETECTORS, Events  # noqa: PLC0415 (takes its time)
+        if self.series is not None and self._events is None:
+            self._events = found_events([self.series])
 
-        if self.series is None or self._events is not None:
-            return
-        found = Events.of([])
-        for kind in DETECTORS.values():
-            detector = kind()
+
+def found_events(parts: Iterable[ImuSeries]) -> Events:
+    """Return the events of all detectors in successive parts of a recording."""
+    from strapdown.detection import DETECTORS, Events  # noqa: PLC0415 (takes its time)
+
+    detectors = [kind() for kind in DETECTORS.values()]
+    found = Events.of([])
+    for part in parts:
+        for detector in [*detectors]:
             try:
-                found = found.merge(detector.run(self.series))
+                found = found.merge(detector.run(part))
             except StrapdownError:
-                continue  # a detector that needs what the recording lacks
-            if (last := detector.finish()) is not None:
-                found = found.merge(Events.of([last]))
-        self._events = found
+                detectors.remove(detector)  # it needs what the recording lacks
+    last = [detector.finish() for detector in detectors]
+    for event in last:
+        found = found if event is None else found.merge(Events.of([event]))
+    return found
 
 
-def signals_of(series: ImuSeries) -> list[Signal]:
-    """Return the quantities of an IMU, measured and derived; stamps must be in order."""
-    t, body = series.t_ns, f"body {series.body}"
-    rate, force, field = series.angular_velocity, series.specific_force, series.magnetic_field
-
-    def norm(start: int, stop: int) -> FloatArray:
-        length: FloatArray = np.linalg.norm(force[start:stop], axis=1, keepdims=True)
-        return length
-
-    def change(start: int, stop: int) -> FloatArray:
-        rows = force[max(0, start - 1) : stop]
-        steps = np.linalg.norm(np.diff(rows, axis=0), axis=1, keepdims=True)
-        return steps if start else np.vstack([np.full((min(1, len(rows)), 1), np.nan), steps])
-
-    def step(start: int, stop: int) -> FloatArray:
-        steps = np.diff(t[max(0, start - 1) : stop])[:, None] / NS_PER_S * 1e3
-        return steps if start else np.vstack([np.full((min(1, stop), 1), np.nan), steps])
-
-    signals = [
-        Signal("angular velocity", "rad/s", body, XYZ, t, lambda a, b: rate[a:b]),
-        Signal("specific force", "m/s²", body, XYZ, t, lambda a, b: force[a:b]),
-    ]
-    if field is not None and (there := np.isfinite(field).any(axis=1)).any():
-        microtesla = field[there] / MICROTESLA  # the rows without it are no gaps
-        signals.append(
-            Signal("magnetic field", "µT", body, XYZ, t[there], lambda a, b: microtesla[a:b])
-        )
+def clock_figures(rate_hz: float, samples: int, faults: Mapping[str, int]) -> list[Figure]:
+    """Return the figures of the samples of a recording: rate, count, and counts of faults."""
     return [
-        *signals,
-        Signal("norm of specific force", "m/s²", "", ("|f|",), t, norm),
-        Signal("vibration", "m/s²", "", ("|f - previous f|",), t, change),
-        Signal("time between samples", "ms", "", ("step",), t, step),
+        Figure("rate", f"{rate_hz:.1f} Hz"),
+        Figure("samples", str(samples)),
+        *(Figure(name, str(count), count == 0) for name, count in faults.items()),
     ]
-
-
-def signals_of_track(track: Trajectory) -> Signal:
-    """Return roll, pitch and yaw of a track."""
-    if track.world in {WorldFrame.NUE, WorldFrame.EUN}:  # Z-Y-X needs a vertical z axis
-        track = track.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
-    q = track.q_world_from_body
-
-    def angles(start: int, stop: int) -> FloatArray:
-        degrees: FloatArray = (
-            euler.from_quaternion(q[start:stop], EulerConvention.ZYX) / RAD_PER_DEG
-        )
-        return degrees
-
-    frame = f"{track.world} from {track.body}, Z-Y-X"
-    labels = ("roll", "pitch", "yaw")
-    return Signal("attitude", "deg", frame, labels, track.t_ns, angles, period=360.0)
-
-
-def _difference(estimate: Trajectory, reference: Trajectory) -> Signal:
-    """Return the error of an estimate at the times of the reference.
-
-    It contains the constant difference of headings of which one is relative.
-    """
-    reference = reference.in_frames(world=estimate.world, body=estimate.body)
-    error = orientation_error(
-        timebase.orientation_at(estimate, reference.t_ns), reference.q_world_from_body
-    )
-    values = np.stack([error.total, error.heading, error.inclination], axis=1) / RAD_PER_DEG
-    return Signal(
-        "estimate against reference",
-        "deg",
-        "",
-        ("total", "heading", "inclination"),
-        reference.t_ns,
-        lambda a, b: values[a:b],
-    )
-
-
-Shown = TypeVar("Shown", "ImuSeries", "Trajectory")
-
-
-def _converted(series: Shown, frames: Frames | None) -> Shown:
-    return series if frames is None else series.in_frames(world=frames.world, body=frames.body)
 
 
 def _part(series: ImuSeries | None, span: Span) -> ImuSeries | None:
@@ -425,12 +362,13 @@ def _pose_at(track: Trajectory | None, t_ns: int) -> Pose | None:
     """Return the row nearest to a time."""
     if track is None or not len(track):
         return None
-    row = _nearest(track.t_ns, t_ns)
+    row = nearest(track.t_ns, t_ns)
     position = None if track.position_world is None else track.position_world[row]
     return Pose(track.q_world_from_body[row], position, track.world, track.body)
 
 
-def _nearest(t_ns: IntArray, at_ns: int) -> int:
+def nearest(t_ns: IntArray, at_ns: int) -> int:
+    """Return the row of the stamp nearest to a time."""
     right = min(int(np.searchsorted(t_ns, at_ns)), len(t_ns) - 1)
     left = max(right - 1, 0)
     return left if at_ns - t_ns[left] <= t_ns[right] - at_ns else right

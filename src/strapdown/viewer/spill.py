@@ -1,0 +1,89 @@
+"""Rows in temporary files: long recordings stay on disk, and only what is shown is read."""
+
+from __future__ import annotations
+
+import os
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strapdown._typing import AnyArray, IntArray
+
+__all__ = ["Table"]
+
+
+class Table:
+    """Stamps and columns that grow, on disk; one thread appends while others read.
+
+    The files have no name, and vanish with the process. Stamps are mapped, because searches touch
+    few of their pages; columns are read, so that they never count as memory of the process.
+
+    Examples
+    --------
+    >>> table = Table()
+    >>> table.append(np.array([0, 10]), {"force": np.eye(3)[:2]})
+    >>> table.append(np.array([20]), {"force": np.eye(3)[2:]})
+    >>> table.t_ns.tolist(), table.read("force", 1, 3).tolist()
+    ([0, 10, 20], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    def __init__(self) -> None:
+        self._stamps = _RowFile(np.empty(0, np.int64))
+        self._columns: dict[str, _RowFile] = {}
+        self._t_ns = np.empty(0, np.int64)
+
+    @property
+    def t_ns(self) -> IntArray:
+        """Stamps (N,) of the rows so far."""
+        return self._t_ns
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Columns."""
+        return frozenset(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._t_ns)
+
+    def append(self, t_ns: IntArray, columns: Mapping[str, AnyArray]) -> None:
+        """Append rows, of which every column has a value."""
+        if not len(t_ns):
+            return
+        for name, values in columns.items():
+            if name not in self._columns:
+                self._columns[name] = _RowFile(values)
+            self._columns[name].append(values)
+        self._stamps.append(t_ns)
+        self._t_ns = self._stamps.mapped(len(self) + len(t_ns))
+
+    def read(self, name: str, start: int, stop: int) -> AnyArray:
+        """Return the rows of a column from start to stop."""
+        return self._columns[name].read(start, stop)
+
+
+class _RowFile:
+    """Rows of the shape and type of given ones."""
+
+    def __init__(self, like: AnyArray) -> None:
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 (as long as this object)
+        finalize(self, self._file.close)
+        self._shape, self._dtype = like.shape[1:], like.dtype
+        self._row_bytes = like.dtype.itemsize * int(np.prod(self._shape))
+
+    def append(self, rows: AnyArray) -> None:
+        data = memoryview(np.ascontiguousarray(rows, self._dtype).data).cast("B")
+        while data:
+            data = data[self._file.write(data) or 0 :]
+
+    def read(self, start: int, stop: int) -> AnyArray:
+        count = max(0, stop - start)
+        data = os.pread(self._file.fileno(), count * self._row_bytes, start * self._row_bytes)
+        return np.frombuffer(data, self._dtype).reshape(-1, *self._shape)
+
+    def mapped(self, count: int) -> IntArray:
+        return np.memmap(self._file, self._dtype, "r", shape=(count,)).view(np.ndarray)
