@@ -19,8 +19,8 @@ from strapdown.series.columns import (
     BODY_VECTOR,
     QUATERNION,
     WORLD_VECTOR,
+    BodyColumns,
     Column,
-    Columns,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class NavigationEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NavigationResult(Columns):
+class NavigationResult(BodyColumns):
     """Pose, velocity and biases at every stamp, with covariances.
 
     Parameters
