@@ -1,6 +1,7 @@
 """Inertial navigation: position, velocity and attitude, with aiding by other measurements."""
 
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult
+from strapdown.estimation.navigation.gnss import barometer_aiding, gnss_aiding
 from strapdown.estimation.navigation.navigator import StrapdownNavigator
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.prior import NavigationPrior
@@ -18,5 +19,7 @@ __all__ = [
     "NavigationResult",
     "NavigatorParams",
     "StrapdownNavigator",
+    "barometer_aiding",
+    "gnss_aiding",
     "poses_of_orientation",
 ]
