@@ -1,0 +1,163 @@
+"""Start of ``strapdown navigate``: at rest or in motion, with an unknown heading."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.errors import FormatError
+from strapdown.estimation.navigation import NavigationPrior, StrapdownNavigator
+from strapdown.geometry import BodyFrame, quaternion
+from strapdown.inertial.navigation import Place
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strapdown._typing import FloatArray
+    from strapdown.cli._aiding import Receiver
+    from strapdown.estimation.navigation import Aiding, NavigationResult, NavigatorParams
+    from strapdown.estimation.navigation.aiding import Kind
+    from strapdown.series import ImuSeries
+
+__all__ = ["Start", "navigated"]
+
+_HEADINGS: Final = 8
+"""Headings that are tried where none is known."""
+_TRIED_SIGMA: Final = 0.6
+"""Standard deviation of each of them [rad]."""
+_TRIED_NS: Final = 60 * NS_PER_S
+"""Duration of a trial."""
+_MEAN_NS: Final = NS_PER_S
+"""Samples this long from the start on determine the tilt."""
+_REST_RATE: Final = 0.05
+"""Largest standard deviation and mean of the angular velocity at rest [rad/s]."""
+_TILT_SIGMA: Final = {True: 0.03, False: 0.1}
+"""Of the tilt, at rest and in motion [rad]."""
+_UNKNOWN_SPEED: Final = 10.0
+"""Standard deviation of a velocity that no fix gives [m/s]."""
+_MOST: Final = 25.0
+"""Largest normalised innovation of a value that counts in a trial: outliers do not decide."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Beginning of a run.
+
+    Parameters
+    ----------
+    t_ns : int
+        Stamp of the first sample that is used [ns].
+    at_rest : bool
+        Whether the sensor was at rest.
+    heading : float
+        Angle of the forward axis from east towards north [rad].
+    heading_sigma : float
+        Its standard deviation [rad].
+    """
+
+    t_ns: int
+    at_rest: bool
+    heading: float
+    heading_sigma: float
+
+    def line(self, imu: ImuSeries) -> str:
+        """Return the start in words."""
+        since_s = (self.t_ns - int(imu.t_ns[0])) / NS_PER_S
+        how = "at rest" if self.at_rest else "in motion"
+        return (
+            f"start {how} at {since_s:.3f} s: heading {math.degrees(self.heading):.0f} deg from "
+            f"east towards north, sigma {math.degrees(self.heading_sigma):.0f} deg"
+        )
+
+
+def navigated(
+    params: NavigatorParams, imu: ImuSeries, receiver: Receiver, *, smooth: bool
+) -> tuple[NavigationResult, Start]:
+    """Navigate from the first fix on.
+
+    Where the parameters give no heading, several are tried over the first minute, and the one
+    whose fixes surprise least begins the run.
+
+    Raises
+    ------
+    FormatError
+        There are no samples after the first fix.
+    """
+    origin = receiver.fixes.origin
+    place = Place("wgs84", latitude=origin[0], height=origin[2])
+    told = receiver.aiding(origin)
+    first_ns = min(each.t_ns for each in told if each.kind == "position")
+    imu = imu[imu.t_ns >= first_ns].in_frames(body=BodyFrame.FLU)
+    if len(imu) < 2:
+        raise FormatError("expected samples of the IMU after the first fix, got none")
+    fix = {each.kind: each for each in told if each.t_ns == first_ns}
+    mean = imu[imu.t_ns < imu.t_ns[0] + _MEAN_NS]
+    later = [each for each in told if each.t_ns > int(imu.t_ns[0])]
+
+    def run(heading: float, sigma: float, *, trial: bool = False) -> NavigationResult:
+        part = imu[imu.t_ns < imu.t_ns[0] + _TRIED_NS] if trial else imu
+        aiding = [each for each in later if each.t_ns <= int(part.t_ns[-1])]
+        start = _prior(params, mean, fix, heading, sigma)
+        navigator = StrapdownNavigator(params, start=start, place=place, compiled=True)
+        return navigator.run(part, aiding=aiding, smooth=smooth and not trial)
+
+    heading, sigma = params.heading, params.heading_sigma
+    if not heading and not sigma:
+        sigma = _TRIED_SIGMA
+        turns = np.arange(_HEADINGS) * (math.tau / _HEADINGS)
+        surprises = [_surprise(run(turn, sigma, trial=True)) for turn in turns]
+        heading = math.remainder(float(turns[int(np.argmin(surprises))]), math.tau)
+    return run(heading, sigma), Start(int(imu.t_ns[0]), _at_rest(mean), heading, sigma)
+
+
+def _surprise(result: NavigationResult) -> float:
+    """Return the sum of the normalised innovations of a trial."""
+    return sum(min(each.nis / each.dof, _MOST) for each in result.aiding)
+
+
+def _at_rest(mean: ImuSeries) -> bool:
+    rate = mean.angular_velocity
+    return bool(np.all(np.abs(rate.mean(axis=0)) + rate.std(axis=0) < _REST_RATE))
+
+
+def _prior(
+    params: NavigatorParams,
+    mean: ImuSeries,
+    fix: Mapping[Kind, Aiding],
+    heading: float,
+    heading_sigma: float,
+) -> NavigationPrior:
+    """Return the state at the first sample: tilt from the specific force, the rest from a fix."""
+    force, rest = mean.specific_force.mean(axis=0), _at_rest(mean)
+    position, velocity = fix["position"], fix.get("velocity")
+    since_s = (int(mean.t_ns[0]) - position.t_ns) / NS_PER_S
+    speed = np.zeros(3) if velocity is None else velocity.value
+    tilt = _TILT_SIGMA[rest] ** 2
+    variances = [
+        np.diagonal(position.covariance) + position.lever_arm @ position.lever_arm,
+        np.full(3, _UNKNOWN_SPEED**2) if velocity is None else np.diagonal(velocity.covariance),
+        np.array([tilt, tilt, heading_sigma**2]),
+        np.full(3, params.accel_bias_sigma**2),
+        np.full(3, params.gyro_bias_sigma**2),
+    ]
+    return NavigationPrior(
+        _level(force, heading),
+        speed,
+        position.value + since_s * speed,
+        gyro_bias=mean.angular_velocity.mean(axis=0) if rest else (0.0, 0.0, 0.0),
+        covariance=np.diag(np.concatenate(variances)),
+    )
+
+
+def _level(force: FloatArray, heading: float) -> FloatArray:
+    """Return the attitude, ENU from FLU, whose vertical is that of a specific force."""
+    roll = math.atan2(force[1], force[2])
+    pitch = math.atan2(-force[0], math.hypot(force[1], force[2]))
+    half = 0.5 * np.array([roll, pitch, heading])
+    about = np.eye(3) * np.sin(half)[:, None]
+    x, y, z = (np.append(about[k], math.cos(half[k])) for k in range(3))
+    return quaternion.multiply(quaternion.multiply(z, y), x)
