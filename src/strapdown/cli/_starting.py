@@ -12,15 +12,12 @@ from strapdown.errors import FormatError
 from strapdown.estimation.navigation import NavigationPrior, StrapdownNavigator
 from strapdown.geometry import BodyFrame, quaternion
 from strapdown.inertial.navigation import Place
-from strapdown.units import NS_PER_S
+from strapdown.units import NS_PER_S, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from strapdown._typing import FloatArray
     from strapdown.cli._aiding import Receiver
     from strapdown.estimation.navigation import Aiding, NavigationResult, NavigatorParams
-    from strapdown.estimation.navigation.aiding import Kind
     from strapdown.series import ImuSeries
 
 __all__ = ["Start", "navigated"]
@@ -35,6 +32,14 @@ _MEAN_NS: Final = NS_PER_S
 """Samples this long from the start on determine the tilt."""
 _REST_RATE: Final = 0.05
 """Largest standard deviation and mean of the angular velocity at rest [rad/s]."""
+_REST_FORCE: Final = 0.3
+"""Largest standard deviation of the specific force at rest [m/s^2]."""
+_REST_SPEED: Final = 0.1
+"""Largest speed at rest, in addition to three standard deviations [m/s]."""
+_SPEED_OVER_S: Final = 0.5
+"""Least time between two fixes that give a velocity [s]."""
+_ACCELERATION: Final = 3.0
+"""Standard deviation of the acceleration meanwhile [m/s^2]."""
 _TILT_SIGMA: Final = {True: 0.03, False: 0.1}
 """Of the tilt, at rest and in motion [rad]."""
 _UNKNOWN_SPEED: Final = 10.0
@@ -94,14 +99,14 @@ def navigated(
     imu = imu[imu.t_ns >= first_ns].in_frames(body=BodyFrame.FLU)
     if len(imu) < 2:
         raise FormatError("expected samples of the IMU after the first fix, got none")
-    fix = {each.kind: each for each in told if each.t_ns == first_ns}
     mean = imu[imu.t_ns < imu.t_ns[0] + _MEAN_NS]
+    beginning = _Beginning(params, mean, [each for each in told if each.t_ns >= first_ns])
     later = [each for each in told if each.t_ns > int(imu.t_ns[0])]
 
     def run(heading: float, sigma: float, *, trial: bool = False) -> NavigationResult:
         part = imu[imu.t_ns < imu.t_ns[0] + _TRIED_NS] if trial else imu
         aiding = [each for each in later if each.t_ns <= int(part.t_ns[-1])]
-        start = _prior(params, mean, fix, heading, sigma)
+        start = beginning.prior(heading, sigma)
         navigator = StrapdownNavigator(params, start=start, place=place, compiled=True)
         return navigator.run(part, aiding=aiding, smooth=smooth and not trial)
 
@@ -111,7 +116,7 @@ def navigated(
         turns = np.arange(_HEADINGS) * (math.tau / _HEADINGS)
         surprises = [_surprise(run(turn, sigma, trial=True)) for turn in turns]
         heading = math.remainder(float(turns[int(np.argmin(surprises))]), math.tau)
-    return run(heading, sigma), Start(int(imu.t_ns[0]), _at_rest(mean), heading, sigma)
+    return run(heading, sigma), Start(int(imu.t_ns[0]), beginning.at_rest, heading, sigma)
 
 
 def _surprise(result: NavigationResult) -> float:
@@ -119,38 +124,64 @@ def _surprise(result: NavigationResult) -> float:
     return sum(min(each.nis / each.dof, _MOST) for each in result.aiding)
 
 
-def _at_rest(mean: ImuSeries) -> bool:
-    rate = mean.angular_velocity
-    return bool(np.all(np.abs(rate.mean(axis=0)) + rate.std(axis=0) < _REST_RATE))
+class _Beginning:
+    """State at the first sample, except for the heading.
+
+    Parameters
+    ----------
+    params : NavigatorParams
+        For the standard deviations of the biases.
+    mean : ImuSeries
+        Samples from the start on; their mean gives the tilt, and at rest the bias of the gyro.
+    told : list of Aiding
+        In the order of time, from the first position on.
+    """
+
+    def __init__(self, params: NavigatorParams, mean: ImuSeries, told: list[Aiding]) -> None:
+        self._params, self._mean = params, mean
+        self._fix = next(each for each in told if each.kind == "position")
+        self._velocity, self._variance = _velocity(told, self._fix)
+        rate, speed = mean.angular_velocity, float(np.linalg.norm(self._velocity))
+        turns = np.any(np.abs(rate.mean(axis=0)) + rate.std(axis=0) > _REST_RATE)
+        shakes = np.any(mean.specific_force.std(axis=0) > _REST_FORCE)
+        moves = speed > 3.0 * math.sqrt(self._variance.max()) + _REST_SPEED
+        self.at_rest = not (turns or shakes or moves)
+
+    def prior(self, heading: float, heading_sigma: float) -> NavigationPrior:
+        """Return the state with a heading [rad] and its standard deviation."""
+        params, fix, mean = self._params, self._fix, self._mean
+        since_s = (int(mean.t_ns[0]) - fix.t_ns) / NS_PER_S
+        force = mean.specific_force.mean(axis=0)
+        aside = max(float(force @ force) / STANDARD_GRAVITY**2 - 1.0, 0.0)  # tan^2 of its angle
+        tilt = _TILT_SIGMA[self.at_rest] ** 2 + (0.0 if self.at_rest else aside)
+        variances = [
+            np.diagonal(fix.covariance) + fix.lever_arm @ fix.lever_arm,
+            self._variance,
+            np.array([tilt, tilt, heading_sigma**2]),
+            np.full(3, params.accel_bias_sigma**2),
+            np.full(3, params.gyro_bias_sigma**2),
+        ]
+        return NavigationPrior(
+            _level(force, heading),
+            self._velocity,
+            fix.value + since_s * self._velocity,
+            gyro_bias=mean.angular_velocity.mean(axis=0) if self.at_rest else (0.0, 0.0, 0.0),
+            covariance=np.diag(np.concatenate(variances)),
+        )
 
 
-def _prior(
-    params: NavigatorParams,
-    mean: ImuSeries,
-    fix: Mapping[Kind, Aiding],
-    heading: float,
-    heading_sigma: float,
-) -> NavigationPrior:
-    """Return the state at the first sample: tilt from the specific force, the rest from a fix."""
-    force, rest = mean.specific_force.mean(axis=0), _at_rest(mean)
-    position, velocity = fix["position"], fix.get("velocity")
-    since_s = (int(mean.t_ns[0]) - position.t_ns) / NS_PER_S
-    speed = np.zeros(3) if velocity is None else velocity.value
-    tilt = _TILT_SIGMA[rest] ** 2
-    variances = [
-        np.diagonal(position.covariance) + position.lever_arm @ position.lever_arm,
-        np.full(3, _UNKNOWN_SPEED**2) if velocity is None else np.diagonal(velocity.covariance),
-        np.array([tilt, tilt, heading_sigma**2]),
-        np.full(3, params.accel_bias_sigma**2),
-        np.full(3, params.gyro_bias_sigma**2),
-    ]
-    return NavigationPrior(
-        _level(force, heading),
-        speed,
-        position.value + since_s * speed,
-        gyro_bias=mean.angular_velocity.mean(axis=0) if rest else (0.0, 0.0, 0.0),
-        covariance=np.diag(np.concatenate(variances)),
-    )
+def _velocity(told: list[Aiding], first: Aiding) -> tuple[FloatArray, FloatArray]:
+    """Return the velocity at the first fix (3,), its own or by the next fixes, and variances."""
+    for each in told:
+        if each.kind == "velocity" and each.t_ns == first.t_ns:
+            return each.value, np.diagonal(each.covariance)
+    for each in told:
+        span_s = (each.t_ns - first.t_ns) / NS_PER_S
+        if each.kind == "position" and span_s >= _SPEED_OVER_S:
+            variance = np.diagonal(each.covariance + first.covariance) / span_s**2
+            curved = (0.5 * _ACCELERATION * span_s) ** 2
+            return (each.value - first.value) / span_s, variance + curved
+    return np.zeros(3), np.full(3, _UNKNOWN_SPEED**2)
 
 
 def _level(force: FloatArray, heading: float) -> FloatArray:

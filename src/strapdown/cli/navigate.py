@@ -140,7 +140,7 @@ def navigate(
         f"origin {latitude:.7f} deg, {longitude:.7f} deg, {altitude:.3f} m",
         start.line(imu),
         *usage.lines(),
-        *([] if reference is None else [f"against {reference.name}: {error}"]),
+        *([] if error is None else [_in_words(error, reference)]),
         f"sigma of the position at the end {sigma:.3g} m",
         str(result.report),
     ]
@@ -199,6 +199,15 @@ def _against(
     moved = quaternion.rotate(np.array(error.removed_rotation), reference.position_world)
     moved = moved + np.array(error.removed_translation)
     return reference.replace(position_world=moved), error
+
+
+def _in_words(error: PositionEvaluation, reference: Trajectory | None) -> str:
+    name = "the reference" if reference is None else reference.name
+    turned = math.degrees(2.0 * math.asin(error.removed_rotation[2]))
+    return (
+        f"against {name}: {error.ate:.3g} m RMS, {error.ate_2d:.3g} m in the plane, at most "
+        f"{error.error_max:.3g} m, after a shift and a turn by {turned:.2f} deg"
+    )
 
 
 def _degrees(origin: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -74,11 +74,14 @@ def plot_navigation(
     spread = figure.add_subplot(parts[1, 1], sharex=height)
     result = result.in_frames(world=WorldFrame.ENU)
     told = [each for each in result.aiding if each.kind == "position"]
-    used_ns = np.array([each.t_ns for each in told if each.accepted], np.int64)
+    used_ns, refused_ns = (
+        np.array([each.t_ns for each in told if each.accepted is accepted], np.int64)
+        for accepted in (True, False)
+    )
     spans = outages(used_ns, result.t_ns)
     if reference is not None:
         _draw_reference(plan, height, reference, int(result.t_ns[0]))
-    _draw_fixes(plan, height, fixes, origin, used_ns, start_ns=int(result.t_ns[0]))
+    _draw_fixes(plan, height, fixes, origin, refused_ns, start_ns=int(result.t_ns[0]))
     _draw_track(plan, height, spread, result, spans)
     _finish_map(plan, origin)
     label(height, "height above the origin [m]", "up")
@@ -100,15 +103,15 @@ def _draw_fixes(  # noqa: PLR0913 (where, what and when)
     height: Axes,
     fixes: GnssSeries,
     origin: Sequence[float],
-    used_ns: IntArray,
+    refused_ns: IntArray,
     *,
     start_ns: int,
 ) -> None:
     position, t_s = fixes.local_enu(origin), (fixes.t_ns - start_ns) / NS_PER_S
-    used = np.isin(fixes.t_ns, used_ns)
+    refused = np.isin(fixes.t_ns, refused_ns)
     for rows, marker, colour, name in (
-        (used, ".", GREEN, "fix"),
-        (~used & fixes.has_fix, "x", PURPLE, "fix, refused"),
+        (~refused, ".", GREEN, "fix"),
+        (refused, "x", PURPLE, "fix, refused"),
     ):
         if rows.any():
             style: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 5.0}
@@ -147,7 +150,7 @@ def _draw_ellipses(plan: Axes, result: NavigationResult, inside: BoolArray, span
 
     covariance = result.covariance[:, :2, :2]
     size = np.trace(covariance, axis1=1, axis2=2)
-    rows = set(np.linspace(0, len(size) - 1, _ELLIPSES).astype(int).tolist())
+    rows = set(np.linspace(0, len(size) - 1, _ELLIPSES + 1)[1:].astype(int).tolist())
     for begin_ns, end_ns in spans:
         within = np.flatnonzero(inside & (result.t_ns >= begin_ns) & (result.t_ns <= end_ns))
         if len(within):
