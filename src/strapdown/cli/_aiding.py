@@ -25,6 +25,10 @@ __all__ = ["Receiver", "Usage", "receiver_of", "usage_of"]
 
 _BAROMETER_SIGMA: Final = 3.5
 """Standard deviation of a barometer [m]: the default of PX4's EKF2_BARO_NOISE."""
+_PLANE_SIGMA: Final = 3.3
+_UP_SIGMA: Final = 6.6
+"""Standard deviations of GPS [m]: 95 % are within 8 m in the plane and 13 m up, by the GPS Standard
+Positioning Service Performance Standard of 2020."""
 _DELAY: Final = "EKF2_GPS_DELAY"
 _PLACES: Final = ("EKF2_GPS_POS_X", "EKF2_GPS_POS_Y", "EKF2_GPS_POS_Z")
 _IMU_PLACES: Final = ("EKF2_IMU_POS_X", "EKF2_IMU_POS_Y", "EKF2_IMU_POS_Z")
@@ -41,6 +45,8 @@ class Receiver:
         Their topic, and the file where it is not that of the IMU.
     fixes : GnssSeries
         On the clock of the IMU, less their latency, during the samples of the IMU.
+    latency : float
+        By how much their stamps were late [s].
     lever_arm : (3,)
         From the IMU to the antenna [m, FLU].
     barometer : BarometerSeries, optional
@@ -51,6 +57,7 @@ class Receiver:
 
     topic: str
     fixes: GnssSeries
+    latency: float
     lever_arm: tuple[float, float, float]
     barometer: BarometerSeries | None = None
     notes: list[str] = field(default_factory=list)
@@ -104,7 +111,8 @@ def receiver_of(
     notes += of_log if latency is None or lever_arm is None else []
     delay, arm = delay if latency is None else latency, arm if lever_arm is None else lever_arm
     fixes = fixes.replace(t_ns=fixes.t_ns - round(delay * NS_PER_S))
-    usable = fixes[fixes.has_fix]
+    usable, assumed = _with_covariance(fixes[fixes.has_fix])
+    notes += assumed
     inside = _during(usable.t_ns, imu)
     if not inside.any():
         raise FormatError(_apart(usable.t_ns, imu.t_ns), path=file or recording.path)
@@ -112,7 +120,7 @@ def receiver_of(
     if barometer is not None:
         barometer = barometer[_during(barometer.t_ns, imu)]
     name = topic if file is None else f"{topic} of {file}"
-    return Receiver(name, usable[inside], arm, barometer or None, notes)
+    return Receiver(name, usable[inside], delay, arm, barometer or None, notes)
 
 
 def _mounting(recording: Recording) -> tuple[float, tuple[float, float, float], list[str]]:
@@ -128,6 +136,20 @@ def _mounting(recording: Recording) -> tuple[float, tuple[float, float, float], 
         return delay, arm, []
     place = " ".join(f"{each:g}" for each in arm)
     return delay, arm, [f"parameters of the log: latency {delay:g} s, lever arm {place} m"]
+
+
+def _with_covariance(fixes: GnssSeries) -> tuple[GnssSeries, list[str]]:
+    """Return fixes whose unknown covariance is that of GPS, with a note where there are any."""
+    unknown = ~fixes.position_covariance.any(axis=(1, 2))
+    if not unknown.any():
+        return fixes, []
+    covariance = fixes.position_covariance.copy()
+    covariance[unknown] = np.diag(np.square([_PLANE_SIGMA, _PLANE_SIGMA, _UP_SIGMA]))
+    note = (
+        f"{int(unknown.sum())} of {len(fixes)} fixes state no accuracy: {_PLANE_SIGMA} m along "
+        f"east and north and {_UP_SIGMA} m up are taken"
+    )
+    return fixes.replace(position_covariance=covariance), [note]
 
 
 def _during(t_ns: IntArray, imu: ImuSeries) -> BoolArray:

@@ -28,6 +28,8 @@ _TRIED_SIGMA: Final = 0.6
 """Standard deviation of each of them [rad]."""
 _TRIED_NS: Final = 60 * NS_PER_S
 """Duration of a trial."""
+_TRIED_STEP_NS: Final = NS_PER_S // 2
+"""Time between the fixes of a trial."""
 _MEAN_NS: Final = NS_PER_S
 """Samples this long from the start on determine the tilt."""
 _REST_RATE: Final = 0.05
@@ -84,8 +86,8 @@ def navigated(
 ) -> tuple[NavigationResult, Start]:
     """Navigate from the first fix on.
 
-    Where the parameters give no heading, several are tried over the first minute, and the one
-    whose fixes surprise least begins the run.
+    Where the parameters give no heading, several are tried over the first minute. That of the
+    trial whose fixes surprise least, as later samples determine it, begins the run.
 
     Raises
     ------
@@ -103,20 +105,41 @@ def navigated(
     beginning = _Beginning(params, mean, [each for each in told if each.t_ns >= first_ns])
     later = [each for each in told if each.t_ns > int(imu.t_ns[0])]
 
-    def run(heading: float, sigma: float, *, trial: bool = False) -> NavigationResult:
-        part = imu[imu.t_ns < imu.t_ns[0] + _TRIED_NS] if trial else imu
-        aiding = [each for each in later if each.t_ns <= int(part.t_ns[-1])]
+    def run(
+        heading: float, sigma: float, part: ImuSeries, aiding: list[Aiding], *, smooth: bool
+    ) -> NavigationResult:
         start = beginning.prior(heading, sigma)
         navigator = StrapdownNavigator(params, start=start, place=place, compiled=True)
-        return navigator.run(part, aiding=aiding, smooth=smooth and not trial)
+        return navigator.run(part, aiding=aiding, smooth=smooth)
 
     heading, sigma = params.heading, params.heading_sigma
     if not heading and not sigma:
-        sigma = _TRIED_SIGMA
+        part = imu[imu.t_ns < imu.t_ns[0] + _TRIED_NS]
+        fixes = [each for each in _thinned(later) if each.t_ns <= int(part.t_ns[-1])]
         turns = np.arange(_HEADINGS) * (math.tau / _HEADINGS)
-        surprises = [_surprise(run(turn, sigma, trial=True)) for turn in turns]
-        heading = math.remainder(float(turns[int(np.argmin(surprises))]), math.tau)
-    return run(heading, sigma), Start(int(imu.t_ns[0]), beginning.at_rest, heading, sigma)
+        trials = [run(turn, _TRIED_SIGMA, part, fixes, smooth=False) for turn in turns]
+        nearest = float(turns[int(np.argmin(list(map(_surprise, trials))))])
+        heading, sigma = _first_heading(run(nearest, _TRIED_SIGMA, part, fixes, smooth=True))
+    start = Start(int(imu.t_ns[0]), beginning.at_rest, heading, sigma)
+    return run(heading, sigma, imu, later, smooth=smooth), start
+
+
+def _first_heading(result: NavigationResult) -> tuple[float, float]:
+    """Return the heading at the first row [rad], and its standard deviation, not below 0.1 rad."""
+    east, north, _ = quaternion.rotate(result.q_world_from_body[0], np.array([1.0, 0.0, 0.0]))
+    sigma = 2.0 * math.sqrt(float(result.covariance[0, 8, 8]))  # the fixes will be used again
+    return math.atan2(north, east), min(max(sigma, 0.1), _TRIED_SIGMA)
+
+
+def _thinned(told: list[Aiding]) -> list[Aiding]:
+    """Return fixes at a lower rate, for trials."""
+    kept: list[Aiding] = []
+    for each in told:
+        if each.kind in {"position", "velocity"} and (
+            not kept or each.t_ns == kept[-1].t_ns or each.t_ns >= kept[-1].t_ns + _TRIED_STEP_NS
+        ):
+            kept.append(each)
+    return kept
 
 
 def _surprise(result: NavigationResult) -> float:

@@ -124,6 +124,8 @@ def navigate(
         "imu": topic,
         "gnss": receiver.topic,
         "fixes": len(receiver.fixes),
+        "latency_s": receiver.latency,
+        "lever_arm_m": list(receiver.lever_arm),
         "aiding": usage.kinds,
         "outages_s": [(end - begin) * 1e-9 for begin, end in usage.outages],
         "origin": dict(zip(("latitude", "longitude", "altitude"), _degrees(origin), strict=True)),

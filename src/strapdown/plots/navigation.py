@@ -170,8 +170,8 @@ def _draw_ellipses(plan: Axes, result: NavigationResult, inside: BoolArray, span
 def _finish_map(plan: Axes, origin: Sequence[float]) -> None:
     """Set one scale for both axes, and draw the scale bar."""
     plan.set_aspect("equal", adjustable="datalim")
-    plan.set_xlabel("east [m]")
-    label(plan, "north [m]", f"origin {_place(origin)}")
+    plan.set_xlabel(f"east [m]; the origin is {_place(origin)}")
+    label(plan, "north [m]", "")
     plan.autoscale_view()
     low, high = plan.get_xlim()
     length = scale_length(_PART_OF_WIDTH * (high - low))
