@@ -42,6 +42,7 @@ VERBS = {
     "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
     "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
     "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
+    "navigate": "Estimate position from an IMU and a GNSS receiver: the track of a vehicle.",
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
@@ -74,8 +75,8 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "check", "convert", "integrate", "fuse", "odometry", "detect", "plot", "evaluate",
-    "allan", "calibrate", "cat", "send",
+    "info", "check", "convert", "integrate", "fuse", "odometry", "navigate", "detect", "plot",
+    "evaluate", "allan", "calibrate", "cat", "send",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 

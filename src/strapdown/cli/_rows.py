@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from strapdown.formats import Recording
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.formats._series_headers import Series
     from strapdown.series.columns import Columns
 
 __all__ = ["Layout", "RowWriter", "message_fields", "recorded_rows", "recorded_series"]
@@ -72,13 +72,13 @@ def recorded_rows(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:
         yield topic, row
 
 
-def recorded_series(
-    recording: Recording,
-) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
+def recorded_series(recording: Recording) -> Iterator[tuple[str, Series]]:
     """Yield topic and series."""
     yield from recording.imu.items()
     yield from recording.increments.items()
     yield from recording.trajectories.items()
+    yield from recording.gnss.items()
+    yield from recording.barometers.items()
 
 
 def _rows(topic: str, series: Columns) -> Iterator[tuple[int, str, dict[str, Any]]]:

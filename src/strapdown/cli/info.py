@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from strapdown.formats.px4.health import ImuHealth
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series.columns import Columns
 
 COLUMNS = ("topic", "holds", "count", "rate", "duration", "gaps", "frames")
 GAP = "a gap is a step longer than 5 median steps and 20 ms; notes report shorter losses"
@@ -73,11 +73,11 @@ def info(file: Input) -> Outcome:
     return Outcome(data, [*view, *notes], read_losses(report))
 
 
-def _describe(name: str, series: ImuSeries | Trajectory | Increments) -> dict[str, Any]:
+def _describe(name: str, series: Columns) -> dict[str, Any]:
     clock = timebase.report(series.t_ns)
-    frames = {"body": str(series.body)}
-    if (world := getattr(series, "world", None)) is not None:
-        frames["world"] = str(world)
+    frames = {
+        frame: str(getattr(series, frame)) for frame in ("body", "world") if hasattr(series, frame)
+    }
     return {
         "topic": name,
         "holds": type(series).__name__,

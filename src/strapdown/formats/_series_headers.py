@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from strapdown.errors import StrapdownError
 from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import ReadReport
-from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+from strapdown.series import (
+    BarometerSeries,
+    GnssSeries,
+    ImuSeries,
+    Increments,
+    SensorIdentity,
+    Trajectory,
+)
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -17,9 +24,11 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray
 
-__all__ = ["Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
+__all__ = ["Motion", "Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
 
-Series: TypeAlias = ImuSeries | Trajectory | Increments
+Motion: TypeAlias = ImuSeries | Trajectory | Increments
+"""Series of what moves; aiding is the rest."""
+Series: TypeAlias = Motion | GnssSeries | BarometerSeries
 
 _NAMED: Final = {
     "name": "trajectory.name",
@@ -71,9 +80,10 @@ def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:
 
 def heading(holds: str, series: Series) -> dict[str, Any]:
     """Return the header of a series, ready for JSON: all that its columns do not hold."""
-    said: dict[str, Any] = {"holds": holds, "body": str(series.body)}
-    if not isinstance(series, Increments):
-        said["world"] = str(series.world)
+    said: dict[str, Any] = {"holds": holds}
+    said |= {
+        name: str(getattr(series, name)) for name in ("body", "world") if hasattr(series, name)
+    }
     if isinstance(series, Trajectory):
         said["name"] = series.name
     else:
@@ -108,9 +118,9 @@ def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
 
 def recording_of(path: Path, form: str, found: Mapping[str, tuple[str, Series]]) -> Recording:
     """Return the recording of topics, each with its group."""
-    groups: dict[str, dict[str, Any]] = {holds: {} for holds in HOLDS}
+    groups: dict[str, Any] = {holds: {} for holds in HOLDS}
     for topic, (holds, series) in found.items():
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
     report = ReadReport(form, messages=rows)
-    return Recording(path, report, groups["imu"], groups["trajectories"], groups["increments"])
+    return Recording(path, report, **groups)

@@ -60,6 +60,8 @@ _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
         "npz": "arrays.npz",
         "parquet": "arrays.parquet",
         "bag": "bag.reader",
+        "rtklib": "gnss.rtklib",
+        "nmea": "gnss.nmea",
         "euroc": "text.euroc",
         "tum": "text.tum",
         "csv": "text.csv_file",
@@ -238,7 +240,7 @@ def _format_of(path: Path) -> str:
         got = "a folder without metadata.yaml or mav0; name a file in it"
     raise FormatError(
         "expected MCAP, a ROS bag, ULog, DataFlash, a MAVLink telemetry log, npz arrays, Parquet, "
-        "or a table in text, got " + got,
+        "NMEA, a solution of RTKLIB, or a table in text, got " + got,
         path=path,
     )
 

@@ -12,6 +12,7 @@ from .conversion import convert as convert
 from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
 from .imu import Imu as Imu
+from .navsat import NavSatFix as NavSatFix
 from .plane import Pose2D as Pose2D
 from .plane import Twist as Twist
 from .pose import Odometry as Odometry

@@ -249,9 +249,9 @@ def resample(
 
     Vectors and covariances are interpolated linearly, angles on the shorter arc, attitude on the
     shortest arc at constant rate (slerp); a row between two samples carries the clipping bits of
-    both and the flags of the earlier one. A covariance is not interpolated with one that is marked as unknown or
-    absent: the result has that mark. Nothing is extrapolated: rows in gaps and outside are NaN,
-    with bits and flags 0. A NaN in a neighbour gives NaN.
+    both and the flags of the earlier one. A covariance is not interpolated with one that is
+    marked as unknown or absent: the result has that mark. Nothing is extrapolated: rows in gaps
+    and outside are NaN, with bits and flags 0. A NaN in a neighbour gives NaN.
 
     Parameters
     ----------

@@ -5,9 +5,9 @@ service and type hash that rosbag2 needs for playback. Chunks are compressed by 
 section and summary have checksums. A metadata record ``strapdown`` names the writer; a record
 ``strapdown/topic`` for each series holds the content that its messages cannot.
 
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 what                type                                             topic
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 ImuSeries           ``sensor_msgs/msg/Imu``                          T
   magnetic field    ``sensor_msgs/msg/MagneticField``                ``P/mag`` for T = ``P/data``,
                                                                      else ``T/mag``
@@ -15,8 +15,12 @@ Trajectory          ``geometry_msgs/msg/PoseStamped``, without       T
                     position ``QuaternionStamped``
   velocity          ``geometry_msgs/msg/Vector3Stamped``             ``T/velocity``
 Increments          ``px4_msgs/msg/VehicleImu``                      T
+GnssSeries          ``sensor_msgs/msg/NavSatFix``, without the       T
+                    number of satellites and the heading
+  velocity          ``geometry_msgs/msg/TwistWithCovarianceStamped`` ``T/velocity``
+BarometerSeries     ``sensor_msgs/msg/FluidPressure``: pressure      T
 one message         by :mod:`~strapdown.formats.mcap.messages`       T
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 
 ROS messages are FLU and ENU in the file, those of PX4 are FRD. Publish time is the stamp of the
 message, as is log time unless it is given.
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
 
     from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 
 __all__ = ["McapBlocks", "McapWriter", "mcap_writer", "write"]
 
@@ -111,7 +115,11 @@ class McapBlocks:
             A stamp is negative, or another number does not fit its field.
         """
         lost = self._writer.write_series(
-            imu=block.imu, trajectories=block.trajectories, increments=block.increments
+            imu=block.imu,
+            trajectories=block.trajectories,
+            increments=block.increments,
+            gnss=block.gnss,
+            barometers=block.barometers,
         )
         self._lost.update(dict.fromkeys(lost))
 
@@ -245,6 +253,8 @@ class McapWriter:
         imu: Mapping[str, ImuSeries] | None = None,
         trajectories: Mapping[str, Trajectory] | None = None,
         increments: Mapping[str, Increments] | None = None,
+        gnss: Mapping[str, GnssSeries] | None = None,
+        barometers: Mapping[str, BarometerSeries] | None = None,
     ) -> list[str]:
         """Write series, by topic, in the order of their stamps; later calls may continue a topic.
 
@@ -266,6 +276,8 @@ class McapWriter:
             "imu": imu or {},
             "trajectories": trajectories or {},
             "increments": increments or {},
+            "gnss": gnss or {},
+            "barometers": barometers or {},
         }
         parts, lost = [], []
         for holds, group in groups.items():

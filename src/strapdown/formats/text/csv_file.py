@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
-    from strapdown.formats._series_headers import Series
+    from strapdown.formats._series_headers import Motion
     from strapdown.formats.text.table import Table
     from strapdown.geometry.frames import BodyFrame, WorldFrame
 
@@ -179,7 +179,7 @@ class UnheldColumns(NamedTuple):
     """Information about samples, an ordered set: covariances, and the identity of the sensor."""
 
 
-def write(path: Path, first: Series, *others: Series, append: bool = False) -> UnheldColumns:
+def write(path: Path, first: Motion, *others: Motion, append: bool = False) -> UnheldColumns:
     """Write one series, or several that share their stamps and frames.
 
     Parameters
@@ -245,7 +245,7 @@ def write(path: Path, first: Series, *others: Series, append: bool = False) -> U
     return unheld
 
 
-def _frames(part: Series) -> str:
+def _frames(part: Motion) -> str:
     """Return the tags of the first line; increments have no world frame."""
     world = "" if isinstance(part, Increments) else f" world={part.world}"
     return f"body={part.body}{world}"
