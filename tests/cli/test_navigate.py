@@ -73,12 +73,12 @@ def test_a_drive_that_begins_in_motion(recording, drive, tmp_path):
         "navigate", recording, "--lever-arm", *ARM, "--output", track, "--picture", picture
     )
     assert (data["imu"], data["gnss"], data["fixes"]) == ("imu/data", "gps/fix", len(fixes))
-    assert not data["start"]["at_rest"]
+    assert data["start"]["heading_from"] == "motion"
     forward = quaternion.rotate(truth.q_world_from_body[0], np.array([1.0, 0.0, 0.0]))
     off = data["start"]["heading"] - np.arctan2(forward[1], forward[0])
     assert abs(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) < 0.1
     assert data["aiding"]["position"]["refused"] == 0
-    assert data["aiding"]["position"]["nis"] == pytest.approx(1.0, abs=0.25)
+    assert data["aiding"]["position"]["nis"] == pytest.approx(1.0, abs=0.5)
     assert data["outages_s"] == [pytest.approx(5.2, abs=0.01)]
     assert data["error"]["ate"] < 0.1
     assert 0.01 < data["end_sigma_m"] < 0.05
@@ -175,7 +175,7 @@ def test_a_log_of_px4_with_its_delay_and_barometer(data_dir, tmp_path):
     data = run_json("navigate", log, "--output", track)
     assert data["latency_s"] == pytest.approx(0.11)
     assert data["gnss"] == "vehicle_gps_position"
-    assert data["start"]["at_rest"]
+    assert data["start"]["heading_from"] == "nowhere"  # it rises, hovers and lands
     assert data["aiding"]["altitude"]["refused"] == 0
     assert data["aiding"]["position"]["refused"] == 0
     assert data["aiding"]["velocity"]["used"] > 400
@@ -199,7 +199,7 @@ def test_the_walk(data_dir, tmp_path):
         "--gnss", folder / "gnss_1730_sf.pos", "--latency", -18.0,
         "--set", "gyro_noise=1e-3", "--set", "accel_noise=2e-2",
     )  # fmt: skip
-    assert data["start"]["at_rest"]
+    assert data["start"]["heading_from"] == "motion"
     assert data["aiding"]["position"]["used"] > 5 * data["aiding"]["position"]["refused"]
     assert data["aiding"]["position"]["nis"] < 5.0
     assert data["end_sigma_m"] < 0.1

@@ -140,7 +140,7 @@ def navigate(
     view += [
         f"IMU {topic}: {len(imu)} samples; fixes {receiver.topic}: {len(receiver.fixes)}",
         f"origin {latitude:.7f} deg, {longitude:.7f} deg, {altitude:.3f} m",
-        start.line(imu),
+        str(start),
         *usage.lines(),
         *([] if error is None else [_in_words(error, reference)]),
         f"sigma of the position at the end {sigma:.3g} m",
