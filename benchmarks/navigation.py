@@ -28,9 +28,9 @@ import math
 import os
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,8 @@ from strapdown.simulation import find_sensor, simulate
 from strapdown.units import STANDARD_GRAVITY, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from strapdown._typing import FloatArray
 
 LEAP_SECONDS: Final = 18  # by which the clock of the sensor is ahead of UTC: it is that of GPS
@@ -88,8 +90,7 @@ LATITUDE, HEIGHT = 0.8, 200.0
 START: Final = np.repeat([1.0, 0.1, 0.01], 3)  # sigmas of position, velocity, orientation
 
 
-@dataclass(frozen=True)
-class Outages:
+class Outages(NamedTuple):
     """Distances from the fixes that were left out [m]: at the end, and within each outage."""
 
     end: FloatArray
@@ -149,7 +150,13 @@ def antenna_at(result: NavigationResult, arm: FloatArray, t_ns: FloatArray) -> F
     return np.column_stack([np.interp(t_ns, result.t_ns, axis) for axis in at.T])
 
 
-def outages(folder: Path, *, smooth: bool, constrained: bool = False) -> Outages:
+def outages(
+    folder: Path,
+    *,
+    smooth: bool,
+    constrained: bool = False,
+    begins_s: Sequence[int] = OUTAGES_S,
+) -> Outages:
     """Return the errors of the filter or the smoother, a trial an outage."""
     series, fixes = read_walk(folder)
     origin, thin = fixes.origin, np.arange(len(fixes)) % 4 == 0
@@ -157,16 +164,15 @@ def outages(folder: Path, *, smooth: bool, constrained: bool = False) -> Outages
     since_s = (fixes.t_ns - series.t_ns[0]) * 1e-9
     back = quaternion.from_rotation_vector([0.0, 0.0, -FORWARD])
     turned = (lambda v: quaternion.rotate(back, v)) if constrained else np.asarray
+    early = series[since_first(series) < OUTAGES_S[0]]
+    first = align_in_motion(early, walk_aiding(fixes[thin], origin), WALK, place=place)
     end, within = [], []
-    for begin in OUTAGES_S:
+    for begin in begins_s:
         out = (since_s > begin) & (since_s < begin + OUTAGE_S)
         aiding = walk_aiding(fixes[thin & ~out], origin)
-        first_outage = series.t_ns[0] + begin * 10**9
-        before = [each for each in aiding if each.t_ns < first_outage]
-        start = align_in_motion(series[series.t_ns < first_outage], before, WALK, place=place)
-        data = series
+        data, start = series, first
         if constrained:
-            data, start = not_sideways(series, start)
+            data, start = not_sideways(series, first)
             aiding = [replace(each, lever_arm=turned(each.lever_arm)) for each in aiding]
             walking = data.t_ns[since_first(data) > 12.0][:: round(data.rate_hz / 5.0)]
             arm = turned(CARRIED)
@@ -234,8 +240,7 @@ def params_of(name: str) -> NavigatorParams:
     )
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """Mean NEES of 9 errors per degree of freedom, and squared position errors in the outage."""
 
     nees: float
