@@ -166,7 +166,7 @@ def test_a_recording_without_fixes(drive, tmp_path):
     strapdown.write(tmp_path / "imu.csv", drive[0])
     done = run("navigate", tmp_path / "imu.csv")
     assert done.exit_code == 1
-    assert "GNSS topic, the file holds none" in done.output.replace("\n", " ")
+    assert "expected a GNSS topic, the file holds none" in done.output.replace("\n", " ")
 
 
 def test_a_log_of_px4_with_its_delay_and_barometer(data_dir, tmp_path):
@@ -203,3 +203,26 @@ def test_the_walk(data_dir, tmp_path):
     assert data["aiding"]["position"]["used"] > 5 * data["aiding"]["position"]["refused"]
     assert data["aiding"]["position"]["nis"] < 5.0
     assert data["end_sigma_m"] < 0.1
+
+
+def test_positions_of_an_odometry_aid_as_fixes_do(drive, tmp_path):
+    imu, fixes, truth = drive
+    rows = np.searchsorted(truth.t_ns, fixes.t_ns)
+    odometry = truth[rows].replace(
+        position_world=fixes.local_enu(ORIGIN),
+        velocity_world=None,
+        position_covariance=fixes.position_covariance,
+        name="odom",
+    )
+    path = tmp_path / "odom.npz"
+    content = Recording(imu={"imu": imu}, trajectories={"odom": odometry, "truth": truth})
+    strapdown.write(path, content)
+    data = run_json("navigate", path, "--gnss-topic", "odom", "--lever-arm", *ARM)
+    assert data["aiding"]["position"]["nis"] == pytest.approx(1.0, abs=0.5)
+    assert data["error"]["ate"] < 0.1
+    assert "the place on the Earth is unknown" in run(
+        "navigate", path, "--gnss-topic", "odom"
+    ).output.replace("\n", " ")
+    refused = run("navigate", path, "--gnss-topic", "truth")
+    assert refused.exit_code == 1
+    assert "covariances of its positions" in refused.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,10 @@ _PLANE_SIGMA: Final = 3.3
 _UP_SIGMA: Final = 6.6
 """Standard deviations of GPS [m]: 95 % are within 8 m in the plane and 13 m up, by the GPS Standard
 Positioning Service Performance Standard of 2020."""
+_NOWHERE: Final = (
+    "the place on the Earth is unknown: its gravity and rotation are those of 45 deg north, and "
+    "longitudes count from the origin"
+)
 _DELAY: Final = "EKF2_GPS_DELAY"
 _PLACES: Final = ("EKF2_GPS_POS_X", "EKF2_GPS_POS_Y", "EKF2_GPS_POS_Z")
 _IMU_PLACES: Final = ("EKF2_IMU_POS_X", "EKF2_IMU_POS_Y", "EKF2_IMU_POS_Z")
@@ -77,6 +82,7 @@ def receiver_of(
     imu: ImuSeries,
     file: Path | None,
     *,
+    topic: str | None,
     lever_arm: tuple[float, float, float] | None,
     latency: float | None,
 ) -> Receiver:
@@ -85,15 +91,13 @@ def receiver_of(
     Raises
     ------
     FormatError
-        There are no fixes, their clock has no relation to that of the IMU, or none is during the
-        samples of the IMU.
+        There are no fixes, or a track states no covariance; their clock has no relation to that of
+        the IMU, or none is during the samples of the IMU.
     """
     source = recording
     if file is not None:
         source = files.open(as_file(file), on_error="salvage")
-    topic = source.gnss_topic()
-    fixes = source.gnss[topic]
-    notes: list[str] = []
+    topic, fixes, notes = _chosen(source, topic)
     if file is not None:
         notes += source.report.notes
         if not recording.knows_1970 or not source.knows_1970:
@@ -104,9 +108,6 @@ def receiver_of(
             )
         shift_ns = (source.clock_offset_ns or 0) - (recording.clock_offset_ns or 0)
         fixes = fixes.replace(t_ns=fixes.t_ns + shift_ns)
-    others = sorted(source.gnss.keys() - {topic})
-    if others:
-        notes.append(f"fixes {topic}; other receivers: {', '.join(others)}")
     delay, arm, of_log = _mounting(recording)
     notes += of_log if latency is None or lever_arm is None else []
     delay, arm = delay if latency is None else latency, arm if lever_arm is None else lever_arm
@@ -121,6 +122,43 @@ def receiver_of(
         barometer = barometer[_during(barometer.t_ns, imu)]
     name = topic if file is None else f"{topic} of {file}"
     return Receiver(name, usable[inside], delay, arm, barometer or None, notes)
+
+
+def _chosen(source: Recording, topic: str | None) -> tuple[str, GnssSeries, list[str]]:
+    """Return name, fixes and notes of a topic: of a receiver, or of a track with positions."""
+    if topic is not None and topic in source.trajectories:
+        return topic, _of_track(source, topic), [_NOWHERE]
+    name = source.gnss_topic(topic)
+    others = sorted(source.gnss.keys() - {name})
+    notes = [f"fixes {name}; --gnss-topic chooses another: {', '.join(others)}"] if others else []
+    return name, source.gnss[name], notes if topic is None else []
+
+
+def _of_track(source: Recording, topic: str) -> GnssSeries:
+    """Return the positions of a track, whose place on the Earth is unknown, as fixes.
+
+    Raises
+    ------
+    FormatError
+        It has no positions, or states no covariance.
+    """
+    from strapdown.series import GnssSeries  # noqa: PLC0415 (only this makes fixes)
+
+    track = source.trajectories[topic].in_frames(world="ENU")
+    if track.position_world is None or track.position_covariance is None:
+        missing = "positions" if track.position_world is None else "covariances of its positions"
+        raise FormatError(
+            f"expected {missing} to aid navigation with {topic}, got none", path=source.path
+        )
+    known = np.flatnonzero(np.isfinite(track.position_world).all(axis=1))
+    return GnssSeries.from_local_enu(
+        track.t_ns,
+        track.position_world,
+        (math.radians(45.0), 0.0, 0.0),
+        track.position_covariance,
+        velocity_world=track.velocity_world,
+        velocity_covariance=track.velocity_covariance,
+    )[known]
 
 
 def _mounting(recording: Recording) -> tuple[float, tuple[float, float, float], list[str]]:

@@ -59,6 +59,13 @@ def navigate(
             "--gnss", help="File with the fixes, if the recording has none: .pos, NMEA, ..."
         ),
     ] = None,
+    gnss_topic: Annotated[
+        str | None,
+        typer.Option(
+            "--gnss-topic",
+            help="The fixes to use if there are several: a receiver, or an odometry.",
+        ),
+    ] = None,
     lever_arm: Annotated[
         tuple[float, float, float] | None,
         typer.Option("--lever-arm", metavar="X Y Z", help="From the IMU to the antenna [m, FLU]."),
@@ -104,7 +111,9 @@ def navigate(
         recording = open_input(source)
         topic = covered(recording, topic, anyway=anyway)
         imu = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
-        receiver = receiver_of(recording, imu, gnss, lever_arm=lever_arm, latency=latency)
+        receiver = receiver_of(
+            recording, imu, gnss, topic=gnss_topic, lever_arm=lever_arm, latency=latency
+        )
     view: list[Any] = [
         *notes_on(recording, topic),
         *receiver.notes,

@@ -24,6 +24,7 @@ type                                   becomes
 ``geometry_msgs/TwistStamped``,        on ``T/velocity``, ``T_velocity`` or next to ``T`` as
 ``TwistWithCovarianceStamped``         ``vel``: the velocity of the GNSS series ``T``
 ``sensor_msgs/FluidPressure``          a barometer series
+``nav_msgs/Odometry``                  a trajectory with covariances; its twist in the world
 =====================================  ==================================================
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
@@ -53,7 +54,7 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
-from strapdown.formats._ros_gnss import TWISTS, decode_fixes, with_velocities
+from strapdown.formats._ros_gnss import FIELDWISE, TWISTS, decode_each, with_velocities
 from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
@@ -62,6 +63,7 @@ from strapdown.messages.conversion import (
     barometer_from_fluid_pressure,
     gnss_from_navsat,
     rule_between,
+    trajectory_from_ros_odometry,
 )
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.navsat import NavSatFix
+    from strapdown.messages.ros_odometry import RosOdometry
     from strapdown.messages.uorb import UorbMessage
 
 __all__ = ["Content", "Topics", "can_read"]
@@ -119,7 +122,7 @@ _TRACKS: Final[dict[str, type[Any]]] = {
     ros_types.QUATERNION_STAMPED.name: Batch,
     "horus/Odometry": Odometry,
 }
-Part: TypeAlias = "Batch | NDArray[np.void] | list[NavSatFix]"
+Part: TypeAlias = "Batch | NDArray[np.void] | list[NavSatFix] | list[RosOdometry]"
 
 
 class Content(NamedTuple):
@@ -144,7 +147,7 @@ def can_read(kind: str, encoding: str) -> bool:
     return (
         encoding in list(Wire)
         and ros is not None
-        and (ros.floats is not None or ros is ros_types.NAV_SAT_FIX)
+        and (ros.floats is not None or ros.name in FIELDWISE)
     )
 
 
@@ -353,8 +356,8 @@ def _decode(
         (records, _), _ = decode_samples(_PX4[kind], payloads, lenient=lenient)
         stamp = "timestamp_sample" if "timestamp_sample" in _names(records) else "timestamp"
         return _timely(records, stamp, NS_PER_US, lenient=lenient), 0
-    if kind == ros_types.NAV_SAT_FIX.name:
-        return decode_fixes(payloads, Wire(encoding), lenient=lenient), 0
+    if kind in FIELDWISE:
+        return decode_each(kind, payloads, Wire(encoding), lenient=lenient), 0
     floats = ros_types.ROS_TYPES[kind].floats or 0
     batch = decode_batch(payloads, floats, Wire(encoding), lenient=lenient)
     return batch, batch.times_normalised
@@ -377,9 +380,9 @@ def _timely(
 def _joined(parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
-    fixes = [part for part in parts if isinstance(part, list)]
-    if fixes:
-        return list(chain.from_iterable(fixes))
+    lists: list[Any] = [part for part in parts if isinstance(part, list)]
+    if lists:
+        return list(chain.from_iterable(lists))
     batches = [part for part in parts if isinstance(part, Batch)]
     if not batches:
         return np.concatenate([part for part in parts if isinstance(part, np.ndarray)])
@@ -398,6 +401,9 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # 
         content.increments[topic] = rule_between(px4, Increments).function(messages)
     elif kind == ros_types.NAV_SAT_FIX.name:
         content.gnss[topic] = gnss_from_navsat(messages)
+    elif kind == ros_types.ODOMETRY.name:
+        name = f"{topic} ({kind})" if topic in content.trajectories else topic
+        content.trajectories[name] = trajectory_from_ros_odometry(messages, name=topic)
     elif kind == ros_types.FLUID_PRESSURE.name:
         content.barometers[topic] = barometer_from_fluid_pressure(messages)
     elif px4 in _PX4_TRACKS or kind in _TRACKS:

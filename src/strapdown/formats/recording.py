@@ -351,5 +351,6 @@ def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Pa
     if topic is not None and topic not in sources:
         raise UnknownNameError(kind, topic, sources)
     if not sources:
-        raise FormatError(f"expected an {kind}, the file holds none", path=path)
+        article = "an" if kind[0] in "aI" else "a"
+        raise FormatError(f"expected {article} {kind}, the file holds none", path=path)
     return topic or max(sources, key=lambda name: len(sources[name]))

@@ -32,5 +32,6 @@ from .px4 import VehicleImu as VehicleImu
 from .px4 import VehicleImuStatus as VehicleImuStatus
 from .px4 import VehicleOdometry as VehicleOdometry
 from .ros import RosImu as RosImu
+from .ros_odometry import RosOdometry as RosOdometry
 from .ros_types import ROS_TYPES as ROS_TYPES
 from .ros_types import RosType as RosType

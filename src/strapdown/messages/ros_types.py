@@ -37,6 +37,7 @@ __all__ = [
     "IMU",
     "MAGNETIC_FIELD",
     "NAV_SAT_FIX",
+    "ODOMETRY",
     "POSE_STAMPED",
     "QUATERNION_STAMPED",
     "ROS_TYPES",
@@ -281,6 +282,30 @@ uint16 service
 )
 
 
+ODOMETRY: Final = RosType(
+    name="nav_msgs/msg/Odometry",
+    definition=f"""\
+std_msgs/Header header
+string child_frame_id
+geometry_msgs/PoseWithCovariance pose
+geometry_msgs/TwistWithCovariance twist
+{_SEPARATOR}geometry_msgs/PoseWithCovariance
+geometry_msgs/Pose pose
+float64[36] covariance
+{_SEPARATOR}geometry_msgs/TwistWithCovariance
+geometry_msgs/Twist twist
+float64[36] covariance
+"""
+    + _HEADER
+    + _POSE
+    + _QUATERNION
+    + _TWIST
+    + _VECTOR3,
+    rihs01="RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0",
+    md5="cd5e73d190d741a2f92e81eda573aca7",
+)
+
+
 def _px4(kind: type[UorbMessage], rihs01: str, constants: str = "") -> RosType:
     """Return the ROS type of a PX4 message, whose definition may begin with constants."""
     name = f"px4_msgs/msg/{kind.__name__}"
@@ -355,6 +380,7 @@ ROS_TYPES: Final[Mapping[str, RosType]] = MappingProxyType(
             TWIST_WITH_COVARIANCE_STAMPED,
             FLUID_PRESSURE,
             NAV_SAT_FIX,
+            ODOMETRY,
             VEHICLE_IMU,
             VEHICLE_IMU_STATUS,
             SENSOR_GYRO,

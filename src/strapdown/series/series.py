@@ -159,6 +159,8 @@ class Trajectory(BodyColumns):
         [m, world].
     velocity_world : (N, 3), optional
         [m/s, world].
+    position_covariance, velocity_covariance : (N, 3, 3), optional
+        [m^2, world], [m^2/s^2, world]; a row of zeros is unknown.
     moving : (N,) bool, optional
         Rows that count in an evaluation.
     world : WorldFrame or name, optional
@@ -177,6 +179,12 @@ class Trajectory(BodyColumns):
     q_world_from_body: FloatArray = field(metadata=QUATERNION)
     position_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
     velocity_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
+    position_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=WORLD_COVARIANCE
+    )
+    velocity_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=WORLD_COVARIANCE
+    )
     moving: BoolArray | None = field(default=None, kw_only=True, metadata=FLAG)
     world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
     name: str = field(default="", kw_only=True)

@@ -4,6 +4,7 @@ from .gnss import barometer_from_fluid_pressure as barometer_from_fluid_pressure
 from .gnss import fluid_pressure_from_barometer as fluid_pressure_from_barometer
 from .gnss import gnss_from_navsat as gnss_from_navsat
 from .gnss import navsat_from_gnss as navsat_from_gnss
+from .gnss import trajectory_from_ros_odometry as trajectory_from_ros_odometry
 from .gnss import twist_from_gnss as twist_from_gnss
 from .gnss import velocity_of_twist as velocity_of_twist
 from .horus import floats_from_messages as floats_from_messages

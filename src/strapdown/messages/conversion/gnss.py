@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown.geometry import quaternion
 from strapdown.geometry.frames import WorldFrame
 from strapdown.messages.cdr import Batch
 from strapdown.messages.navsat import NavSatFix
@@ -14,6 +15,7 @@ from strapdown.series import (
     FixType,
     GnssSeries,
     SensorIdentity,
+    Trajectory,
     pressure_altitude,
 )
 
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._typing import FloatArray
+    from strapdown.messages.ros_odometry import RosOdometry
 
 __all__ = [
     "barometer_from_fluid_pressure",
     "fluid_pressure_from_barometer",
     "gnss_from_navsat",
     "navsat_from_gnss",
+    "trajectory_from_ros_odometry",
     "twist_from_gnss",
     "velocity_of_twist",
 ]
@@ -112,6 +116,47 @@ def navsat_from_gnss(series: GnssSeries) -> list[NavSatFix]:
         )
         for t_ns, kind, latitude, longitude, altitude, covariance, origin in rows
     ]
+
+
+def trajectory_from_ros_odometry(messages: Sequence[RosOdometry], *, name: str = "") -> Trajectory:
+    """Convert odometry to a trajectory.
+
+    Parameters
+    ----------
+    messages : sequence of RosOdometry
+        N messages.
+    name : str
+        Name of the trajectory.
+
+    Returns
+    -------
+    Trajectory
+        ENU from FLU; the twist is rotated into the world. What is zero in every message together
+        with its covariance is absent: the velocity, and as a quaternion of zeros the attitude.
+        Without attitude there is no velocity.
+    """
+    poses = np.array([m.pose for m in messages]).reshape(-1, 7)
+    q = poses[:, 3:].copy()
+    q[~q.any(axis=1)] = np.nan
+    twists = np.array([m.twist for m in messages]).reshape(-1, 6)[:, _LINEAR]
+    of_pose, of_twist = (
+        np.array(blocks).reshape(-1, 6, 6)[:, _LINEAR, _LINEAR]
+        for blocks in (
+            [m.pose_covariance for m in messages],
+            [m.twist_covariance for m in messages],
+        )
+    )
+    moves = bool(twists.any() or of_twist.any())
+    R = quaternion.to_matrix(q)
+    return Trajectory(
+        np.array([m.header_stamp_ns for m in messages], np.int64),
+        q,
+        position_world=poses[:, :3],
+        velocity_world=quaternion.rotate(q, twists) if moves else None,
+        position_covariance=of_pose if of_pose.any() else None,
+        velocity_covariance=R @ of_twist @ R.transpose(0, 2, 1) if of_twist.any() else None,
+        name=name,
+    )
 
 
 def velocity_of_twist(batch: Batch) -> tuple[FloatArray, FloatArray]:
