@@ -1,4 +1,4 @@
-"""Strapdown navigator: inertial navigation with fifteen error states, and delayed aiding."""
+"""Strapdown navigator: inertial navigation with delayed aiding, filtered and smoothed."""
 
 from __future__ import annotations
 
@@ -65,13 +65,16 @@ class StrapdownNavigator:
     """Inertial navigation: attitude, velocity and position from an IMU, with aiding.
 
     Attitude, velocity and position are integrated with coning and sculling. An error-state
-    Kalman filter over fifteen errors propagates their covariance, and corrects them and the
-    biases of both sensors by aiding: rest, a position, a velocity, a heading. An aiding is
-    valid at its own time: for a late one the navigator goes back to that time, and processes
-    the later samples again. An aiding that does not fit is rejected.
+    Kalman filter propagates the covariance of their errors, of the biases of both sensors and of
+    that of a barometer, and corrects them by aiding: rest, positions and velocities of an
+    antenna, heading, altitude, speed of a wheel, no side slip, pose. An aiding is valid at its
+    own time: for a late one the navigator goes back to that time, and processes the later
+    samples again. An aiding that does not fit is rejected. ``run(..., smooth=True)`` is a
+    fixed-interval smoother over the same model.
 
     The start is at rest: for ``align_for`` seconds tilt and gyro bias are estimated, and the
-    sensor is in the origin. Any other start is passed as ``start``.
+    sensor is in the origin. Any other start is passed as ``start``, as that of
+    :func:`align_in_motion`.
 
     Without aiding, the position of consumer sensors is useful for seconds only.
 
@@ -94,6 +97,7 @@ class StrapdownNavigator:
     References
     ----------
     J. Sola, "Quaternion kinematics for the error-state Kalman filter", arXiv:1711.02508, 2017.
+    G. Bierman, "Factorization Methods for Discrete Sequential Estimation", 1977, chapter X.
     P. D. Groves, "Principles of GNSS, Inertial, and Multisensor Integrated Navigation
     Systems", 2nd ed., 2013, chapters 5 and 14.
 
