@@ -226,3 +226,11 @@ def test_positions_of_an_odometry_aid_as_fixes_do(drive, tmp_path):
     refused = run("navigate", path, "--gnss-topic", "truth")
     assert refused.exit_code == 1
     assert "covariances of its positions" in refused.output
+
+
+def test_info_lists_receivers(recording):
+    data = run_json("info", recording)
+    (topic,) = [each for each in data["topics"] if each["holds"] == "GnssSeries"]
+    assert topic["topic"] == "gps/fix"
+    assert topic["frames"] == {"world": "ENU"}
+    assert run("cat", recording, "--topic", "gps/fix", "--count", 1).exit_code == 0
