@@ -227,14 +227,14 @@ def _noise_alone(spec: TriadSpec, bias: float) -> TriadSpec:
 
 
 def params_of(name: str) -> NavigatorParams:
-    """Return the parameters that fit a sensor; a walk follows the instability over 30 s."""
+    """Return the parameters that fit a sensor; a walk follows the instability over 8 s."""
     spec = sensor_of(name)
     gyro_bias, accel_bias = SENSORS[name]
     densities = {}
     for sensor, triad in (("gyro", spec.gyro), ("accel", spec.accel)):
         rounding = float(np.max(triad.resolution or 0.0)) / math.sqrt(12.0 * RATE_HZ)
         densities[f"{sensor}_noise"] = math.hypot(float(np.max(triad.noise_density)), rounding)
-        densities[f"{sensor}_walk"] = float(np.max(triad.bias_instability or 0.0)) / math.sqrt(30.0)
+        densities[f"{sensor}_walk"] = float(np.max(triad.bias_instability or 0.0)) / math.sqrt(8.0)
     return NavigatorParams(
         gyro_bias_sigma=gyro_bias, accel_bias_sigma=accel_bias, gate=1.0, **densities
     )

@@ -10,15 +10,12 @@ import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.navigation.prediction import PREDICTIONS
 from strapdown.inertial.navigation import NavigationStart
 
 if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.estimation.navigation.state import NavigatorMemory
-    from strapdown.inertial.navigation.mechanisation import Earth
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 
@@ -293,21 +290,6 @@ class Aiding:
         value = np.concatenate([start.position_world, start.q_world_from_body])
         arm = _vector(lever_arm, "lever_arm")
         return cls(t_ns, "pose", value, _covariance(covariance, 6), lever_arm=arm)
-
-    def rows(
-        self, known: NavigatorMemory, earth: Earth
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return rows (M, SIZE), residuals (M,) and variances (M,) of independent errors."""
-        rows, residual = PREDICTIONS[self.kind](self, known, earth)
-        return _whitened(rows, residual, self.covariance)
-
-
-def _whitened(
-    rows: FloatArray, residual: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return linear combinations of the numbers with independent errors."""
-    variances, axes = np.linalg.eigh(covariance)
-    return axes.T @ rows, axes.T @ residual, variances
 
 
 def _vector(value: ArrayLike, name: str) -> FloatArray:

@@ -16,6 +16,7 @@ from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.prediction import linearise
 from strapdown.estimation.navigation.smoothing import (
     Adjoint,
     Passage,
@@ -149,7 +150,7 @@ class NavigatorExecution(Execution):
         from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
 
         known = self.known
-        slopes, residuals, variances = aiding.rows(known, self._earth)
+        slopes, residuals, variances = linearise(aiding, known, self._earth)
         count = len(residuals)
         told, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
         told["kind"], told["count"] = KINDS.index(aiding.kind), count

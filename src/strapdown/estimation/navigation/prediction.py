@@ -1,7 +1,7 @@
-"""Measurements of an aiding as functions of the state of a navigator.
+"""Aiding as a function of the state of a navigator, linearised.
 
-Each function returns the derivatives (M, SIZE) of the predicted numbers by the errors, and the
-residuals (M,), measured less predicted.
+The function of each kind returns the derivatives (M, SIZE) of the predicted numbers by the errors,
+and the residuals (M,), measured less predicted.
 """
 
 from __future__ import annotations
@@ -42,6 +42,15 @@ _ORIENTATION: Final = slice(ORIENTATION, ORIENTATION + 3)
 _ACCEL_BIAS: Final = slice(ACCEL_BIAS, ACCEL_BIAS + 3)
 _GYRO_BIAS: Final = slice(GYRO_BIAS, GYRO_BIAS + 3)
 _BODY_AXES: Final = {"velocity": [0, 1, 2], "forward_speed": [0], "non_holonomic": [1, 2]}
+
+
+def linearise(
+    aiding: Aiding, known: NavigatorMemory, earth: Earth
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rows (M, SIZE), residuals (M,) and variances (M,) of independent errors."""
+    rows, residual = _PREDICTIONS[aiding.kind](aiding, known, earth)
+    variances, axes = np.linalg.eigh(aiding.covariance)
+    return axes.T @ rows, axes.T @ residual, variances
 
 
 def _position(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
@@ -117,7 +126,7 @@ def _pose(aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
     return np.vstack([of_position, of_turn]), np.append(distance, angle)
 
 
-PREDICTIONS: Final[Mapping[str, Callable[[Aiding, NavigatorMemory, Earth], Rows]]] = {
+_PREDICTIONS: Final[Mapping[str, Callable[[Aiding, NavigatorMemory, Earth], Rows]]] = {
     "position": _position,
     "velocity": _velocity,
     "zero_rate": _zero_rate,
