@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import WriteReport
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series import (
+        BarometerSeries,
+        GnssSeries,
+        ImuSeries,
+        Increments,
+        Trajectory,
+    )
 
     Columns: TypeAlias = ImportPlan | str | PathLike[str] | Mapping[str, tuple[str, float]]
 
@@ -247,7 +253,7 @@ def _format_of(path: Path) -> str:
 
 def write(
     path: str | PathLike[str],
-    source: Recording | ImuSeries | Trajectory | Increments,
+    source: Recording | ImuSeries | Trajectory | Increments | GnssSeries | BarometerSeries,
     *,
     force: bool = False,
 ) -> WriteReport:
@@ -262,9 +268,10 @@ def write(
         Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
         (one series, one trajectory; or increments) or ``.tum`` (one trajectory); without an
         ending, the folder of a ROS 2 bag.
-    source : Recording, ImuSeries, Trajectory or Increments
+    source : Recording, or a series
         Content of the file; ``Recording(imu={...}, trajectories={...})`` builds a recording. A
-        single series gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
+        single series gets the topic ``imu/data``, ``pose``, ``vehicle_imu``, ``gnss/fix`` or
+        ``barometer``.
     force : bool
         Replace a file that exists.
 
