@@ -1,19 +1,20 @@
 """Navigation with GNSS: errors in outages of a recorded walk, and consistency of covariances.
 
-Run with ``python benchmarks/navigation.py [FOLDER] [RUNS]``; the folder holds ``gnss_walk/`` (a
-walk with a consumer IMU and RTK fixes, rtklibexplorer/GNSS_IMU); by default it is the environment
-variable STRAPDOWN_DATA.
+Run with ``python benchmarks/navigation.py [FOLDER] [RUNS] [fit]``; the folder holds ``gnss_walk/``
+(a walk with a consumer IMU and RTK fixes, rtklibexplorer/GNSS_IMU); by default it is the
+environment variable STRAPDOWN_DATA.
 
 **Walk.** The fixes are thinned from 4 Hz to 1 Hz, and in each trial those of 15 s are left out; the
 errors are distances in space from the fixes that were left out. Only the part with fixed
 ambiguities is used. ``end`` is the last fix of an outage, ``within`` the root mean square over it.
 The files do not document mounting, lever arm and clocks. What the innovations of the fixes at 4 Hz
-give (smallest sum of NIS; standard deviations are those of its curvature) is in the constants
-below: the clocks agree without leap seconds, the velocities lag by half of an interval of 4 Hz, and
-the antenna is next to the sensor. The attitude of the sensor is found in motion, and its forward
-axis is not along the walk: the lateral speed is 0 at a point 0.67 m from the sensor, as if a person
-carried it in front of the body. ``walking`` is the same with aiding by a walk at that point: no
-side slip (0.3 m/s, correlated over a second), and in an outage the mean speed of the 10 s before.
+give (smallest sum of NIS, printed with ``fit``; the standard deviations are those of its
+curvature) is in the constants below: the clocks agree without leap seconds, the velocities lag by
+half of an interval of 4 Hz, and the antenna is next to the sensor. The attitude of the sensor is
+found in motion, and its forward axis is not along the walk: the lateral speed is 0 at a point
+0.67 m from the sensor, as if a person carried it in front of the body. ``walking`` is the same
+with aiding by a walk at that point: no side slip (0.3 m/s, correlated over a second), and in an
+outage the mean speed of the 10 s before.
 The published program of this walk states 4 to 6 m after 15 s. pyins is not in the package registry,
 so it is not compared.
 
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
 import strapdown
 from strapdown.estimation import (
@@ -122,18 +124,42 @@ def read_walk(folder: Path) -> tuple[ImuSeries, GnssSeries]:
     return series[t_ns < until], fixes[kept]
 
 
-def walk_aiding(fixes: GnssSeries, origin: tuple[float, float, float]) -> list[Aiding]:
+def walk_aiding(
+    fixes: GnssSeries,
+    origin: tuple[float, float, float],
+    latencies: Sequence[float] = (POSITION_LATENCY_S, VELOCITY_LATENCY_S),
+    lever_arm: Sequence[float] = LEVER_ARM,
+) -> list[Aiding]:
     """Return positions and velocities, each with its latency."""
     none = np.zeros_like(fixes.position_covariance)
     scaled = fixes.position_covariance * FIX_SCALE**2
     positions = fixes.replace(position_covariance=scaled, velocity_world=None)
     velocities = fixes.replace(position_covariance=none)
-    given = (positions, POSITION_LATENCY_S), (velocities, VELOCITY_LATENCY_S)
     return [
         each
-        for series, latency in given
-        for each in gnss_aiding(series, origin, lever_arm=LEVER_ARM, latency=latency)
+        for series, latency in zip((positions, velocities), latencies, strict=True)
+        for each in gnss_aiding(series, origin, lever_arm=lever_arm, latency=latency)
     ]
+
+
+def fitted(folder: Path) -> tuple[FloatArray, FloatArray]:
+    """Return both latencies and the lever arm with the smallest innovations, and their sigmas."""
+    series, fixes = read_walk(folder)
+    origin = fixes.origin
+    place = Place("wgs84", latitude=origin[0], height=origin[2])
+    start = align_in_motion(series, walk_aiding(fixes, origin), WALK, place=place)
+
+    def misfit(numbers: FloatArray) -> float:
+        aiding = walk_aiding(fixes, origin, numbers[:2].tolist(), numbers[2:].tolist())
+        navigator = StrapdownNavigator(WALK, start=start, place=place)
+        return sum(each.nis for each in navigator.run(series, aiding=aiding).aiding)
+
+    simplex = np.zeros((6, 5)) + np.vstack([np.zeros(5), np.diag([0.05, 0.1, 0.1, 0.1, 0.1])])
+    options = {"xatol": 1e-3, "fatol": 0.5, "initial_simplex": simplex}
+    best = minimize(misfit, simplex[0], method="Nelder-Mead", options=options).x
+    steps = np.diag([0.01, 0.02, 0.02, 0.02, 0.02])
+    rise = [misfit(best + step) + misfit(best - step) - 2.0 * misfit(best) for step in steps]
+    return best, np.diag(steps) * np.sqrt(2.0 / np.array(rise))
 
 
 def forward_axes(series: ImuSeries, start: NavigationPrior) -> tuple[ImuSeries, NavigationPrior]:
@@ -340,9 +366,13 @@ def monte_carlo(name: str, sigma: float, runs: int) -> dict[str, Trial]:
     }
 
 
-def main(folder: Path, runs: int) -> None:
+def main(folder: Path, runs: int, *, fit: bool) -> None:
     """Print the tables."""
     walk = folder / "gnss_walk"
+    if fit:
+        names = "latency of positions", "of velocities", "lever arm x", "y", "z"
+        for name, *numbers in zip(names, *fitted(walk), strict=True):
+            print("  {:22} {:7.3f} +- {:.3f}".format(name, *numbers))
     if walk.exists():
         print(f"walk: {len(OUTAGES_S)} outages of {OUTAGE_S:.0f} s, fixes at 1 Hz")
         for walking in (False, True):
@@ -365,4 +395,5 @@ if __name__ == "__main__":
     main(
         Path(sys.argv[1] if len(sys.argv) > 1 else default),
         int(sys.argv[2]) if len(sys.argv) > 2 else 20,
+        fit="fit" in sys.argv[3:],
     )
