@@ -1,18 +1,20 @@
 """Navigation with GNSS: errors in outages of a recorded walk, and consistency of covariances.
 
-Run with ``python benchmarks/navigation.py [FOLDER] [RUNS]``; the folder holds ``gnss_walk/`` (a
-walk with a consumer IMU and RTK fixes, rtklibexplorer/GNSS_IMU); by default it is the environment
-variable STRAPDOWN_DATA.
+Run with ``python benchmarks/navigation.py [FOLDER] [RUNS] [fit]``; the folder holds ``gnss_walk/``
+(a walk with a consumer IMU and RTK fixes, rtklibexplorer/GNSS_IMU); by default it is the
+environment variable STRAPDOWN_DATA.
 
 **Walk.** The fixes are thinned from 4 Hz to 1 Hz, and in each trial those of 15 s are left out; the
 errors are distances in space from the fixes that were left out. Only the part with fixed
 ambiguities is used. ``end`` is the last fix of an outage, ``within`` the root mean square over it.
 The files do not document mounting, lever arm and clocks. What the innovations of the fixes at 4 Hz
-give (smallest sum of NIS; standard deviations are those of its curvature) is in the constants
-below: the clocks agree without leap seconds, the velocities lag by half of an interval of 4 Hz, and
-the antenna is next to the sensor. The attitude of the sensor is found in motion, and its forward
-axis is not along the walk: the lateral speed is 0 at a point 0.67 m from the sensor, as if a person
-carried it in front of the body (for the constraint only; it holds within 0.3 m/s).
+give (smallest sum of NIS, printed with ``fit``; the standard deviations are those of its
+curvature) is in the constants below: the clocks agree without leap seconds, the velocities lag by
+half of an interval of 4 Hz, and the antenna is next to the sensor. The attitude of the sensor is
+found in motion, and its forward axis is not along the walk: the lateral speed is 0 at a point
+0.67 m from the sensor, as if a person carried it in front of the body. ``walking`` is the same
+with aiding by a walk at that point: no side slip (0.3 m/s, correlated over a second), and in an
+outage the mean speed of the 10 s before.
 The published program of this walk states 4 to 6 m after 15 s. pyins is not in the package registry,
 so it is not compared.
 
@@ -33,6 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
 import strapdown
 from strapdown.estimation import (
@@ -63,7 +66,11 @@ VELOCITY_LATENCY_S: Final = 0.122  # +- 0.01: half of an interval of 0.25 s
 LEVER_ARM: Final = (-0.045, 0.007, 0.027)  # m, +- 0.005, 0.005, 0.02
 CARRIED: Final = (0.0, 0.665, 0.0)  # m, from the sensor to the point without lateral speed
 FORWARD: Final = math.atan2(-1.0, 0.178)  # rad, heading of the walk in the axes of the sensor
-LATERAL: Final = (0.6, 0.2)  # m/s, lateral and vertical, 5 times a second; correlated errors
+FORWARD_FROM_SENSOR: Final = quaternion.from_rotation_vector([0.0, 0.0, -FORWARD])
+LATERAL: Final = (0.8, 0.3)  # m/s, of a sample of the lateral and the vertical velocity, ...
+FORWARD_SIGMA: Final = 0.8  # m/s, ... and of the forward velocity, ...
+WALKING_HZ: Final = 5.0  # ... of which the errors are correlated
+WALKING_FROM_S: Final = 12.0
 WALK: Final = NavigatorParams(
     gyro_noise=1e-3,
     accel_noise=2e-2,
@@ -117,31 +124,71 @@ def read_walk(folder: Path) -> tuple[ImuSeries, GnssSeries]:
     return series[t_ns < until], fixes[kept]
 
 
-def walk_aiding(fixes: GnssSeries, origin: tuple[float, float, float]) -> list[Aiding]:
+def walk_aiding(
+    fixes: GnssSeries,
+    origin: tuple[float, float, float],
+    latencies: Sequence[float] = (POSITION_LATENCY_S, VELOCITY_LATENCY_S),
+    lever_arm: Sequence[float] = LEVER_ARM,
+) -> list[Aiding]:
     """Return positions and velocities, each with its latency."""
     none = np.zeros_like(fixes.position_covariance)
     scaled = fixes.position_covariance * FIX_SCALE**2
     positions = fixes.replace(position_covariance=scaled, velocity_world=None)
     velocities = fixes.replace(position_covariance=none)
-    given = (positions, POSITION_LATENCY_S), (velocities, VELOCITY_LATENCY_S)
     return [
         each
-        for series, latency in given
-        for each in gnss_aiding(series, origin, lever_arm=LEVER_ARM, latency=latency)
+        for series, latency in zip((positions, velocities), latencies, strict=True)
+        for each in gnss_aiding(series, origin, lever_arm=lever_arm, latency=latency)
     ]
 
 
-def not_sideways(series: ImuSeries, start: NavigationPrior) -> tuple[ImuSeries, NavigationPrior]:
+def fitted(folder: Path) -> tuple[FloatArray, FloatArray]:
+    """Return both latencies and the lever arm with the smallest innovations, and their sigmas."""
+    series, fixes = read_walk(folder)
+    origin = fixes.origin
+    place = Place("wgs84", latitude=origin[0], height=origin[2])
+    start = align_in_motion(series, walk_aiding(fixes, origin), WALK, place=place)
+
+    def misfit(numbers: FloatArray) -> float:
+        aiding = walk_aiding(fixes, origin, numbers[:2].tolist(), numbers[2:].tolist())
+        navigator = StrapdownNavigator(WALK, start=start, place=place)
+        return sum(each.nis for each in navigator.run(series, aiding=aiding).aiding)
+
+    simplex = np.zeros((6, 5)) + np.vstack([np.zeros(5), np.diag([0.05, 0.1, 0.1, 0.1, 0.1])])
+    options = {"xatol": 1e-3, "fatol": 0.5, "initial_simplex": simplex}
+    best = minimize(misfit, simplex[0], method="Nelder-Mead", options=options).x
+    steps = np.diag([0.01, 0.02, 0.02, 0.02, 0.02])
+    rise = [misfit(best + step) + misfit(best - step) - 2.0 * misfit(best) for step in steps]
+    return best, np.diag(steps) * np.sqrt(2.0 / np.array(rise))
+
+
+def forward_axes(series: ImuSeries, start: NavigationPrior) -> tuple[ImuSeries, NavigationPrior]:
     """Return the walk in axes whose first is forward."""
-    turn = quaternion.from_rotation_vector([0.0, 0.0, FORWARD])
-    back = quaternion.conjugate(turn)
+    back = FORWARD_FROM_SENSOR
     turned = series.replace(
         angular_velocity=quaternion.rotate(back, series.angular_velocity),
         specific_force=quaternion.rotate(back, series.specific_force),
     )
     return turned, replace(
-        start, q_world_from_body=quaternion.multiply(start.q_world_from_body, turn)
+        start,
+        q_world_from_body=quaternion.multiply(start.q_world_from_body, quaternion.conjugate(back)),
     )
+
+
+def walking_aiding(series: ImuSeries, fixes: GnssSeries, begin_s: float) -> list[Aiding]:
+    """Return no side slip, and in an outage the speed before it, at the point that is carried."""
+    arm = quaternion.rotate(FORWARD_FROM_SENSOR, CARRIED)
+    since_s = since_first(series)
+    steps = series.t_ns[since_s > WALKING_FROM_S][:: round(series.rate_hz / WALKING_HZ)].tolist()
+    found = [Aiding.non_holonomic(t_ns, LATERAL, lever_arm=arm) for t_ns in steps]
+    first, last = (series.t_ns[0] + round(s * 1e9) for s in (begin_s, begin_s + OUTAGE_S))
+    before = (fixes.t_ns < first) & (fixes.t_ns > first - 10 * 10**9)
+    speed = float(np.hypot(*fixes.velocity_world[before, :2].T).mean())
+    return found + [
+        Aiding.forward_speed(t_ns, speed, FORWARD_SIGMA, lever_arm=arm)
+        for t_ns in steps
+        if first < t_ns < last
+    ]
 
 
 def antenna_at(result: NavigationResult, arm: FloatArray, t_ns: FloatArray) -> FloatArray:
@@ -154,7 +201,7 @@ def outages(
     folder: Path,
     *,
     smooth: bool,
-    constrained: bool = False,
+    walking: bool = False,
     begins_s: Sequence[int] = OUTAGES_S,
 ) -> Outages:
     """Return the errors of the filter or the smoother, a trial an outage."""
@@ -162,8 +209,7 @@ def outages(
     origin, thin = fixes.origin, np.arange(len(fixes)) % 4 == 0
     place = Place("wgs84", latitude=origin[0], height=origin[2])
     since_s = (fixes.t_ns - series.t_ns[0]) * 1e-9
-    back = quaternion.from_rotation_vector([0.0, 0.0, -FORWARD])
-    turned = (lambda v: quaternion.rotate(back, v)) if constrained else np.asarray
+    arm = quaternion.rotate(FORWARD_FROM_SENSOR, LEVER_ARM) if walking else np.array(LEVER_ARM)
     early = series[since_first(series) < OUTAGES_S[0]]
     first = align_in_motion(early, walk_aiding(fixes[thin], origin), WALK, place=place)
     end, within = [], []
@@ -171,16 +217,14 @@ def outages(
         out = (since_s > begin) & (since_s < begin + OUTAGE_S)
         aiding = walk_aiding(fixes[thin & ~out], origin)
         data, start = series, first
-        if constrained:
-            data, start = not_sideways(series, first)
-            aiding = [replace(each, lever_arm=turned(each.lever_arm)) for each in aiding]
-            walking = data.t_ns[since_first(data) > 12.0][:: round(data.rate_hz / 5.0)]
-            arm = turned(CARRIED)
-            aiding += [Aiding.non_holonomic(t, LATERAL, lever_arm=arm) for t in walking.tolist()]
+        if walking:
+            data, start = forward_axes(series, first)
+            aiding = [replace(each, lever_arm=arm) for each in aiding]
+            aiding += walking_aiding(data, fixes[thin & ~out], begin)
         navigator = StrapdownNavigator(WALK, start=start, place=place)
         result = navigator.run(data, aiding=aiding, smooth=smooth)
         t_ns = fixes.t_ns[out] - round(POSITION_LATENCY_S * 1e9)
-        away = antenna_at(result, turned(LEVER_ARM), t_ns) - fixes.local_enu(origin)[out]
+        away = antenna_at(result, arm, t_ns) - fixes.local_enu(origin)[out]
         distance = np.linalg.norm(away, axis=1)
         end.append(distance[-1])
         within.append(math.sqrt(np.mean(distance**2)))
@@ -322,23 +366,28 @@ def monte_carlo(name: str, sigma: float, runs: int) -> dict[str, Trial]:
     }
 
 
-def main(folder: Path, runs: int) -> None:
+def main(folder: Path, runs: int, *, fit: bool) -> None:
     """Print the tables."""
     walk = folder / "gnss_walk"
+    if fit:
+        names = "latency of positions", "of velocities", "lever arm x", "y", "z"
+        for name, *numbers in zip(names, *fitted(walk), strict=True):
+            print("  {:22} {:7.3f} +- {:.3f}".format(name, *numbers))
     if walk.exists():
         print(f"walk: {len(OUTAGES_S)} outages of {OUTAGE_S:.0f} s, fixes at 1 Hz")
-        for constrained in (False, True):
+        for walking in (False, True):
             for smooth in (False, True):
-                label = ("smoother" if smooth else "filter") + ", no side slip" * constrained
-                print(f"  {label:24} {outages(walk, smooth=smooth, constrained=constrained)}")
+                label = ("smoother" if smooth else "filter") + ", walking" * walking
+                print(f"  {label:18} {outages(walk, smooth=smooth, walking=walking)}")
     print(f"\n{runs} runs of {SECONDS:.0f} s: nees; error in an outage of 15 s [m]")
-    print(f"{'sensor':10} {'fix':>6}  {'open loop':>18} {'filter':>14} {'smoother':>14}  ratio")
+    print(f"{'sensor':10} {'fix':>6} {'open loop':>10} {'filter':>15} {'smoother':>15}  ratio")
     for name in SENSORS:
         for sigma in FIXES:
             found = monte_carlo(name, sigma, runs)
-            cells = " ".join(f"{each.nees:6.2f} {each.outage:8.3f}" for each in found.values())
+            free, *aided = found.values()  # an error of kilometres is not linear: no nees
+            cells = " ".join(f"{each.nees:6.2f} {each.outage:8.3f}" for each in aided)
             ratio = found["smoother"].outage / found["filter"].outage
-            print(f"{name:10} {sigma:5.2f}m     {cells}  {ratio:.3f}")
+            print(f"{name:10} {sigma:5.2f}m {free.outage:10.1f} {cells}  {ratio:.3f}")
 
 
 if __name__ == "__main__":
@@ -346,4 +395,5 @@ if __name__ == "__main__":
     main(
         Path(sys.argv[1] if len(sys.argv) > 1 else default),
         int(sys.argv[2]) if len(sys.argv) > 2 else 20,
+        fit="fit" in sys.argv[3:],
     )

@@ -13,6 +13,8 @@ from strapdown.estimation.navigation import (
     barometer_aiding,
     gnss_aiding,
 )
+from strapdown.estimation.navigation.aiding import KINDS
+from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.geometry import wgs84
 from strapdown.inertial.navigation import Place
 from strapdown.motion import Mounted, MultiSine, Sines
@@ -209,6 +211,17 @@ def test_readings_of_a_barometer_count_from_the_first():
     told = barometer_aiding(readings, 0.3, latency=-1e-9)
     assert [(each.t_ns, *each.value.tolist()) for each in told] == [(11, 0.0), (21, 2.5)]
     assert barometer_aiding(readings, 0.3, origin=300.0)[0].value[0] == 10.0
+
+
+def test_rejections_of_every_kind_are_counted_separately():
+    assert len(NavigatorMemory().refused) == len(KINDS)
+    navigator = StrapdownNavigator(NavigatorParams(patience=2))
+    navigator.run(resting(300))
+    t_ns = 2_990_000_000
+    for _ in range(2):
+        assert not navigator.aid(Aiding.pose(t_ns, [9, 0, 0], [0, 0, 0, 1], 1e-6)).accepted
+        assert not navigator.aid(Aiding.forward_speed(t_ns, 9.0, 0.01)).accepted
+    assert navigator.aid(Aiding.forward_speed(t_ns, 9.0, 0.01)).accepted
 
 
 def test_aiding_that_is_no_measurement_is_refused():

@@ -23,9 +23,9 @@ def test_a_walk_without_fixes_for_fifteen_seconds(benchmark, data_dir):
     """The program published with the walk states 4 to 6 m."""
     folder = data_dir / "gnss_walk"
     begins = (28, 64)
-    filtered = benchmark.outages(folder, smooth=False, constrained=True, begins_s=begins)
+    filtered = benchmark.outages(folder, smooth=False, walking=True, begins_s=begins)
     smoothed = benchmark.outages(folder, smooth=True, begins_s=begins)
-    assert filtered.end.mean() < 4.0
+    assert filtered.end.mean() < 3.0
     assert smoothed.end.max() < 0.1
     assert smoothed.within.max() < 0.4
 

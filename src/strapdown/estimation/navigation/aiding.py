@@ -68,8 +68,9 @@ class AidingResult(NamedTuple):
 class Aiding:
     """A measurement of another source, at its own time.
 
-    Create one with :meth:`position` and the other methods, named after the measured quantity. A
-    source with a constant latency is stamped earlier by it.
+    Create one with :meth:`position` and the other methods, named after the measured quantity. The
+    world is ENU and the body FLU, also where the samples have other axes. The stamps of a source
+    with a constant latency are to be corrected by it.
 
     Parameters
     ----------

@@ -83,7 +83,12 @@ _RECORDS: Final = {  # the same, with a record for the backward pass
 _ADJOINT: Final = (Adjoint, Correction)
 _BACK: Final = Program(f"{_NAME}, back", back, _ADJOINT, NavigatorRow, sample=Passage, weight=5.0)
 _AIDINGS_BACK: Final = Program(
-    f"{_NAME} (aiding), back", back_over_aidings, _ADJOINT, AidingVerdict, sample=AidingUpdate
+    f"{_NAME} (aiding), back",
+    back_over_aidings,
+    _ADJOINT,
+    AidingVerdict,
+    sample=AidingUpdate,
+    weight=20.0,
 )
 
 
@@ -138,8 +143,10 @@ class NavigatorExecution(Execution):
     def recording(self) -> Iterator[list[tuple[Program, RecordArray, RecordArray]]]:
         """Record what is processed, for the backward pass."""
         self.tape = []
-        yield self.tape
-        self.tape = None
+        try:
+            yield self.tape
+        finally:
+            self.tape = None
 
     def prepare_for_aiding(self, count: int) -> None:
         """Load or compile machine code where that is fastest for this many aidings."""
@@ -198,10 +205,10 @@ class NavigatorExecution(Execution):
 class BackwardPass:
     """Backward pass over what an execution has recorded, from the last block to the first."""
 
-    def __init__(self, rows: int, *, compiled: bool | None) -> None:
+    def __init__(self, rows: int, aidings: int, *, compiled: bool | None) -> None:
         self._execution = Execution(_BACK, Adjoint(), Correction(), compiled=compiled)
         self._execution.prepare_for(_BACK, rows)
-        self._execution.prepare_for(_AIDINGS_BACK, rows)
+        self._execution.prepare_for(_AIDINGS_BACK, aidings)
 
     def over(self, tape: list[tuple[Program, RecordArray, RecordArray]]) -> None:
         """Write the smoothed estimates to the rows of a tape."""

@@ -40,11 +40,12 @@ def gnss_aiding(
         of the first fix. The same latitude and height define the
         :class:`~strapdown.inertial.navigation.Place`.
     lever_arm : (3,), optional
-        From the inertial sensor to the antenna [m, body].
+        From the inertial sensor to the antenna [m, body, FLU].
     latency : float, optional
-        By how much the stamps of the fixes are late [s].
+        By how much the stamps of the fixes are late [s]. A velocity may be later than a position,
+        as where it is the mean since the last fix.
     heading_axis : (3,), optional
-        Direction in the body whose heading two antennas measure.
+        Direction in the body (FLU) whose heading two antennas measure.
 
     Returns
     -------

@@ -363,7 +363,7 @@ class StrapdownNavigator:
             blocks.append((first, last, told, execution.array(MEMORY), execution.array(COUNTS)))
             yield from self._through(rows, told, first, last)
         after = execution.array(MEMORY), execution.array(COUNTS)
-        way_back = BackwardPass(len(stamps), compiled=self._compiled)
+        way_back = BackwardPass(len(stamps), len(aiding), compiled=self._compiled)
         for first, last, told, *before in reversed(blocks):
             execution.replace(MEMORY, *before)
             with execution.recording() as tape:
