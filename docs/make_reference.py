@@ -24,16 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SECTIONS = {
-    "Measurements": ("series", "series.timebase", "samples", "geometry", "units", "errors"),
+    "Measurements": (
+        "series",
+        "series.timebase",
+        "series.decimation",
+        "samples",
+        "geometry",
+        "units",
+        "errors",
+    ),
     "Estimation and detection": (
         "inertial",
         "inertial.navigation",
         "estimation",
         "detection",
         "checking",
+        "joints",
         "calibration",
         "evaluation",
         "plots",
+        "viewer",
         "warming",
     ),
     "Simulation": ("motion", "motion.command_file", "sensors", "simulation", "webots"),

@@ -195,8 +195,13 @@ TABLE = {
     "fuse": ("fuse imu.mcap --filter madgwick --output attitude.tum --force", NONE),
     "odometry": ("odometry imu.mcap --output track.tum --force", NONE),
     "navigate": ("navigate drive.mcap --output track.mcap --force", NONE),
+    "joint": (
+        "joint leg.mcap leg.mcap --kind ball --topic imu/data --second-topic imu/data",
+        NONE,
+    ),
     "detect": ("detect imu.mcap --kind free_fall", NONE),
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
+    "view": ("view imu.mcap --port 18800", LOOPBACK),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
     "allan": ("allan imu.mcap", NONE),
     "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
@@ -234,7 +239,7 @@ CODES = {
     "odometry": {3},
 }
 """Not at rest; no turns; ideal, as if stuck; nobody sends; nobody listens; no velocity in .tum."""
-ENDLESS = {"webots serve", "ros1 serve"}
+ENDLESS = {"webots serve", "ros1 serve", "view"}
 PEERS = {
     "zenoh": ("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'"),
     "horus": ("horus", find_spec("horus"), "pip install 'strapdown[horus]'"),
@@ -285,6 +290,8 @@ def watched(parent, tmp_path_factory):
     fixes = GnssSeries.from_local_enu(imu.t_ns, place, (0.8, 0.1, 400.0))
     files.write(folder / "drive.mcap", Recording(imu={"imu": imu}, gnss={"fix": fixes[::20]}))
     code, _, out = run("fuse imu.mcap --output attitude.tum")
+    assert code == 0, out
+    code, _, out = run("sim --motion wander --duration 15 --rate 100 --output leg.mcap")
     assert code == 0, out
     code, _, out = run("sim --motion six_position --rate 100 --output faces.mcap")
     assert code == 0, out

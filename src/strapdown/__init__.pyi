@@ -7,6 +7,7 @@ from . import evaluation as evaluation
 from . import formats as formats
 from . import geometry as geometry
 from . import inertial as inertial
+from . import joints as joints
 from . import messages as messages
 from . import motion as motion
 from . import plots as plots

@@ -119,6 +119,14 @@ def test_what_lies_before_the_start_is_left_out(run, topics):
     assert received(topics["imu"]) == list(range(50, 100))
 
 
+def test_what_lies_from_the_end_on_is_left_out(run, topics):
+    report = Player(run, topics, rate=math.inf, start_s=0.2, stop_s=0.5).run()
+    assert report.messages == {"imu": 30, "pose": 3}
+    assert received(topics["imu"]) == list(range(20, 50))
+    with pytest.raises(ValueRangeError, match="an end after the start"):
+        Player(run, topics, start_s=0.5, stop_s=0.5)
+
+
 def test_chosen_topics_alone_are_played(run, topics):
     report = Player(run, topics, rate=math.inf, topics=["pose"]).run()
     assert report.messages == {"pose": 10}

@@ -156,3 +156,56 @@ def test_a_log_of_a_moment_has_no_allan_deviation(recording):
     done = run("allan", recording, "--until", "0.5")
     assert done.exit_code == 1
     assert "expected 100 samples or more, better an hour of them, got 50" in done.output
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet", ".mcap"])
+def test_import_of_a_file_of_ours_shows_its_meaning(tmp_path, ending):
+    path = tmp_path / f"ours{ending}"
+    series = ImuSeries(T_NS, np.zeros((ROWS, 3)), np.ones((ROWS, 3)), body="FRD", world="NED")
+    strapdown.write(path, series)
+    said = data("import", path)
+    assert said["format"] == ending[1:]
+    (meaning,) = said["topics"].values()
+    assert meaning == "ImuSeries, rad/s and m/s^2, body FRD"
+    assert "there is nothing to import" in run("import", path).output
+    done = run("import", path, "--save", tmp_path / "columns.toml")
+    assert done.exit_code == 1
+    assert not (tmp_path / "columns.toml").exists()
+
+
+def test_counts_stated_as_g_are_refused_with_the_scale_to_state(tmp_path):
+    path = tmp_path / "counts.csv"
+    rows = [f"{i / 100},{i % 7 - 3},2,{16384 + i % 5}" for i in range(ROWS)]
+    path.write_text("\n".join(["t,ax,ay,az", *rows]) + "\n")
+    done = run("import", path, "--accel-unit", "g")
+    assert done.exit_code == 1
+    assert "g is no specific force" in done.output
+    assert "--accel-unit '1/16384 g'" in done.output
+    columns = tmp_path / "columns.toml"
+    data("import", path, "--accel-unit", "1/16384 g", "--save", columns)
+    assert 'unit = "1/16384 g"' in columns.read_text()
+    back = tmp_path / "back.npz"
+    run("convert", path, back, "--columns", columns)
+    force = strapdown.open(back).imu_series().specific_force
+    assert force[0, 2] == pytest.approx(9.80665, abs=1e-9)
+
+
+@pytest.mark.parametrize("day", ["2026-11-24T08:00:00Z", "2026-11-24"])
+def test_a_date_for_a_table_of_relative_seconds_is_one_clear_line(table, tmp_path, day):
+    columns = tmp_path / "columns.toml"
+    data("import", table, "--gyro-unit", "rad/s", "--save", columns)
+    done = run("info", table, "--columns", columns, "--from", day)
+    assert done.exit_code == 2
+    text = " ".join(done.output.replace("│", " ").split())
+    assert "expected seconds since the first sample" in text
+    assert "do not count from 1970, the first is 0 s" in text
+
+
+def test_info_of_one_topic(recording):
+    assert [each["topic"] for each in data("info", recording)["topics"]] == ["imu", "truth"]
+    assert [each["topic"] for each in data("info", recording, "--topic", "truth")["topics"]] == [
+        "truth"
+    ]
+    done = run("info", recording, "--topic", "imv")
+    assert done.exit_code == 1
+    assert "nearest names: 'imu'" in done.output

@@ -166,7 +166,7 @@ def test_a_log_that_is_made_again_is_accepted(flight_log):
     assert lines[-1] == "the samples give the logged windows"
     rows, packets = report["skipped_rows"], report["skipped_packets"]
     assert (rows > 0, packets > 0) == (True, True)
-    assert lines[0] == f"{report['windows']} windows compared"
+    assert lines[0] == f"{report['windows']} windows compared, in PX4's arithmetic"
     assert lines[1].startswith(f"{rows} rows left out: the first, and those at gaps in the log")
     assert lines[1].endswith("changes of sensor or calibration")
     assert lines[2] == f"{packets} rows left out: packets of them are missing"
@@ -179,6 +179,26 @@ def test_a_log_that_is_not_made_again_has_exit_code_3_and_1_if_strict(px4, fligh
     assert report["max_accel_residual"] == pytest.approx(0.09 * 1.02, rel=0.01)
     assert "lost: the samples do NOT give the logged windows" in run(log, "--verify").stderr
     assert run(log, "--verify", "--strict").exit_code == 1
+
+
+@pytest.mark.parametrize("mode", ["savage", "px4"])
+def test_a_log_is_verified_beside_an_output_in_either_mode(flight_log, tmp_path, mode):
+    alone, _ = run_json(flight_log, "--verify", "--mode", mode)
+    only, _ = run_json(flight_log, tmp_path / "a.ulg", "--mode", mode)
+    both, done = run_json(flight_log, tmp_path / "b.ulg", "--mode", mode, "--verify")
+    assert done.exit_code == 3  # of the packets that are missing, as without --verify
+    assert both == alone | only | {"output": str(tmp_path / "b.ulg")}
+    assert (tmp_path / "a.ulg").read_bytes() == (tmp_path / "b.ulg").read_bytes()
+    text = run(flight_log, tmp_path / "b.ulg", "--force", "--mode", mode, "--verify").stdout
+    assert "the samples give the logged windows" in text
+    assert f"wrote {tmp_path / 'b.ulg'}" in text
+
+
+def test_what_cannot_be_verified_leaves_no_output(tmp_path):
+    other = tmp_path / "a.csv"
+    other.write_text(f"{HEADER}\n0,0,0,0,0,0,9.8\n")
+    assert "PX4 log to verify" in one_line(run(other, tmp_path / "b.ulg", "--verify"))
+    assert not (tmp_path / "b.ulg").exists()
 
 
 def test_a_log_without_raw_samples_and_other_files_cannot_be_verified(data_dir, tmp_path):
@@ -284,6 +304,10 @@ def test_a_target_or_a_purpose_is_needed_and_the_target_is_not_the_source(flight
         (("a.ulg", "b.ulg", "--rate", "nan"), "50 to 1000 windows a second, got nan"),
         (("a.ulg", "b.ulg", "--samples", "4"), "it needs --self-test"),
         (("a.ulg", "--self-test"), "it takes no file, got a.ulg"),
+        (("--verify", "--self-test"), "it needs a PX4 log, not --self-test"),
+        (("a.ulg", "--verify", "--rate", "100"), "'--rate': it needs a file to write"),
+        (("a.ulg", "--verify", "--topic", "sensor_combined"), "'--topic': it needs a file"),
+        (("a.ulg", "--verify", "--force"), "'--force': it needs a file to write"),
     ],
 )
 def test_options_that_would_do_nothing_or_something_else_are_usage_errors(arguments, text):
@@ -334,8 +358,8 @@ def test_the_table_has_a_row_for_every_motion_and_the_delays_below():
         for line in lines
         if line.startswith("coning 1 deg, 10 Hz") and "200 Hz" in line
     )
-    assert row[-5:] == ["deg/h", "480", "173", "0.343", "505"]
-    assert sum(line.startswith(("coning", "sculling")) for line in lines) == 11
+    assert row[-5:] == ["deg/h", "480", "173", "0.345", "503"]
+    assert sum(line.startswith(("coning", "sculling")) for line in lines) == 16
     assert "lag 0.000 ms behind, those of PX4 0.625 ms" in done.stdout
 
 

@@ -371,6 +371,7 @@ def test_playing_a_damaged_recording_exits_with_3(tmp_path, run):
         (["--rate", "0"], 2, "more than 0"),
         (["--start", "-1"], 2, "0 or more"),
         (["--start", "inf"], 2, "0 or more"),
+        (["--from", "3", "--until", "2"], 2, "an end after the begin"),
         (["--wait", "nan"], 2, "0 or more"),
         (["--to", "nowhere:x"], 1, "there is no backend 'nowhere'"),
         (["--to", "local:x?type=Vector3"], 1, "Imu and Vector3"),

@@ -102,7 +102,8 @@ def test_what_is_no_recording_is_named_standard_input(run):
 def test_convert_writes_the_same_series_to_standard_output(run, data, recording, form, tmp_path):
     done = run("convert", "-", "-", "--format", form, data=data)
     assert done.exit_code == 0
-    assert done.stderr == "wrote standard output: 600 messages\n"
+    topics = "topics: imu/data (300 rows), pose (300 rows)"
+    assert done.stderr == f"wrote standard output: 600 messages\n{topics}\n"
     (tmp_path / "b").write_bytes(done.stdout_bytes)
     assert strapdown.open(tmp_path / "b").imu["imu/data"] == recording.imu["imu/data"]
     assert not Path("-").exists()

@@ -128,7 +128,7 @@ def test_a_column_may_turn_from_constant_to_varying_between_blocks(tmp_path):
 
 @pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
 def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path, ending):
-    block = Recording(imu={"imu": imu(2000).replace(magnetic_field=None)})
+    block = Recording(imu={"imu": imu(600).replace(magnetic_field=None)})
     with block_writer(tmp_path / f"a{ending}") as writer:
         writer.write(block)
         tracemalloc.start()

@@ -21,6 +21,7 @@ from strapdown.formats.foreign import (
 )
 from strapdown.formats.foreign.names import meaning_of
 from strapdown.formats.foreign.stamps import ns_from_counts, ns_from_iso8601
+from strapdown.formats.foreign.units import factor
 from strapdown.geometry import EulerConvention, euler
 
 DEG = 180.0 / np.pi
@@ -126,6 +127,38 @@ CASES = {
     "x-io": (
         text(
             ["Time (s)", *names("Gyroscope {} (deg/s)", "Accelerometer {} (g)")], T, W * DEG, F / G
+        ),
+        True,
+    ),
+    "flight mechanics: p, q, r": (
+        text(["t", "p", "q", "r", "ax", "ay", "az"], T, W, F),
+        True,
+    ),
+    "p, q, r with units": (
+        text(["t", "P [deg/s]", "Q [deg/s]", "R [deg/s]", *names("acc {} [g]")], T, W * DEG, F / G),
+        True,
+    ),
+    "decimal commas in quotes between commas": (
+        text(
+            ["Time (s)", *names("Gyro {} (rad/s)", "Acc {} (m/s^2)")],
+            T,
+            W,
+            F,
+            decimal=",",
+            quoted=True,
+        ),
+        True,
+    ),
+    "UTF-16": (
+        text(
+            ["Time (s)", *names("Gyr {} (rad/s)", "Acc {} (m/s²)")], T, W, F, separator="\t"
+        ).encode("utf-16"),
+        True,
+    ),
+    "UTF-16, big endian": (
+        b"\xfe\xff"
+        + text(["Time (s)", *names("Gyr {} (rad/s)", "Acc {} (m/s²)")], T, W, F).encode(
+            "utf-16-be"
         ),
         True,
     ),
@@ -268,14 +301,21 @@ QUESTIONS = {
         "sampling rate of rows without time",
         Hints(rate_hz=100.0),
     ),
-    "times of day": (
-        text(["time", *names("gyro_{}_dps")], [f"12:00:{t:06.3f}" for t in T.tolist()], W),
-        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
-        Hints(rate_hz=100.0),
+    "day or month": (
+        text(
+            ["time", *names("gyro_{}_dps")], [f"05/01/2024 12:00:{t:06.3f}" for t in T.tolist()], W
+        ),
+        r"order of day and month in 'time' \(05/01/2024 12:00:00.000\)\?",
+        Hints({"time": "month_first"}),
+    ),
+    "counts of an accelerometer": (
+        text(["t (s)", *names("gyro_{}_dps", "acc_{}")], T, W, np.rint(16384.0 * F / G)),
+        r"unit of acc_x, acc_y, acc_z .* '1/16384 g', in a file of columns unit = ",
+        Hints({"specific_force": "1/16384 g"}),
     ),
     "times that run backward": (
         text(["time", *names("gyro_{}_dps")], T[::-1], W),
-        "sampling rate of rows, as 'time' has no numbers or ISO 8601 dates that run forward",
+        "sampling rate of rows, as 'time' has no numbers or dates that run forward",
         Hints(rate_hz=100.0),
     ),
     "a counter": (
@@ -629,3 +669,175 @@ def test_a_word_that_no_sensor_has_is_named(tmp_path):
     path.write_text(text(["t", *names("gyro_{}_dps")], T, W))
     with pytest.raises(UnknownNameError, match="no sensor with the word 'high'"):
         recognised(read_sheet(path), Hints(words=["high"]))
+
+
+MIDNIGHT_S = 86_400.0 - 1.5
+"""Time of day of the first row: midnight is within the table."""
+
+
+def of_day(t, form="{h:02d}:{m:02d}:{s:06.3f}"):
+    seconds = (MIDNIGHT_S + t) % 86_400.0
+    hours, rest = divmod(seconds + 1e-9, 3600.0)
+    minutes, seconds = divmod(rest, 60.0)
+    return form.format(h=int(hours), m=int(minutes), s=seconds - 1e-9)
+
+
+def one_time(tmp_path, cells):
+    path = tmp_path / "table.csv"
+    path.write_text(text(["time", *names("gyro_{}_dps", "acc_{}_g")], cells, W, F))
+    return path
+
+
+def test_times_of_day_pass_midnight(tmp_path):
+    recording = strapdown.open(one_time(tmp_path, list(map(of_day, T.tolist()))))
+    series = recording.imu_series()
+    assert series.t_ns[0] == round(MIDNIGHT_S * 1e9)
+    assert (np.diff(series.t_ns) == 10_000_000).all()
+    assert any("midnight passes 1 time" in note for note in recording.report.notes)
+
+
+def test_a_time_of_day_with_one_digit_of_a_second(tmp_path):
+    cells = [f"12:{row // 600:02d}:{row % 600 // 10:02d}.{row % 10}" for row in range(ROWS)]
+    series = strapdown.open(one_time(tmp_path, cells)).imu_series()
+    assert series.t_ns.tolist() == [(12 * 36_000 + row) * 10**8 for row in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [
+        ("%d.%m.%Y %H:%M:%S.%f", "day_first"),
+        ("%d/%m/%Y %H:%M:%S.%f", "day_first"),
+        ("%m/%d/%Y %I:%M:%S.%f %p", "month_first"),
+        ("%m-%d-%Y %H:%M:%S.%f", "month_first"),
+    ],
+)
+def test_dates_with_a_day_above_12_say_their_order(tmp_path, form, unit):
+    start = datetime(2024, 5, 21, 23, 59, 58, tzinfo=UTC)
+    path = one_time(tmp_path, [(start + timedelta(seconds=t)).strftime(form) for t in T.tolist()])
+    found = recognised(read_sheet(path))
+    assert found.plan.time.unit == unit
+    series = strapdown.open(path).imu_series()
+    first = int(start.timestamp()) * 10**9
+    assert np.abs(series.t_ns - first - np.rint(T * 1e9)).max() <= 1000  # microseconds in text
+
+
+def test_impossible_times_are_damaged_rows(tmp_path):
+    cells = [of_day(t, "{h:02d}:{m:02d}:{s:06.3f}") for t in T.tolist()]
+    cells[200], cells[300] = "25:00:00.0", "12:61:00"
+    recording = strapdown.open(one_time(tmp_path, cells), on_error="salvage")
+    assert recording.report.lost_messages == 2
+    assert len(recording.imu_series()) == ROWS - 2
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"time": cells, **dict(zip(names("gyro_{}_dps"), W.T, strict=True))})
+    recording = import_frame(frame)
+    assert recording.report.lost_messages == 2
+    assert len(recording.imu_series()) == ROWS - 2
+
+
+def test_dots_have_the_day_first_and_other_signs_are_asked_about(tmp_path):
+    stamps = [f"01.05.2024 12:00:{t:06.3f}" for t in T.tolist()]
+    series = strapdown.open(one_time(tmp_path, stamps)).imu_series()
+    assert series.t_ns[0] == int(datetime(2024, 5, 1, 12, tzinfo=UTC).timestamp()) * 10**9
+    path = one_time(tmp_path, [stamp.replace(".", "/", 2) for stamp in stamps])
+    for unit, month in (("day_first", 5), ("month_first", 1)):
+        plan = recognised(read_sheet(path), Hints({"time": unit})).plan
+        day = 1 if unit == "day_first" else 5
+        expected = int(datetime(2024, month, day, 12, tzinfo=UTC).timestamp()) * 10**9
+        assert strapdown.open(path, columns=plan).imu_series().t_ns[0] == expected
+
+
+def long_rows(kind):
+    """Return a long table: the accelerometer is read 2 ms after the gyro."""
+    rows = []
+    for row in range(ROWS):
+        for word, delay, vector in (("gyro", 0.0, W[row] * DEG), ("accel", 0.002, F[row] / G)):
+            t = repr(round(T.tolist()[row] + delay, 6))
+            if kind == "x y z":
+                rows.append([t, word, *map(repr, vector.tolist())])
+            for axis, value in zip(XYZ, vector.tolist(), strict=True):
+                if kind == "axis":
+                    rows.append([t, word, axis, repr(value)])
+                elif kind == "name":
+                    rows.append([t, f"{word}_{axis}", repr(value)])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "header"),
+    [
+        ("x y z", "time (s),sensor,x,y,z"),
+        ("axis", "time (s),name,axis,value"),
+        ("name", "time (s),signal,value"),
+    ],
+)
+def test_long_tables_become_columns(tmp_path, kind, header):
+    path = tmp_path / "long.csv"
+    rows = [",".join(row) for row in long_rows(kind)]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    hints = Hints({"angular_velocity": "deg/s", "specific_force": "g"})
+    plan = recognised(read_sheet(path), hints).plan
+    series = strapdown.open(path, columns=plan).imu_series()
+    assert series.t_ns.tolist() == [round(t * 1e9) for t in T.tolist()]
+    np.testing.assert_allclose(series.angular_velocity, W, atol=1e-12)
+    earlier, later = F[:-1], F[1:]
+    np.testing.assert_allclose(  # 8 of 10 ms from one reading to the next
+        series.specific_force[1:], earlier + 0.8 * (later - earlier), atol=1e-9
+    )
+    assert np.isnan(series.specific_force[0]).all()
+    path.write_text("\n".join([header, *rows[:100], "0.5,gyro,broken", *rows[100:]]) + "\n")
+    with pytest.raises(FormatError, match=r"line 102: expected \d cells with numbers"):
+        strapdown.open(path, columns=plan)
+    salvaged = strapdown.open(path, columns=plan, on_error="salvage")
+    assert salvaged.report.lost_messages == 1
+    assert salvaged.imu_series() == series
+
+
+@pytest.mark.parametrize(
+    ("quantity", "column", "unit", "counts"),
+    [
+        ("specific_force", "acc", "g", 16384.0 / G),
+        ("specific_force", "acc", "m/s^2", 2048.0 / G),
+        ("angular_velocity", "gyro", "deg/s", 131.0 * DEG * 40.0),
+        ("magnetic_field", "mag", "uT", 1e8),
+    ],
+)
+def test_counts_are_no_unit_even_if_it_is_stated(tmp_path, quantity, column, unit, counts):
+    vector = {"acc": F, "gyro": W, "mag": M}[column]
+    path = tmp_path / "table.csv"
+    path.write_text(text(["t (s)", *names(column + "_{}")], T, np.rint(vector * counts)))
+    found = recognised(read_sheet(path), Hints({quantity: unit}))
+    assert found.plan is None
+    (question,) = found.questions
+    assert f"{unit} is no {quantity.replace('_', ' ')}" in question
+    scale = "0.15 uT" if column == "mag" else "1/"
+    assert scale in question
+    base = {"acc": "m/s^2", "gyro": "rad/s", "mag": "T"}[column]
+    plan = recognised(read_sheet(path), Hints({quantity: f"1/{counts} {base}"})).plan
+    plan.save(tmp_path / "plan.toml")
+    series = strapdown.open(path, columns=tmp_path / "plan.toml").imu_series()
+    np.testing.assert_allclose(getattr(series, quantity), vector, atol=0.51 / counts)
+
+
+def test_counts_under_a_name_with_a_unit_are_asked_about(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text(["t (s)", *names("acc_{} (g)")], T, np.rint(16384.0 * F / G)))
+    with pytest.raises(FormatError, match="g is no specific force"):
+        strapdown.open(path)
+    path.write_text(text(["t (s)", *names("acc_{} (mg)")], T, np.rint(1000.0 * F / G)))
+    assert np.allclose(strapdown.open(path).imu_series().specific_force, F, atol=5e-3)
+
+
+def test_scales_of_counts_are_units():
+    assert factor("specific_force", "1/16384 g") == pytest.approx(G / 16384)
+    assert factor("angular_velocity", "0.061 mdeg/s") == pytest.approx(0.061e-3 / DEG)
+    assert factor("angular_velocity", "1 / 131 dps") == pytest.approx(1.0 / 131.0 / DEG)
+    for wrong in ("1/0 g", "1/16384", "1/16384 lsb", "-1 g"):
+        with pytest.raises(UnknownNameError, match="unit of specific_force"):
+            factor("specific_force", wrong)
+
+
+def test_one_of_p_q_r_alone_is_no_rate(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text(["t (s)", "p", "q", *names("acc_{}_g")], T, W[:, :2], F))
+    found = recognised(read_sheet(path))
+    assert found.plan.vectors.keys() == {"specific_force"}

@@ -114,6 +114,63 @@ def test_px4_mode_makes_the_windows_of_the_autopilot_again(made, flight, px4, im
         assert (off == 0.0).all(axis=1).mean() >= 0.5
 
 
+@pytest.mark.parametrize("left_out", [1, 2, 3])
+def test_px4_mode_takes_the_phase_of_its_windows_from_the_log(flight, px4, tmp_path, left_out):
+    """A log that begins within a window: one window in 100 gives the phase of IMU 1."""
+
+    def edit(rows):
+        for (topic, imu), (kind, records) in rows.items():
+            if topic.endswith("_fifo"):
+                rows[topic, imu] = kind, records[left_out:]
+
+    recording = strapdown.open(px4.write(tmp_path / "a.ulg", flight, edit=edit, dropout=False))
+    found = vehicle_imu_from_recording(recording, PipelineSettings(mode="px4"))
+    for imu, least in ((0, 0.5), (1, 0.99)):  # IMU 0 has offsets that a fused product rounds
+        rows, logged = together(found[f"vehicle_imu.{imu}"].vehicle_imu, flight.windows(imu))
+        rows, logged = rows[1:], logged[1:]  # the log lacks samples of the first
+        same = np.ones(len(rows), np.bool_)
+        for field in ("delta_angle", "delta_velocity"):
+            assert np.array_equal(rows[f"{field}_dt"], logged[f"{field}_dt"])
+            same &= (rows[field] == logged[field]).all(axis=1)
+        assert same.mean() >= least
+    (note,) = found["vehicle_imu.1"].notes
+    assert note.startswith("of 117 windows in the log, 117 are recomputed, 116 bit for bit; others")
+
+
+def test_behind_a_dropout_all_windows_agree_but_those_that_lack_samples(made, flight):
+    (note,) = made["px4"]["vehicle_imu.1"].notes
+    assert note.startswith("of 111 windows in the log, 111 are recomputed, 109 bit for bit; others")
+    rows, logged = made["px4"]["vehicle_imu.1"].vehicle_imu, flight.windows(1)
+    _, row, place = np.intersect1d(
+        rows["timestamp_sample"], logged["timestamp_sample"], return_indices=True
+    )
+    assert len(row) == len(logged) - 6  # six windows are in the gap of 30 ms
+    same = np.ones(len(row), np.bool_)
+    for field in ("delta_angle", "delta_velocity"):
+        same &= (rows[field][row] == logged[field][place]).all(axis=1)
+    first = int(np.flatnonzero(~same)[0])
+    assert np.flatnonzero(~same).tolist() == [first, first + 1]
+    assert rows["delta_angle_dt"][row[first]] > 30_000  # the integral goes on over the gap
+
+
+def test_windows_at_another_rate_or_without_any_in_the_log_have_the_phase_of_the_samples(
+    recording, flight, px4, tmp_path
+):
+    def edit(rows):
+        for key in ("sensor_combined", 0), ("vehicle_imu", 0), ("vehicle_imu", 1):
+            del rows[key]
+
+    bare = strapdown.open(px4.write(tmp_path / "bare.ulg", flight, edit=edit))
+    for source, rate_hz in ((recording, 100.0), (bare, 200.0)):
+        found = vehicle_imu_from_recording(source, PipelineSettings(mode="px4", rate_hz=rate_hz))
+        for imu in found.values():
+            assert "the log has no windows of this IMU and rate" in imu.notes[-1]
+            usual = np.median(imu.vehicle_imu["delta_angle_dt"])
+            assert usual == pytest.approx(1e6 / rate_hz, rel=0.04)
+    better = vehicle_imu_from_recording(recording)["vehicle_imu.1"]
+    assert better.notes == ()  # savage mode reproduces no autopilot
+
+
 def test_the_flight_clipped_changed_its_calibration_and_lost_a_packet(flight, px4):
     rows = flight.windows(0, px4.DROPOUT_S)
     assert np.unique(rows["gyro_calibration_count"]).tolist() == [1, 2]

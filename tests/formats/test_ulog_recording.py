@@ -13,8 +13,11 @@ import strapdown.formats as files
 from strapdown.errors import ValueRangeError
 from strapdown.formats import LoggedRows, Recording, UlogWriter, block_writer
 from strapdown.formats.px4.log import load
-from strapdown.messages.conversion import vehicle_imu_from_increments
-from strapdown.messages.px4 import SensorCombined, VehicleImu
+from strapdown.messages.conversion import (
+    vehicle_attitude_from_trajectory,
+    vehicle_imu_from_increments,
+)
+from strapdown.messages.px4 import SensorCombined, VehicleAttitude, VehicleImu, VehicleOdometry
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 
 ROWS = 40
@@ -383,3 +386,81 @@ def test_a_px4_log_survives_reading_and_writing(tmp_path, data_dir):
             back.imu[topic].angular_velocity, first.imu[topic].angular_velocity
         )
     assert back.trajectories["vehicle_attitude"] == first.trajectories["vehicle_attitude"]
+
+
+# Rows of a log that a series does not hold whole
+
+
+@pytest.fixture
+def estimates(tmp_path):
+    """A log of attitudes, odometry and increments with all that a series of them leaves out."""
+    path = tmp_path / "estimates.ulg"
+    attitude = vehicle_attitude_from_trajectory(Trajectory(T_NS, quaternions(1), **PX4))
+    attitude["timestamp"] += np.uint64(700)
+    attitude["quat_reset_counter"][ROWS // 2 :] = 3
+    attitude["delta_q_reset"][ROWS // 2 :] = [0.6, 0.0, 0.0, 0.8]
+    attitude["timestamp_sample"][5] = attitude["timestamp_sample"][4]  # two of one sample
+    odometry = np.zeros(ROWS, VehicleOdometry.dtype)
+    odometry["timestamp"], odometry["timestamp_sample"] = attitude["timestamp"], T_NS // 1000
+    odometry["q"] = attitude["q"]
+    for name in ("position", "velocity", "angular_velocity", "position_variance"):
+        odometry[name] = np.arange(ROWS * 3).reshape(ROWS, 3)
+    odometry["pose_frame"] = odometry["velocity_frame"] = VehicleOdometry.POSE_FRAME_NED
+    odometry["reset_counter"], odometry["quality"] = 2, -7
+    imu = vehicle_imu_from_increments(increments())
+    imu["timestamp"] += np.uint64(250)
+    with UlogWriter(path) as log:
+        log.write_many(
+            [
+                LoggedRows(VehicleAttitude, 0, attitude),
+                LoggedRows(VehicleAttitude, 1, attitude[::2]),
+                LoggedRows(VehicleOdometry, 0, odometry),
+                LoggedRows(VehicleImu, 0, imu),
+            ]
+        )
+    return path
+
+
+@pytest.mark.parametrize("shift_us", [0, 1_600_000_000_000_000])
+def test_rows_of_a_log_are_copied_with_resets_and_times_of_publication(
+    estimates, tmp_path, shift_us
+):
+    whole = files.open(estimates)
+    with block_writer(tmp_path / "a.ulg") as writer:
+        writer.describe(load(estimates), shift_us=shift_us)
+        for rows in (slice(0, 7), slice(7, None)):
+            writer.write(
+                Recording(
+                    trajectories={
+                        name: each[rows].replace(t_ns=each.t_ns[rows] + shift_us * 1000)
+                        for name, each in whole.trajectories.items()
+                    },
+                    increments={
+                        name: each[rows].replace(t_ns=each.t_ns[rows] + shift_us * 1000)
+                        for name, each in whole.increments.items()
+                    },
+                )
+            )
+    assert writer.lost == []
+    before, after = ULog(str(estimates)), ULog(str(tmp_path / "a.ulg"))
+    assert len(after.data_list) == 4
+    for data in before.data_list:
+        copy = after.get_dataset(data.name, data.multi_id).data
+        for name, column in data.data.items():
+            moved = np.uint64(shift_us) if name.startswith("timestamp") else 0
+            np.testing.assert_array_equal(copy[name], column + moved, name)
+
+
+def test_of_changed_rows_the_resets_are_named_as_lost(estimates, tmp_path):
+    whole = files.open(estimates)
+    turned = whole.trajectories["vehicle_attitude"]
+    q = np.array(turned.q_world_from_body)
+    q[-4:] = [0.0, 0.0, 0.0, 1.0]
+    changed = replace(whole, trajectories={"vehicle_attitude": turned.replace(q_world_from_body=q)})
+    report = files.write(tmp_path / "a.ulg", changed)
+    fields = ("timestamp", "delta_q_reset", "quat_reset_counter")
+    assert report.lost == tuple(f"vehicle_attitude: {name} of 4 rows" for name in fields)
+    kept = ULog(str(tmp_path / "a.ulg")).get_dataset("vehicle_attitude").data
+    assert (
+        kept["quat_reset_counter"].tolist() == [0] * (ROWS // 2) + [3] * (ROWS // 2 - 4) + [0] * 4
+    )

@@ -395,9 +395,13 @@ def test_the_corrections_of_a_streamed_increment_are_told_apart():
     integrator = IncrementIntegrator(2, max_gap_ns=20 * MS)
     for t_ns, w in [(0, (0.0, 0.0, 0.0)), (10 * MS, (2.0, 0.0, 0.0)), (20 * MS, (0.0, 2.0, 0.0))]:
         increment = integrator.update(t_ns, w, (0.0, 0.0, 0.0))
-    # alpha = D1 = (0.01, 0, 0) when D2 comes, so coning = 7/12 D1 x D2 along z.
-    assert increment.coning[:2] == (0.0, 0.0)
-    assert increment.coning[2] == pytest.approx(7.0 / 12.0 * 0.01 * increment.delta_angle[1])
+    first = np.array([0.01, 0.0, 0.0])
+    second = np.subtract(increment.delta_angle, increment.coning) - first
+    # To second order the coning is 7/12 of this cross product; rotations give it exactly.
+    twist = np.cross(first, second)
+    assert increment.coning[2] == pytest.approx(7.0 / 12.0 * twist[2], rel=1e-4)
+    whole = Rotation.from_rotvec(first) * Rotation.from_rotvec(second + twist / 12.0)
+    np.testing.assert_allclose(increment.delta_angle, whole.as_rotvec(), rtol=1e-12)
     assert increment.sculling == (0.0, 0.0, 0.0)
 
 

@@ -7,10 +7,12 @@ import keyword
 import os
 import signal
 import sys
+from copy import copy
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -21,8 +23,9 @@ from strapdown.cli._reading_options import READING, reading
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from strapdown.cli._many import Endings
     from strapdown.cli._outcome import Outcome
 
 __all__ = ["main"]
@@ -43,8 +46,10 @@ VERBS = {
     "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
     "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
     "navigate": "Estimate position from an IMU and a GNSS receiver: the track of a vehicle.",
+    "joint": "Estimate the angles of a joint from a sensor on each of its segments.",
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
+    "view": "Show recordings and live topics in the browser: attitude, charts, timeline.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
     "allan": "Characterise the noise of a sensor from a log at rest.",
     "calibrate": "Calibrate a sensor from poses, turns, or its use.",
@@ -75,16 +80,27 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "check", "convert", "integrate", "fuse", "odometry", "navigate", "detect", "plot",
-    "evaluate", "allan", "calibrate", "cat", "send",
+    "info", "check", "convert", "integrate", "fuse", "odometry", "navigate", "joint", "detect",
+    "plot", "evaluate", "allan", "calibrate", "cat", "send", "view",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
+MANY: dict[str, Endings] = {
+    "info": {},
+    "check": {},
+    "convert": {"target": ""},
+    "fuse": {"output": ".csv", "picture": ".png"},
+    "odometry": {"output": ".csv", "picture": ".png"},
+    "detect": {"output": ".json", "picture": ".png"},
+}
+"""Verbs that take several recordings, with the endings of outputs in a folder."""
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed (one line states the reason); 2 usage; "
     "3 done, but data was lost, dropped or repaired; 130 interrupted."
 )
 
+SOURCES, WORKERS = "sources", "workers"
+"""Arguments: several recordings, of a verb that joins them; number of processes."""
 SWITCHES = {
     "json": "Print one JSON object, with the exit code and the losses.",
     "quiet": "Print errors and losses only.",
@@ -130,7 +146,9 @@ class VerbGroup(TyperGroup):
         module += "_" * keyword.iskeyword(name)
         verb = getattr(import_module(f"strapdown.cli.{module}"), module if is_top else name)
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name=name, epilog=EPILOG)(_as_command(verb, reads=name in READERS))
+        app.command(name=name, epilog=EPILOG)(
+            _as_command(verb, reads=name in READERS, endings=MANY.get(name))
+        )
         return typer.main.get_command(app)
 
 
@@ -138,28 +156,41 @@ def _nothing() -> None:
     """Do nothing: the callback of a group without options."""
 
 
-def _as_command(verb: Callable[..., Outcome], *, reads: bool) -> Callable[..., None]:
-    """Return a verb as a command, with the common options and an exit code."""
+def _as_command(
+    verb: Callable[..., Outcome], *, reads: bool, endings: Endings | None
+) -> Callable[..., None]:
+    """Return a verb as a command, with the common options and an exit code.
+
+    With ``endings`` it takes several recordings.
+    """
 
     def command(**arguments: object) -> None:
         switches = {name: bool(arguments.pop(name)) for name in SWITCHES}
         options: dict[str, Any] = dict.fromkeys(READING)
         if reads:
             options = {name: arguments.pop(name, None) for name in READING}
+        call: Callable[[], Outcome] = partial(verb, **arguments)
+        if endings is not None:
+            call = _over_many(verb, arguments, options, endings, strict=switches["strict"])
         with reading(**options):
-            code = run(lambda: verb(**arguments), **switches)
+            code = run(call, **switches)
         raise typer.Exit(code)
 
     signature = inspect.signature(verb, eval_str=True)
     parameters = list(signature.parameters.values())
-    common = {name: _option(bool, (f"--{name}",), text) for name, text in SWITCHES.items()}
+    common: dict[str, Any] = {
+        name: _option(bool, (f"--{name}",), text) for name, text in SWITCHES.items()
+    }
     if reads:
         taken = {f"--{parameter.name}" for parameter in parameters}
         for name, (kind, spellings, text) in READING.items():
             free = tuple(spelling for spelling in spellings if spelling not in taken)
             common[name] = _option(kind | None, free, text)
+    if endings is not None:
+        parameters[0] = _several(parameters[0])
+        common[WORKERS] = _option(int, ("--workers",), "Processes for several recordings.", least=1)
     for name, annotation in common.items():
-        default = False if name in SWITCHES else None
+        default = False if name in SWITCHES else 1 if name == WORKERS else None
         parameters.append(
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -171,9 +202,44 @@ def _as_command(verb: Callable[..., Outcome], *, reads: bool) -> Callable[..., N
     return command
 
 
-def _option(kind: object, names: tuple[str, ...], text: str) -> object:
+def _over_many(
+    verb: Callable[..., Outcome],
+    arguments: dict[str, Any],
+    options: Mapping[str, Any],
+    endings: Endings,
+    *,
+    strict: bool,
+) -> Callable[[], Outcome]:
+    """Return the call of a verb that takes several recordings, for one or for each of them."""
+    workers = arguments.pop(WORKERS)
+    argument = next(iter(inspect.signature(verb).parameters))
+    sources = arguments[argument] or []
+    named = [arguments[name] for name in endings if arguments[name] is not None]
+    is_each = len(sources) > 1 or any("{}" in str(path) for path in named)
+    if sources and is_each and not arguments.get("merge"):
+        from strapdown.cli._many import run_each  # noqa: PLC0415 (only with several recordings)
+
+        how: dict[str, Any] = {"endings": endings, "workers": workers, "strict": strict}
+        return partial(run_each, verb, argument, sources, arguments, options, **how)
+    if argument != SOURCES:
+        arguments[argument] = sources[0] if sources else None
+    return partial(verb, **arguments)
+
+
+def _several(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return the parameter for one recording as a parameter for several."""
+    if parameter.name == SOURCES:
+        return parameter
+    kind, argument = get_args(parameter.annotation)
+    argument = copy(argument)
+    argument.help = f"{argument.help} Several recordings give a table."
+    several = list[Path] if kind is Path else list[Path] | None
+    return parameter.replace(annotation=Annotated[several, argument])
+
+
+def _option(kind: object, names: tuple[str, ...], text: str, *, least: int | None = None) -> object:
     """Return the annotation of an option."""
-    return Annotated[kind, typer.Option(*names, help=text)]
+    return Annotated[kind, typer.Option(*names, help=text, min=least)]
 
 
 _LOOKS: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -41,6 +41,7 @@ __all__ = [
     "progress_bar",
     "read_losses",
     "require_clock",
+    "taken",
     "working",
 ]
 
@@ -119,14 +120,18 @@ def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:
 
 
 def notes_on(recording: Recording, topic: str | None) -> list[str]:
-    """Return the notes of the reader, and the IMU topic that is taken if there are several."""
-    names = {*recording.imu, *recording.increments}
-    notes = list(recording.report.notes)
-    if topic is None and len(names) > 1:
-        taken = recording.imu_topic()
-        others = ", ".join(sorted(names - {taken}))
-        notes.append(f"topic {taken}; --topic chooses another: {others}")
-    return notes
+    """Return the notes of the reader, and the IMU topic that is taken, with the others."""
+    chosen = recording.imu_topic(topic)
+    others = ", ".join(sorted({*recording.imu, *recording.increments} - {chosen}))
+    choice = f"; --topic chooses another: {others}" if others and topic is None else ""
+    return [*recording.report.notes, f"topic {chosen}{choice}"]
+
+
+def taken(recording: Recording, topic: str | None) -> dict[str, Any]:
+    """Return the IMU topic that is taken, and the number of its samples, for JSON."""
+    name = recording.imu_topic(topic)
+    held = recording.imu if name in recording.imu else recording.increments
+    return {"topic": name, "samples": len(held[name])}
 
 
 def measured(recording: Recording, topic: str | None, *names: str, to: str) -> ImuSeries:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Outcome",
+    "exit_code",
     "expect_compiling",
     "is_watched",
+    "quietly",
     "reserve_output",
     "run",
     "say",
@@ -58,6 +60,11 @@ class Outcome:
         Print the view on standard error, because that program uses standard output.
     found : int
         Number of findings about the data; any gives the exit code of a loss.
+    brief : str
+        The result in one line, for a table of several recordings; by default the last line of
+        the view.
+    each : sequence of mappings, optional
+        Printed by ``--json`` as a list, instead of ``data``: the results of several recordings.
     """
 
     data: Mapping[str, Any]
@@ -66,6 +73,15 @@ class Outcome:
     code: int = EXIT_OK
     aside: bool = False
     found: int = 0
+    brief: str = ""
+    each: Sequence[Mapping[str, Any]] | None = None
+
+
+def exit_code(outcome: Outcome, *, strict: bool) -> int:
+    """Return the exit code of an outcome."""
+    if (outcome.lost or outcome.found) and not outcome.code:
+        return EXIT_FAILED if strict else EXIT_LOSSY
+    return outcome.code
 
 
 @dataclass
@@ -109,6 +125,16 @@ def is_watched() -> bool:
 
 
 @contextmanager
+def quietly() -> Iterator[None]:
+    """Print nothing but the outcome: several recordings have one table."""
+    before, _manner.quiet = _manner.quiet, True
+    try:
+        yield
+    finally:
+        _manner.quiet = before
+
+
+@contextmanager
 def until_unread() -> Iterator[None]:
     """Allow the reader of standard output to close it, which is no error."""
     try:
@@ -124,11 +150,11 @@ def run(verb: Callable[[], Outcome], *, json: bool, quiet: bool, strict: bool, d
     try:
         with announce_compiling(_say_compiling):
             outcome = verb()
-        code = outcome.code
-        if (outcome.lost or outcome.found) and not code:
-            code = EXIT_FAILED if strict else EXIT_LOSSY
+        code = exit_code(outcome, strict=strict)
         with until_unread():
-            if json:
+            if json and outcome.each is not None:
+                _print_json(outcome.each)
+            elif json:
                 _print_json({"exit": code, "lost": list(outcome.lost), **outcome.data})
             elif not quiet:
                 _print_view(outcome.view, aside=outcome.aside or _manner.reserved)
@@ -174,7 +200,7 @@ def _print_view(view: Sequence[RenderableType], *, aside: bool) -> None:
             console.print(item)
 
 
-def _print_json(data: Mapping[str, Any]) -> None:
+def _print_json(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     stream = sys.stderr if _manner.reserved else sys.stdout
     stream.write(dumps(_finite(data), indent=2, allow_nan=False) + "\n")
 

@@ -13,7 +13,8 @@ import strapdown.formats as files
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
-from strapdown.units import ns_from_decimal_seconds
+from strapdown.formats.block_reader import WholeFile
+from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["input_blocks", "open_input", "refuse_reading"]
 
+_EARLIEST_NS: Final = 315_964_800 * NS_PER_S
+"""Earlier stamps count from something else than 1970: begin of GPS time, 1980-01-06 [ns]."""
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
@@ -36,10 +39,7 @@ def open_input(path: Path) -> Recording:
     FormatError
         It cannot be read, or has no sample between ``--from`` and ``--until``.
     """
-    file = as_file(path)
-    with naming(path):
-        recording = files.open(file, on_error="salvage", columns=options.columns)
-    recording = replace(recording, path=path)
+    recording = _whole(path)
     if not options.cuts:
         return recording
     start_ns, stop_ns = _span(recording)
@@ -54,12 +54,29 @@ def open_input(path: Path) -> Recording:
 @contextmanager
 def input_blocks(path: Path) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb."""
+    if options.merged:
+        blocks: BlockReader = WholeFile(_whole(path))
+        yield _Part(path, blocks) if options.cuts else blocks
+        return
     file = as_file(path)
     with (
         naming(path),
         files.open_blocks(file, on_error="salvage", columns=options.columns) as blocks,
     ):
         yield _Part(path, blocks) if options.cuts else blocks
+
+
+def _whole(path: Path) -> Recording:
+    """Return a recording, joined with those of ``options.merged``."""
+    from strapdown.formats.merging import merge  # noqa: PLC0415 (only with several recordings)
+
+    recordings = []
+    for each in (path, *options.merged):
+        file = as_file(each)
+        with naming(each):
+            recording = files.open(file, on_error="salvage", columns=options.columns)
+        recordings.append(replace(recording, path=each))
+    return merge(recordings)
 
 
 def refuse_reading() -> None:
@@ -128,12 +145,17 @@ def _stamp(text: str, option: str, first_ns: int, recording: Recording) -> int:
             f"expected seconds, or date and time such as 2026-11-24T08:00:00Z, got {text!r}",
             param_hint=f"'{option}'",
         ) from None
+    offset_ns = recording.clock_offset_ns or 0
     if not recording.knows_1970:
-        raise typer.BadParameter(
-            "expected seconds: the recording does not state when its clock began",
-            param_hint=f"'{option}'",
-        )
-    return since_1970 - (recording.clock_offset_ns or 0)
+        why = "the recording does not state when its clock began"
+    elif first_ns + offset_ns < _EARLIEST_NS:
+        why = f"stamps of the recording do not count from 1970, the first is {first_ns / 1e9:g} s"
+    else:
+        return since_1970 - offset_ns
+    raise typer.BadParameter(
+        f"expected seconds since the first sample, such as {option} 10: {why}",
+        param_hint=f"'{option}'",
+    )
 
 
 def _extent(recording: Recording) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from strapdown.cli._streams import spooling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["READING", "options", "reading"]
+__all__ = ["READING", "merging", "options", "reading"]
 
 READING: Final[Mapping[str, tuple[type, tuple[str, ...], str]]] = {
     "columns": (
@@ -32,11 +32,15 @@ READING: Final[Mapping[str, tuple[type, tuple[str, ...], str]]] = {
 
 @dataclass
 class ReadingOptions:
-    """Options of the running verb; shared with its threads."""
+    """Options of the running verb; shared with its threads.
+
+    ``merged`` are recordings that are read together with the one that the verb names.
+    """
 
     columns: Path | None = None
     start: str | None = None
     stop: str | None = None
+    merged: tuple[Path, ...] = ()
 
     @property
     def cuts(self) -> bool:
@@ -56,3 +60,13 @@ def reading(columns: Path | None, start: str | None, stop: str | None) -> Iterat
             yield
     finally:
         options.columns = options.start = options.stop = None
+
+
+@contextmanager
+def merging(others: Sequence[Path]) -> Iterator[None]:
+    """Join every recording that is read with others."""
+    options.merged = tuple(others)
+    try:
+        yield
+    finally:
+        options.merged = ()

@@ -118,7 +118,7 @@ def allan(
             fit = result.fit(bandwidth_hz=bandwidth)
     origin = _origin(source, recording, series)
     view: list[RenderableType] = [*notes_on(recording, topic), origin, *result.notes]
-    found = {"input": str(source), "allan": _summary(result)}
+    found = {"input": str(source), "topic": recording.imu_topic(topic), "allan": _summary(result)}
     if fit is not None:
         found |= {"noise": fit.to_dict(), "covariance": _covariance(fit)}
         view += [_table(fit), *_minima(fit)]

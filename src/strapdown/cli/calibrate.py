@@ -226,7 +226,12 @@ def calibrate(
         result = KINDS[name].run(series, replace(options, progress=progress))
     view = [*notes_on(recording, topic), f"kind: {name}", *result.lines()]
     view += [f"finding: {line}" for line in result.warnings]
-    data = {"input": str(source), "kind": name, "findings": list(result.warnings)}
+    data = {
+        "input": str(source),
+        "topic": recording.imu_topic(topic),
+        "kind": name,
+        "findings": list(result.warnings),
+    }
     data |= result.to_dict()
     if output is not None:
         save_calibration(_with_origin(result.calibration, source), output, force=force)

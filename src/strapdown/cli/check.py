@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strapdown.cli._common import Input, Topic, notes_on, read_losses, working
+from strapdown._words import counted
+from strapdown.cli._common import Input, Topic, notes_on, read_losses, taken, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
 
@@ -33,7 +34,7 @@ def check(source: Input, *, topic: Topic = None) -> Outcome:
 
     strapdown check flight.ulg --topic sensor_combined
 
-    strapdown check bag.mcap --json
+    strapdown check logs/*.ulg --workers 2 --json
     """
     with working(f"reading {source}"):
         recording = open_input(source)
@@ -45,8 +46,11 @@ def check(source: Input, *, topic: Topic = None) -> Outcome:
         *(line for finding in report.findings for line in _lines(recording, finding)),
         *report.lines()[len(report.findings) :],
     ]
-    data = {"input": str(source), **report.to_dict()}
-    return Outcome(data, view, read_losses(recording.report), found=len(report.findings))
+    data = {"input": str(source), **taken(recording, topic), **report.to_dict()}
+    codes = ", ".join(str(finding.code) for finding in report.findings)
+    brief = f"{counted(len(report.findings), 'finding')}: {codes}" if codes else "no findings"
+    found = len(report.findings)
+    return Outcome(data, view, read_losses(recording.report), found=found, brief=brief)
 
 
 def _report(recording: Recording, series: ImuSeries) -> CheckReport:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import strapdown.formats as files
+from strapdown.cli._calibrator import Calibrator
 from strapdown.cli._common import (
     OF_RATES,
     Clock,
     Force,
-    Input,
     Topic,
     counts_from_1970,
     read_losses,
@@ -24,21 +25,21 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import input_blocks
+from strapdown.cli._reading_options import merging, options
+from strapdown.cli._reshaping import Reshaping, joined, parse_frames
 from strapdown.cli._streams import DASH, as_file, standard_output
 from strapdown.errors import FormatError, UnknownNameError
+from strapdown.formats._one_table import CsvWriter, TumWriter
+from strapdown.formats._series_headers import topics
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.formats.ulog.from_recording import UlogBlockWriter
-from strapdown.units import NS_PER_S, NS_PER_US
+from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from strapdown.calibration import TemperatureReadings
-    from strapdown.formats import Recording
-    from strapdown.series import ImuSeries, Increments
-
-    Data = TypeVar("Data", ImuSeries, Increments)
+    from strapdown.formats import BlockWriter, Recording
 
 
 class At(StrEnum):
@@ -61,16 +62,52 @@ class Form(StrEnum):
 
 
 def convert(
-    source: Input,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE", help="Recordings, recognised by content, or - for standard input."
+        ),
+    ],
     target: Annotated[
         Path,
         typer.Argument(
             help="The file to write: .mcap, .bag, .csv, .tum, .npz, .parquet or .ulg; without an "
-            "ending, the folder of a ROS 2 bag; - is standard output."
+            "ending, the folder of a ROS 2 bag; - is standard output. Of several recordings: a "
+            "folder with --format, or a name such as results/{}.mcap, where {} is that of each."
         ),
     ],
     *,
     topic: Topic = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Join several recordings in the order of time into TARGET."),
+    ] = False,
+    decimate: Annotated[
+        int | None,
+        typer.Option(
+            "--decimate",
+            min=2,
+            max=1000,
+            help="Keep every n-th sample, after a zero-phase low-pass filter.",
+        ),
+    ] = None,
+    resample: Annotated[
+        float | None,
+        typer.Option(
+            "--resample",
+            metavar="HZ",
+            help="Interpolate to this rate: vectors linearly, attitude by slerp; gaps stay.",
+        ),
+    ] = None,
+    frame: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--frame", help="Axes of the output: ENU, NED, FLU, FRD, or both as in NED/FRD."
+        ),
+    ] = None,
+    frame_id: Annotated[
+        str | None, typer.Option("--frame-id", help="Frame id (name) of the sensor in the output.")
+    ] = None,
     increments: Annotated[
         bool,
         typer.Option("--increments", help="Do not convert increments to rates."),
@@ -99,7 +136,8 @@ def convert(
         ),
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--format", help="Format of standard output, for TARGET -.")
+        Form | None,
+        typer.Option("--format", help="Format of TARGET - (standard output) or FOLDER."),
     ] = None,
     calibration: Annotated[
         Path | None,
@@ -123,6 +161,11 @@ def convert(
     parameters, infos and vehicle_imu_status are copied as well. Samples that the target cannot
     hold are reported, with exit code 3; omitted covariances and sensor names are noted.
 
+    --decimate filters and --resample interpolates every topic, in this order, without bridging
+    gaps; increments become rates. Calibration, filter and rates are stated in .mcap, .npz,
+    .parquet and .csv files. With --merge a topic in several files continues: overlapping parts
+    are refused unless their samples are equal.
+
     Examples
     --------
     strapdown convert flight.ulg flight.mcap --attitude auto
@@ -133,19 +176,38 @@ def convert(
 
     strapdown convert raw.mcap calibrated.mcap --calibration cal.toml
 
+    strapdown convert logs/*.ulg results/ --format mcap --workers 2
+
+    strapdown convert part1.mcap part2.mcap whole.mcap --merge
+
+    strapdown convert fast.mcap slow.csv --decimate 4 --frame NED/FRD --from 10 --to 70
+
     cat flight.ulg | strapdown convert - - --format mcap > flight.mcap
     """
-    with _written(target, form) as file:
-        if file.exists() and file.samefile(as_file(source)):
+    if merge and len(sources) < 2:
+        raise typer.BadParameter(
+            f"expected two recordings or more and then TARGET, got {sources[0]} and {target}",
+            param_hint="'--merge'",
+        )
+    shape = Reshaping(decimate, resample, parse_frames(frame), frame_id)
+    source = sources[0]
+    with _written(target, form) as file, merging(sources[1:]):
+        if file.exists() and any(file.samefile(as_file(each)) for each in sources):
             raise typer.BadParameter(f"{target} is the input; write to another file")
+        shape.check_target(file)
+        if increments and shape.changes_rate:
+            raise typer.BadParameter(
+                "increments cannot be filtered or interpolated; omit it, so that they become rates",
+                param_hint="'--increments'",
+            )
         if attitude is not None and file.suffix.lower() not in OF_RATES:
             raise typer.BadParameter(
                 f"it works for .mcap, .bag, .csv and ROS 2 bags, where an IMU is rates, got {file}",
                 param_hint="'--attitude'",
             )
         gyro_noise, accel_noise = noise or (None, None)
-        options = RateOptions(
-            rates=file.suffix.lower() in OF_RATES and not increments,
+        conversion = RateOptions(
+            rates=(file.suffix.lower() in OF_RATES or shape.changes_rate) and not increments,
             stamp=stamp.value,
             fifo_delay=fifo_delay,
             attitude=attitude,
@@ -155,22 +217,24 @@ def convert(
         )
         applied = None
         if calibration is not None:
-            applied = _Calibrator(calibration, source, topic, temperature)
+            applied = Calibrator(calibration, sources, topic, temperature)
         outcome = _convert(
             source,
             file,
-            RateStream(options),
+            RateStream(conversion),
             applied=applied,
+            shape=shape,
             topic=topic,
             clock=clock,
             force=force,
         )
     name = "standard output" if target == DASH else target
-    data = {"input": str(source), "output": str(target), **outcome.data}
+    inputs = {"inputs": [str(each) for each in sources]} if merge else {}
+    data = {"input": str(source), **inputs, "output": str(target), **outcome.data}
     if calibration is not None:
         data["notes"].append(f"calibrated by {calibration}")
-    view = [f"wrote {name}: {data['messages']} messages", *data["notes"]]
-    return replace(outcome, data=data, view=view)
+    wrote = f"wrote {name}: {data['messages']} messages"
+    return replace(outcome, data=data, view=[wrote, *outcome.view, *data["notes"]], brief=wrote)
 
 
 @contextmanager
@@ -198,20 +262,23 @@ def _convert(
     target: Path,
     stream: RateStream,
     *,
-    applied: _Calibrator | None,
+    applied: Calibrator | None,
+    shape: Reshaping,
     topic: str | None,
     clock: Clock,
     force: bool,
 ) -> Outcome:
     """Convert a recording to a file."""
+    rows: Counter[str] = Counter()
     with (
         working(f"converting {source}"),
         input_blocks(source) as blocks,
         files.block_writer(target, force=force) as writer,
     ):
-        new_log = writer if isinstance(writer, UlogBlockWriter) else None
+        new_log = writer if isinstance(writer, UlogBlockWriter) and not options.merged else None
         calibrated = blocks if applied is None else map(applied, blocks)
-        for block in _converted(calibrated, stream, topic):
+        rated = _converted(calibrated, stream, topic)
+        for block in map(shape, joined(rated) if shape.needs_whole else rated):
             require_clock(clock, source, known=not stream.report.since_boot)
             if new_log is not None and blocks.report.format == "ulog":
                 shift_us = (stream.report.shifted_ns or 0) // NS_PER_US
@@ -220,6 +287,7 @@ def _convert(
                 )
                 new_log = None
             writer.write(block)
+            rows.update({name: len(series) for _, name, series in topics(block)})
         if applied is not None:
             applied.check()
         if not writer.messages:
@@ -228,99 +296,21 @@ def _convert(
                 "nothing to write",
                 path=source,
             )
-    recognised = blocks.report.notes if blocks.report.format == "table" else ()
-    notes = [*recognised, *writer.notes, *stream.report.lines(topic)]
-    lost = [*read_losses(blocks.report), *stream.report.lost, *writer.lost]
-    return Outcome({"messages": writer.messages, "notes": notes}, [], lost)
+        taken = _taken(writer, rows)
+    recognised = blocks.report.notes if blocks.report.format == "table" or options.merged else ()
+    applied_notes = () if applied is None else applied.notes
+    notes = [*recognised, *applied_notes, *shape.notes, *writer.notes, *stream.report.lines(topic)]
+    lost = [*read_losses(blocks.report), *stream.report.lost, *shape.lost, *writer.lost]
+    data = {"messages": writer.messages, "topics": taken, "notes": notes}
+    listed = ", ".join(f"{name} ({count} rows)" for name, count in taken.items())
+    return Outcome(data, [f"topics: {listed}"], lost)
 
 
-class _Calibrator:
-    """Calibration of the blocks of a recording.
-
-    Raises
-    ------
-    FormatError
-        The calibration depends on a temperature and there is none, or there are several sensors
-        and no topic.
-    """
-
-    def __init__(
-        self, path: Path, source: Path, topic: str | None, temperature: Path | None
-    ) -> None:
-        from strapdown import calibration as procedures  # noqa: PLC0415 (only with the option)
-
-        self._calibration = procedures.load_calibration(path)
-        self._path, self._source, self._topic = path, source, topic
-        self._changes = self._is_warm = False
-        self._seen: set[str] = set()
-        self._temperature: TemperatureReadings | None = None
-        if temperature is not None:
-            self._temperature = procedures.read_temperature(temperature)
-        elif self._calibration.needs_temperature:
-            recording = files.open(as_file(source), on_error="salvage")
-            self._temperature = procedures.recorded_temperature(recording, topic)
-            if self._temperature is None:
-                raise FormatError(
-                    f"expected the temperature of the sensor, on which {path.name} depends, the "
-                    "recording has none; pass --temperature with a CSV file of the columns t_ns or "
-                    "t_s and temperature_c",
-                    path=source,
-                )
-
-    def __call__(self, block: Recording) -> Recording:
-        """Return a block with calibrated samples and increments."""
-        self._seen |= {*block.imu, *block.increments}
-        if self._topic is None and len(self._seen) > 1:
-            raise FormatError(
-                "expected one sensor for --calibration, got the topics "
-                f"{', '.join(sorted(self._seen))}; choose one with --topic",
-                path=self._source,
-            )
-        chosen = self._topic
-        return replace(
-            block,
-            imu={n: self._applied(s) if chosen in {None, n} else s for n, s in block.imu.items()},
-            increments={
-                n: self._applied(s) if chosen in {None, n} else s
-                for n, s in block.increments.items()
-            },
-        )
-
-    def check(self) -> None:
-        """Check, after the last block, that the calibration had an effect at known temperatures.
-
-        Raises
-        ------
-        FormatError
-            There was no temperature during the recording, or no sample changed.
-        """
-        if self._seen and not self._is_warm:
-            raise FormatError(
-                "expected temperatures during the recording, got none; pass stamps on the clock of "
-                "the recording",
-                path=self._source,
-            )
-        if self._seen and not self._changes:
-            raise FormatError(
-                f"expected a sensor that {self._path.name} calibrates, got none: no sample changes",
-                path=self._source,
-            )
-
-    def _applied(self, data: Data) -> Data:
-        """Return calibrated data."""
-        calibrated = self._calibration.apply(data, temperature=self._temperature)
-        self._changes = self._changes or calibrated != data
-        warm = self._temperature
-        self._is_warm = (
-            self._is_warm
-            or warm is None
-            or bool(
-                len(data)
-                and data.t_ns.min() < warm.t_ns[-1] + NS_PER_S
-                and data.t_ns.max() > warm.t_ns[0] - NS_PER_S
-            )
-        )
-        return calibrated
+def _taken(writer: BlockWriter, rows: Mapping[str, int]) -> dict[str, int]:
+    """Return the rows by topic that a file holds; a table holds one topic."""
+    if isinstance(writer, CsvWriter | TumWriter) and writer.topic is not None:
+        return {writer.topic: rows[writer.topic]}
+    return dict(rows)
 
 
 def _converted(

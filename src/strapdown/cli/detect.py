@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,17 @@ import typer
 from rich.table import Table
 
 from strapdown import plots
-from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
+from strapdown._words import counted
+from strapdown.cli._common import (
+    Force,
+    Input,
+    Topic,
+    check_targets,
+    notes_on,
+    read_losses,
+    taken,
+    working,
+)
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
@@ -58,6 +69,8 @@ def detect(
     --------
     strapdown detect walk.csv
 
+    strapdown detect logs/*.mcap --output results/ --workers 2
+
     strapdown detect phone.mcap --kind free_fall,impact --picture drop.png
 
     strapdown detect flight.ulg --kind clipping,stuck --output faults.json --json
@@ -85,7 +98,12 @@ def detect(
         if isinstance(detector, HealthDetector):
             health = [each.to_dict() for each in detector.summary.values()]
     start_ns = int(series.t_ns.min()) if len(series) else 0
-    data = {"input": str(source), "detectors": reports, **events.to_dict()}
+    data = {
+        "input": str(source),
+        **taken(recording, topic),
+        "detectors": reports,
+        **events.to_dict(),
+    }
     if health:
         data["health"] = health
     view = [
@@ -101,7 +119,9 @@ def detect(
         plots.save(plots.plot_events(series, events, title=title), picture, force=force)
         view.append(f"wrote {picture}")
     code = EXIT_LOSSY if len(events) else EXIT_OK
-    return Outcome(data, view, read_losses(recording.report), code=code)
+    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(e.kind for e in events).items())
+    brief = f"{counted(len(events), 'event')}: {kinds}" if kinds else "nothing found"
+    return Outcome(data, view, read_losses(recording.report), code=code, brief=brief)
 
 
 def _health_line(health: dict[str, object]) -> str:

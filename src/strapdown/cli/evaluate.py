@@ -67,10 +67,14 @@ def evaluate(
         with naming(reference):
             truth_file = files.open(as_file(reference), on_error="salvage")
         recordings = [open_input(estimate), truth_file]
-    track = recordings[0].trajectory(estimate_topic)
-    truth = recordings[1].trajectory(reference_topic or recordings[1].reference_topic())
+    names = (
+        recordings[0].track_topic(estimate_topic),
+        recordings[1].track_topic(reference_topic or recordings[1].reference_topic()),
+    )
+    track, truth = (each.trajectory(name) for each, name in zip(recordings, names, strict=True))
     data: dict[str, Any] = {"estimate": str(estimate), "reference": str(reference)}
-    view = []
+    data |= {"estimate_topic": names[0], "reference_topic": names[1]}
+    view = [f"topic {names[0]} of {estimate}, compared with {names[1]} of {reference}"]
     placed = track.position_world is not None and truth.position_world is not None
     turned = not placed or (_knows_attitude(track) and _knows_attitude(truth))
     if turned:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
@@ -25,6 +25,7 @@ from strapdown.cli._common import (
     notes_on,
     progress_bar,
     read_losses,
+    taken,
     working,
 )
 from strapdown.cli._compare import aligned, compare, usable_reference
@@ -37,11 +38,13 @@ from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats import Recording
+from strapdown.geometry.frames import BodyFrame, WorldFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from strapdown.estimation import OrientationFilter, OrientationResult, OrientationSmoother
+    from strapdown.estimation.filter import RecursiveFilter
     from strapdown.series import ImuSeries, Trajectory
 
     Estimator: TypeAlias = OrientationFilter | OrientationSmoother[Any]
@@ -58,7 +61,10 @@ def _chosen(arguments: Mapping[str, Any]) -> Callable[[], Estimator]:
 def fuse(
     source: Annotated[
         Path | None,
-        typer.Argument(help="A recording, or - for standard input; none with --live."),
+        typer.Argument(
+            help="A recording, - for standard input, or a live topic such as ipc:imu; none with "
+            "--live."
+        ),
     ] = None,
     *,
     filter_name: Annotated[
@@ -83,7 +89,11 @@ def fuse(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File of the attitude: .csv, .tum, ..."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File of the attitude: .csv, .tum, ...; of a live topic also another topic.",
+        ),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="A figure: .png, .svg or .pdf.")
@@ -110,7 +120,7 @@ def fuse(
         typer.Option(metavar="[HOST:]PORT", help="With --live: send ATTITUDE_QUATERNION there."),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="With --live: seconds; by default until Ctrl-C.")
+        float | None, typer.Option(help="Live: seconds; by default until Ctrl-C.")
     ] = None,
     force: Force = False,
 ) -> Outcome:
@@ -124,7 +134,9 @@ def fuse(
     Parameters are those of the class of the estimator, such as ErrorStateParams; those of a
     smoother have other names than those of its filter.
 
-    With --live the samples are those in HIGHRES_IMU or HIL_SENSOR of the first sender heard.
+    A live topic is fused until Ctrl-C; every second a line states rate, roll, pitch, yaw (from
+    the start) and their standard deviations. With --live the samples are those in HIGHRES_IMU or
+    HIL_SENSOR of the first sender heard.
 
     Examples
     --------
@@ -132,18 +144,33 @@ def fuse(
 
     strapdown fuse demo.mcap --smooth --output attitude.tum --picture attitude.png
 
+    strapdown fuse logs/*.ulg --output results/ --workers 2
+
     strapdown fuse demo.mcap --compare --picture filters.png
 
     strapdown fuse walk.csv --filter vqf --no-mag --output attitude.csv --json
 
     strapdown fuse walk.csv --set gyro_noise=0.004 --set speed_sigma=2 --output attitude.csv
 
+    strapdown fuse ipc:imu --duration 60 --output ipc:attitude
+
     strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
-    if filter_name not in FILTERS:
-        raise UnknownNameError("filter", filter_name, FILTERS)
-    if smooth and filter_name not in SMOOTHERS:
-        raise UnknownNameError("smoother for the filter", filter_name, SMOOTHERS)
+    _check_name(filter_name, smooth=smooth)
+    if source is not None and _is_live(source):
+        _alone(
+            "SOURCE",
+            smooth=smooth,
+            compare=compare_all,
+            picture=picture,
+            align=align,
+            topic=topic,
+            anyway=anyway,
+            live=live,
+            to=to,
+        )
+        live_filter = configured(FILTERS[filter_name], params, settings)
+        return _live_topic(source, filter_name, live_filter, output, duration, force=force)
     if live is not None and source is None:
         _alone(
             "--live",
@@ -173,14 +200,15 @@ def fuse(
     estimator = configured(chosen, params, settings)
     with working(f"reading {source}"):
         recording = open_input(source)
-    topic = covered(recording, topic, anyway=anyway)
-    series = measured(recording, topic, "angular_velocity", to="fuse")
+    imu_topic = covered(recording, topic, anyway=anyway)
+    series = measured(recording, imu_topic, "angular_velocity", to="fuse")
     if compare_all:
-        return _compared(recording, series, picture, align, no_mag=no_mag, force=force)
+        return _compared(recording, series, topic, picture, align, no_mag=no_mag, force=force)
     name = f"{filter_name} smoothed" if smooth else filter_name
     result = _estimated(series, estimator, name, no_mag=no_mag)
     attitude = result.trajectory()
-    data = {"input": str(source), **_as_data(name, estimator, output, attitude)}
+    data = {"input": str(source), **taken(recording, topic)}
+    data |= _as_data(name, estimator, output, attitude)
     notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
     view = [*notes, frames_of(attitude), str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
@@ -199,9 +227,24 @@ def fuse(
         )
         plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    return Outcome(
-        data | added | {"report": result.report.to_dict()}, [*view, *why_not, *line], lost
-    )
+    brief = "; ".join([*line, view[-1]] if line else view[-1:])
+    data |= added | {"report": result.report.to_dict()}
+    return Outcome(data, [*view, *why_not, *line], lost, brief=brief)
+
+
+def _is_live(path: Path) -> bool:
+    """Return whether this is the address of a live topic."""
+    from strapdown.transport.address import is_address  # noqa: PLC0415 (loads all messages)
+
+    return is_address(str(path))
+
+
+def _check_name(name: str, *, smooth: bool) -> None:
+    """Raise unless there is such a filter, or smoother."""
+    if name not in FILTERS:
+        raise UnknownNameError("filter", name, FILTERS)
+    if smooth and name not in SMOOTHERS:
+        raise UnknownNameError("smoother for the filter", name, SMOOTHERS)
 
 
 def _alone(option: str, **others: object) -> None:
@@ -243,6 +286,7 @@ def _against_reference(
 def _compared(
     recording: Recording,
     series: ImuSeries,
+    imu_topic: str | None,
     picture: Path | None,
     align: Alignment | None,
     *,
@@ -252,18 +296,44 @@ def _compared(
     """Run every estimator and compare them."""
     topic, why_not = usable_reference(recording, series, align)
     found = compare(series, recording, topic, with_field=not no_mag, align=align)
-    view: list[Any] = [*recording.report.notes, *doubts(series), *why_not, found.table()]
+    view: list[Any] = [*notes_on(recording, imu_topic), *doubts(series), *why_not, found.table()]
     if picture is not None:
         with working("drawing"):
             plots.save(found.figure(recording.path.name), picture, force=force)
         view.append(f"wrote {picture}")
     data = {
         "input": str(recording.path),
+        **taken(recording, imu_topic),
         "reference": found.against,
         "estimators": [row.to_dict() for row in found.rows],
     }
     best = min(found.rows, key=lambda row: row.errors.total)
-    return Outcome(data, view, [*read_losses(recording.report), *best.result.report.losses()])
+    lost = [*read_losses(recording.report), *best.result.report.losses()]
+    brief = f"best: {best.name}, {best.errors.total_deg:.3f} deg against {found.against}"
+    return Outcome(data, view, lost, brief=brief)
+
+
+def _live_topic(
+    source: Path,
+    name: str,
+    orientation: OrientationFilter,
+    output: Path | None,
+    duration: float | None,
+    *,
+    force: bool,
+) -> Outcome:
+    """Fuse the messages of a live topic."""
+    from strapdown.cli._fuse_live import fuse_live_topic  # noqa: PLC0415 (only live)
+
+    refuse_reading()
+    if output is not None and not _is_live(output):
+        check_targets(output, None, force=force)
+    recursive = cast("RecursiveFilter[Any]", orientation)
+    done = fuse_live_topic(str(source), recursive, output=output, duration=duration, force=force)
+    data = {"input": str(source), "filter": name, "params": changed(orientation), **done.data}
+    frames = {"world": str(WorldFrame.ENU), "body": str(BodyFrame.FLU)}
+    attitude = f"attitude: q_world_from_body, xyzw, {frames['world']} from {frames['body']}"
+    return replace(done, data={**data, "frames": frames}, view=[attitude, *done.view])
 
 
 def _live(

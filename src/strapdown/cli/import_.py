@@ -7,14 +7,19 @@ from typing import Annotated
 
 import typer
 
+import strapdown.formats as files
 from strapdown.cli._common import Force, Input, working
+from strapdown.cli._meaning import meaning
 from strapdown.cli._outcome import Outcome
+from strapdown.cli._rows import recorded_series
 from strapdown.cli._streams import as_file, naming
-from strapdown.errors import FormatError
+from strapdown.errors import FormatError, StrapdownError
 from strapdown.formats._output import check_ending
 from strapdown.formats.foreign import Hints, read_sheet, recognised
 from strapdown.geometry import BodyFrame
 
+TABLE = "table"
+"""Format of tables of other programs."""
 UNIT_OPTIONS = {
     "time": "--time-unit",
     "angular_velocity": "--gyro-unit",
@@ -42,7 +47,9 @@ def import_(
             "--rate", help="Samples per second, where a counter or rows are the time \\[Hz]."
         ),
     ] = None,
-    time_unit: Annotated[str | None, typer.Option(help="s, ms, us or ns.")] = None,
+    time_unit: Annotated[
+        str | None, typer.Option(help="s, ms, us or ns; of dates day_first or month_first.")
+    ] = None,
     gyro_unit: Annotated[str | None, typer.Option(help="rad/s or deg/s.")] = None,
     accel_unit: Annotated[str | None, typer.Option(help="m/s^2, g or mg.")] = None,
     mag_unit: Annotated[str | None, typer.Option(help="uT, gauss, mgauss, nT or T.")] = None,
@@ -78,8 +85,13 @@ def import_(
         words=tuple(use or ()),
         body=None if body is None else body.value,
     )
+    file = as_file(source)
+    if not hints.states_columns and (known := _known(source, file)) is not None:
+        if save is not None:
+            raise FormatError(f"expected a table of another program, got {known.view[0]}")
+        return known
     with working(f"reading {source}"), naming(source):
-        sheet = read_sheet(as_file(source))
+        sheet = read_sheet(file)
     found = recognised(sheet, hints)
     if found.questions or found.plan is None:
         open_ = "; ".join(found.questions) or "no gyro, accelerometer or magnetometer by its name"
@@ -90,3 +102,19 @@ def import_(
         view.append(f"wrote {save}: pass it as --columns {save}")
     data = {"input": str(source), "columns": found.plan.to_dict(), "notes": list(found.notes)}
     return Outcome(data, view)
+
+
+def _known(source: Path, file: Path) -> Outcome | None:
+    """Return what a file that needs no import holds; None of a table of another program."""
+    try:
+        with working(f"reading {source}"):
+            recording = files.open(file, on_error="salvage")
+    except (StrapdownError, OSError):
+        return None
+    form = recording.report.format
+    if form == TABLE:
+        return None
+    meanings = {name: meaning(series) for name, series in recorded_series(recording)}
+    said = f"{form}: units and frames are known, every verb reads it; there is nothing to import"
+    view = [said, *(f"{name}: {line}" for name, line in meanings.items())]
+    return Outcome({"input": str(source), "format": form, "topics": meanings, "notes": []}, view)

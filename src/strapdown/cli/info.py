@@ -9,16 +9,18 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from strapdown._words import printable
-from strapdown.cli._common import Input, read_losses, working
+from strapdown._words import counted, printable
+from strapdown.cli._common import Input, Topic, read_losses, working
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_input
 from strapdown.cli._rows import recorded_series
 from strapdown.series import timebase
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from strapdown.formats import Recording
     from strapdown.formats.px4.health import ImuHealth
     from strapdown.series.columns import Columns
 
@@ -28,10 +30,11 @@ _UNKNOWN = "not logged"
 IMU_COLUMNS = ("IMU", "sensor", "clipped", "calibration", "vibration p50, p99, peak", "level")
 
 
-def info(file: Input) -> Outcome:
+def info(file: Input, *, topic: Topic = None) -> Outcome:
     """Print the contents of a recording: topics, counts, rates, gaps, frames and damage.
 
-    For a PX4 log also clipping, vibration and calibration of each IMU. A gap is a step longer than
+    For a PX4 log also firmware, hardware, parameters other than their defaults, warnings, and
+    clipping, vibration and calibration of each IMU. A gap is a step longer than
     5 median steps and 20 ms. Of a damaged file the intact messages are listed, with exit code 3.
 
     Examples
@@ -40,10 +43,12 @@ def info(file: Input) -> Outcome:
 
     strapdown info flight.ulg --json
 
-    strapdown info walk.csv
+    strapdown info logs/*.mcap --topic imu/data --from 10 --to 20
     """
     with working(f"reading {file}"):
         recording = open_input(file)
+    if topic is not None:
+        recording = recording.only(topic)
     topics = [_describe(name, series) for name, series in recorded_series(recording)]
     report = recording.report
     data = {
@@ -52,6 +57,7 @@ def info(file: Input) -> Outcome:
         "messages": report.messages,
         "topics": topics,
         "skipped": dict(report.skipped),
+        "history": list(recording.history),
         "notes": list(report.notes),
         "lost_messages": report.lost_messages,
         "lost_bytes": report.lost_bytes,
@@ -62,15 +68,25 @@ def info(file: Input) -> Outcome:
     view += [line for topic in topics for line in _remarks(topic)]
     if recording.log is not None:
         from strapdown.formats.px4.health import imu_health  # noqa: PLC0415 (only PX4 logs)
+        from strapdown.formats.ulog.summary import summary_of  # noqa: PLC0415 (as above)
 
+        summary = summary_of(recording.log, epoch_offset_ns=recording.clock_offset_ns)
+        data["log"] = summary.data()
+        view[1:1] = summary.lines()
         if imus := imu_health(recording.log):
             data["imus"] = [_health_data(imu) for imu in imus]
             view.append(_health_table(imus))
-    notes = list(report.notes)
+    notes = [*(f"history: {step}" for step in recording.history), *report.notes]
     if report.skipped:
         names = ", ".join(f"{name} {count}" for name, count in report.skipped.items())
         notes.append(f"{len(report.skipped)} topics of other types, with their messages: {names}")
-    return Outcome(data, [*view, *notes], read_losses(report))
+    brief = f"{report.format}, {counted(len(topics), 'topic')}, {_duration_s(recording):.3f} s"
+    return Outcome(data, [*view, *notes], read_losses(report), brief=brief)
+
+
+def _duration_s(recording: Recording) -> float:
+    first, last = recording.span_ns or (0, 0)
+    return (last - first) / NS_PER_S
 
 
 def _describe(name: str, series: Columns) -> dict[str, Any]:

@@ -78,7 +78,12 @@ def integrate(
     ] = False,
     clock: Clock = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Recompute sensor_combined of a PX4 log and compare.")
+        bool,
+        typer.Option(
+            "--verify",
+            help="Recompute sensor_combined of a PX4 log in PX4's arithmetic, in either mode, and "
+            "compare; with a file to write too.",
+        ),
     ] = False,
     test: Annotated[
         bool, typer.Option("--self-test", help="Print the drift under coning and sculling.")
@@ -101,12 +106,14 @@ def integrate(
 
     strapdown integrate demo.mcap increments.mcap --rate 100 --topic imu/data
 
-    strapdown integrate flight.ulg --verify
+    strapdown integrate flight.ulg increments.ulg --mode px4 --verify
 
     strapdown integrate --self-test --mode px4 --json
     """
     if test and source is not None:
         raise typer.BadParameter(f"it takes no file, got {source}", param_hint="'--self-test'")
+    if test and verify:
+        raise typer.BadParameter("it needs a PX4 log, not --self-test", param_hint="'--verify'")
     if test:
         return _self_test(mode, rate, samples)
     if samples is not None:
@@ -120,33 +127,73 @@ def integrate(
         raise typer.BadParameter(
             "expected a recording and a file to write, --verify or --self-test"
         )
-    if target is not None and target.exists() and target.samefile(as_file(source)):
-        raise typer.BadParameter(f"{target} is the input; write to another file")
-    if target is not None:
-        check_ending(target, ENDINGS)
+    if target is None:
+        _refuse_unused({"--rate": rate, "--topic": topic, "--kind": kind, "--clock": clock,
+                        "--anyway": anyway, "--force": force})  # fmt: skip
+    else:
+        _check_target(source, target)
     with working(f"reading {source}"):
         recording = open_input(source)
-    if target is None:
-        return _verified(source, recording)
-    if rate is None:
+    parts = [_verified(source, recording)] if verify else []
+    if target is not None:
+        require_clock(clock, source, known=recording.knows_1970)
+        settings = _settings_for(recording, mode, rate, kind)
+        with working(f"integrating {source}"):
+            made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
+        parts.append(_written(recording, made, settings, target, clock, force=force))
+    data = {"input": str(source)}
+    for part in parts:
+        data |= part.data
+    lost = [line for part in parts for line in part.lost]
+    view = [line for part in parts for line in part.view]
+    return Outcome(data, view, [*read_losses(recording.report), *lost])
+
+
+def _check_target(source: Path, target: Path) -> None:
+    """Raise for the input as a target, and for an ending of another kind of file."""
+    if target.exists() and target.samefile(as_file(source)):
+        raise typer.BadParameter(f"{target} is the input; write to another file")
+    check_ending(target, ENDINGS)
+
+
+def _refuse_unused(options: dict[str, object]) -> None:
+    """Raise where an option of the output is given without one."""
+    for name, value in options.items():
+        if value:
+            raise typer.BadParameter("it needs a file to write", param_hint=f"'{name}'")
+
+
+def _settings_for(
+    recording: Recording, mode: Mode, rate_hz: float | None, kind: str | None
+) -> PipelineSettings:
+    """Return the settings; the rate of windows is by default that of the log, or the usual one."""
+    if rate_hz is None:
         logged = {} if recording.log is None else recording.log.parameters
-        rate = float(logged.get("IMU_INTEG_RATE", _RATE_HZ))
-    require_clock(clock, source, known=recording.knows_1970)
+        rate_hz = float(logged.get("IMU_INTEG_RATE", _RATE_HZ))
     of_kind = SampleKind(kind) if kind else None
-    settings = PipelineSettings(mode=mode, rate_hz=rate, gyro_kind=of_kind, accel_kind=of_kind)
-    with working(f"integrating {source}"):
-        made = vehicle_imu_from_recording(recording, settings, topic=topic, anyway=anyway)
+    return PipelineSettings(mode=mode, rate_hz=rate_hz, gyro_kind=of_kind, accel_kind=of_kind)
+
+
+def _written(
+    recording: Recording,
+    made: dict[str, MadeImu],
+    settings: PipelineSettings,
+    target: Path,
+    clock: Clock,
+    *,
+    force: bool,
+) -> Outcome:
+    """Write the windows of every IMU."""
     epoch = counts_from_1970(clock, target)
     shift_ns = (recording.clock_offset_ns or 0) if epoch else 0
     with working(f"writing {target}"):
         written = write_vehicle_imu(target, made, shift_ns=shift_ns, force=force)
     notes = [*written.notes, *([SINCE_BOOT] if epoch and not recording.knows_1970 else [])]
     data = {
-        "input": str(source),
         "output": str(target),
-        "mode": str(mode),
+        "mode": str(settings.mode),
         "messages": written.messages,
-        "rate_hz": rate,
+        "rate_hz": settings.rate_hz,
         "imus": [_as_data(name, imu) for name, imu in made.items()],
         "notes": notes,
     }
@@ -154,7 +201,7 @@ def integrate(
     view += [f"{name}: {note}" for name, imu in made.items() for note in imu.notes]
     view += [f"wrote {target}: {written.messages} messages", *notes]
     lost = [f"{name}: {line}" for name, imu in made.items() for line in imu.lost]
-    return Outcome(data, view, [*read_losses(recording.report), *lost, *written.lost])
+    return Outcome(data, view, [*lost, *written.lost])
 
 
 def _as_data(name: str, imu: MadeImu) -> dict[str, Any]:
@@ -191,7 +238,7 @@ def _verified(source: Path, recording: Recording) -> Outcome:
         f"{found.max_accel_residual:.2g} m/s^2",
         f"{found.accel_identical_share:.1%}",
     )
-    view: list[RenderableType] = [f"{found.windows} windows compared"]
+    view: list[RenderableType] = [f"{found.windows} windows compared, in PX4's arithmetic"]
     if found.skipped_rows:
         view.append(
             f"{found.skipped_rows} rows left out: the first, and those at gaps in the log or at "
@@ -200,9 +247,8 @@ def _verified(source: Path, recording: Recording) -> Outcome:
     if found.skipped_packets:
         view.append(f"{found.skipped_packets} rows left out: packets of them are missing")
     view += [table, verdict]
-    data = {"input": str(source), "accepted": found.accepted, **asdict(found)}
-    lost = read_losses(recording.report)
-    return Outcome(data, view, lost if found.accepted else [*lost, verdict])
+    data = {"accepted": found.accepted, **asdict(found)}
+    return Outcome(data, view, [] if found.accepted else [verdict])
 
 
 def _self_test(mode: Mode, rate: float | None, samples: int | None) -> Outcome:

@@ -22,6 +22,7 @@ from strapdown.cli._common import (
     notes_on,
     progress_bar,
     read_losses,
+    taken,
     working,
 )
 from strapdown.cli._outcome import Outcome
@@ -81,6 +82,8 @@ def odometry(
 
     strapdown odometry walk.csv --foot --smooth --output track.mcap --picture track.png
 
+    strapdown odometry walks/*.csv --foot --output results/ --workers 2
+
     strapdown odometry walk.csv --foot --set contact_height=0.05 --output track.csv
 
     strapdown odometry flight.ulg --output dead_reckoning.mcap --json
@@ -91,10 +94,11 @@ def odometry(
     navigator = configured(_chosen({"foot": foot}), params, settings)
     with working(f"reading {source}"):
         recording = open_input(source)
-    topic = covered(recording, topic, anyway=anyway)
-    series = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
+    name = covered(recording, topic, anyway=anyway)
+    series = measured(recording, name, "angular_velocity", "specific_force", to="navigate")
     view: list[Any] = [*notes_on(recording, topic), *doubts(series), *changed_lines(navigator)]
-    data: dict[str, Any] = {"input": str(source), "params": changed(navigator)}
+    data: dict[str, Any] = {"input": str(source), **taken(recording, topic)}
+    data["params"] = changed(navigator)
     result: NavigationResult
     if isinstance(navigator, FootNavigator):
         result = walked = _walked(navigator, series, smooth=smooth)
@@ -115,7 +119,8 @@ def odometry(
         "report": result.report.to_dict(),
     }
     ends = f"from start to end: {plane:.3f} m in the plane, {whole:.3f} m in space"
-    view += [f"{ends}; sigma at the end {sigma:.3g} m", str(result.report)]
+    ends += f"; sigma at the end {sigma:.3g} m"
+    view += [ends, str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
         product = Recording(trajectories={"odometry": track})
@@ -126,7 +131,7 @@ def odometry(
             figure = plots.plot_odometry(track, heading_is_relative=True, title=source.name)
             plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
-    return Outcome(data, view, lost)
+    return Outcome(data, view, lost, brief=ends)
 
 
 def _walked(navigator: FootNavigator, series: ImuSeries, *, smooth: bool) -> FootResult:

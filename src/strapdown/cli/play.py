@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import select
@@ -60,7 +61,12 @@ def play(
         float, typer.Option(help="Recorded seconds per second; inf: as fast as possible.")
     ] = 1.0,
     loop: Annotated[bool, typer.Option("--loop", help="Restart at the end.")] = False,
-    start: Annotated[float, typer.Option(help="Seconds of the recording to skip.")] = 0.0,
+    start: Annotated[
+        float, typer.Option("--start", "--from", help="Seconds of the recording to skip.")
+    ] = 0.0,
+    until: Annotated[
+        float | None, typer.Option(help="End, exclusive: seconds since the first message.")
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Seconds to play at most.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait at most for a subscriber.")] = 0.0,
 ) -> Outcome:
@@ -80,11 +86,16 @@ def play(
 
     strapdown play run.mcap --to zenoh:tcp/10.0.0.2:7447/imu --topic imu/data --rate 2
 
-    strapdown play flight.ulg --to ros1:/{topic} --start 30 --loop
+    strapdown play flight.ulg --to ros1:/{topic} --from 30 --until 60
     """
     until_s = positive(duration, "'--duration'")
     positive(rate, "'--rate'")
-    seconds(start, "'--start'")
+    stop_s = math.inf if until is None else seconds(until, "'--until'")
+    if not stop_s > seconds(start, "'--from'"):
+        raise typer.BadParameter(
+            f"expected an end after the begin, got {start:g} and {stop_s:g}",
+            param_hint="'--until'",
+        )
     seconds(wait, "'--wait'")
     with ExitStack() as stack:
         stop, signals = stack.enter_context(stopped_by_signals())
@@ -92,13 +103,19 @@ def play(
         targets = _Targets(to, stop, wait, stack)
         with naming(source):
             player = Player(
-                as_file(source), targets, rate=rate, loop=loop, start_s=start, topics=topic
+                as_file(source),
+                targets,
+                rate=rate,
+                loop=loop,
+                start_s=start,
+                stop_s=stop_s,
+                topics=topic,
             )
         keys = stack.enter_context(_keys())
         playing = _Playing(player)
         playing.start()
-        until = time.monotonic() + until_s
-        while playing.is_alive() and not stop.is_set() and time.monotonic() < until:
+        end_s = time.monotonic() + until_s
+        while playing.is_alive() and not stop.is_set() and time.monotonic() < end_s:
             for key in _KEY.findall(keys(playing)):
                 _obey(player, key)
             show(_line(player))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from strapdown.formats import Recording
     from strapdown.formats.px4.health import Metric
+    from strapdown.viewer import ChartPage
 
 
 class Preset(StrEnum):
@@ -54,7 +55,8 @@ def plot(
 ) -> Outcome:
     """Draw a recording: its signals, vibration, clipping, spectrum or sampling.
 
-    The ending of the output chooses the picture format: .png, .svg or .pdf.
+    The ending of the output chooses the format: .png, .svg, .pdf, or .html for interactive
+    charts of imu and psd.
 
     Examples
     --------
@@ -64,17 +66,37 @@ def plot(
 
     strapdown plot flight.ulg --preset vibration --output vibration.svg
 
+    strapdown plot demo.mcap --output demo.html
+
     strapdown plot flight.ulg --preset psd --topic sensor_gyro_fifo.0 --output spectrum.png
     """
     chosen = as_member(Preset, preset, "preset")
     with working(f"reading {source}"):
         recording = open_input(source)
     with working("drawing"):
-        figure = _drawn(recording, chosen, topic)
-        plots.save(figure, output, force=force)
+        if output.suffix.lower() == ".html":
+            _interactive(recording, chosen, topic).save(output, force=force)
+        else:
+            plots.save(_drawn(recording, chosen, topic), output, force=force)
     data = {"input": str(source), "output": str(output), "preset": str(chosen)}
+    drawn = []
+    if chosen is not Preset.VIBRATION and (recording.imu or recording.increments):
+        data["topic"] = recording.imu_topic(topic)
+        drawn = [f"topic {data['topic']}"]
     recognised = recording.report.notes if recording.report.format == "table" else ()
-    return Outcome(data, [*recognised, f"wrote {output}"], read_losses(recording.report))
+    return Outcome(data, [*recognised, *drawn, f"wrote {output}"], read_losses(recording.report))
+
+
+def _interactive(recording: Recording, preset: Preset, topic: str | None) -> ChartPage:
+    from strapdown.viewer import chart_page, spectrum_page  # noqa: PLC0415 (only for .html)
+
+    draw = {Preset.IMU: chart_page, Preset.PSD: spectrum_page}.get(preset)
+    if draw is None:
+        raise typer.BadParameter(
+            f"interactive charts show imu or psd, got {preset}; write .png, .svg or .pdf",
+            param_hint="'--preset'",
+        )
+    return draw(recording, topic=topic)
 
 
 def _drawn(recording: Recording, preset: Preset, topic: str | None) -> Figure:

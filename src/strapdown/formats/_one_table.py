@@ -52,6 +52,7 @@ class CsvWriter:
         self._unheld = csv_file.UnheldColumns(Counter(), {})
         self._left: Counter[tuple[str, str]] = Counter()
         self._chosen: tuple[str, str] | None = None
+        self._history: tuple[str, ...] = ()
 
     def write(self, block: Recording) -> None:
         """Append the rows of one topic, chosen from the first block, and of a matching trajectory.
@@ -67,17 +68,25 @@ class CsvWriter:
             A block has other columns or frames than the previous ones.
         """
         self._chosen = self._chosen or _choose(block)
+        self._history = self._history or block.history
         holds, topic = self._chosen
         series = getattr(block, holds).get(topic)
         parts: list[Motion] = [] if series is None else [series]
         if isinstance(series, ImuSeries):
             parts += [track for track in block.trajectories.values() if _fits(series, track)][:1]
         if parts:
-            unheld = csv_file.write(self._path, *parts, append=self.messages > 0)
+            unheld = csv_file.write(
+                self._path, *parts, append=self.messages > 0, history=self._history
+            )
             self._unheld.samples.update(unheld.samples)
             self._unheld.about.update(unheld.about)
             self.messages += len(parts[0])
         self._left.update(_left_out(block, parts))
+
+    @property
+    def topic(self) -> str | None:
+        """Topic whose rows are written; None before the first block."""
+        return None if self._chosen is None else self._chosen[1]
 
     @property
     def lost(self) -> list[str]:
@@ -128,18 +137,18 @@ class TumWriter:
         self._path = path
         self._lost: dict[str, None] = {}
         self._left: Counter[tuple[str, str]] = Counter()
-        self._topic: str | None = None
+        self.topic: str | None = None
 
     def write(self, block: Recording) -> None:
         """Append the rows of one trajectory, the longest of the first block."""
         tracks = block.tracks
-        if self._topic is None:
+        if self.topic is None:
             block.trajectory()  # raises where there is none
-            self._topic = max(tracks, key=lambda name: len(tracks[name]))
-        if self._topic not in tracks:
+            self.topic = max(tracks, key=lambda name: len(tracks[name]))
+        if self.topic not in tracks:
             self._left.update(_left_out(block, []))
             return
-        trajectory = tracks[self._topic]
+        trajectory = tracks[self.topic]
         lost = tum.write(self._path, trajectory, append=self.messages > 0)
         self._lost.update(dict.fromkeys(lost))
         self._left.update(_left_out(block, [trajectory]))

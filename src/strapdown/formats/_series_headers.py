@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -19,12 +20,21 @@ from strapdown.series import (
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from strapdown._typing import AnyArray
 
-__all__ = ["Motion", "Series", "Unheld", "heading", "rebuild", "recording_of", "topics"]
+__all__ = [
+    "Motion",
+    "Series",
+    "Unheld",
+    "described",
+    "heading",
+    "rebuild",
+    "recording_of",
+    "topics",
+]
 
 Motion: TypeAlias = ImuSeries | Trajectory | Increments
 """Series of what moves; aiding is the rest."""
@@ -93,6 +103,12 @@ def heading(holds: str, series: Series) -> dict[str, Any]:
     return said
 
 
+def described(said: Mapping[str, Mapping[str, Any]], history: Sequence[str]) -> str:
+    """Return the description of a file as JSON: the header of each topic, and the processing."""
+    past = {"history": list(history)} if history else {}
+    return json.dumps({"version": 1, "topics": said, **past})
+
+
 def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
     """Return the series of a header that :func:`heading` made.
 
@@ -116,11 +132,18 @@ def rebuild(said: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Series:
         raise ValueError(str(error)) from error
 
 
-def recording_of(path: Path, form: str, found: Mapping[str, tuple[str, Series]]) -> Recording:
-    """Return the recording of topics, each with its group."""
+def recording_of(
+    path: Path,
+    form: str,
+    found: Mapping[str, tuple[str, Series]],
+    description: Mapping[str, Any],
+) -> Recording:
+    """Return the recording of topics, each with its group, and of the description of a file."""
     groups: dict[str, Any] = {holds: {} for holds in HOLDS}
     for topic, (holds, series) in found.items():
         groups[holds][topic] = series
     rows = sum(len(series) for _, series in found.values())
     report = ReadReport(form, messages=rows)
-    return Recording(path, report, **groups)
+    past = description.get("history")
+    history = tuple(map(str, past)) if isinstance(past, list) else ()
+    return Recording(path, report, **groups, history=history)

@@ -70,6 +70,9 @@ class Recording:
     sensor_combined : mapping of str to array of SensorCombined.dtype
         For IMU topics whose rows are mean rates over intervals: the source messages with these
         intervals, row by row. Not compared.
+    history : tuple of str
+        Processing that the samples have passed, oldest first: calibration, decimation and so on.
+        Stored in MCAP, npz, Parquet and CSV files. Not compared.
     """
 
     path: Path = Path()
@@ -84,6 +87,7 @@ class Recording:
     sensor_combined: Mapping[str, NDArray[np.void]] = field(
         default_factory=dict, compare=False, repr=False
     )
+    history: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def knows_1970(self) -> bool:
@@ -214,7 +218,11 @@ class Recording:
         FormatError
             The file holds no attitude at all.
         """
-        return self.tracks[_choose(self.tracks, topic, "attitude topic", self.path)]
+        return self.tracks[self.track_topic(topic)]
+
+    def track_topic(self, topic: str | None = None) -> str:
+        """Return the topic that :meth:`trajectory` uses, with the same errors."""
+        return _choose(self.tracks, topic, "attitude topic", self.path)
 
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.

@@ -2,10 +2,12 @@
 
 Angular velocity and specific force are point samples, means, or integrals since the sample
 before. A four-point Adams-Moulton rule turns point samples into such integrals (Hairer,
-Norsett and Wanner, "Solving ordinary differential equations I", III.1), and the recursions of
+Norsett and Wanner, "Solving ordinary differential equations I", III.1). The recursions of
 P. G. Savage, "Strapdown inertial navigation integration algorithm design" parts 1 and 2,
-Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the coning and
-the sculling correction.
+Journal of Guidance, Control, and Dynamics 21(1) and 21(2), 1998, sum these with the sculling
+correction, and correct the rotation within a step for coning. The rotations of the steps of an
+interval are multiplied: the sum of coning terms, which is of second order in the angle a of a
+cone, would leave a drift of w a^3 / 2 at a frequency w of one cycle in each interval.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from strapdown._kernels.kernel import inlined_kernel
+from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
 
 Vector: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
 Weights: TypeAlias = tuple[float, float, float, float]
 
 # Kinds of samples: the value at its stamp, or mean or integral since the sample before. ABSENT is
@@ -33,6 +37,12 @@ STARTED, INTEGRATED, UNEVEN, NOT_FINITE, REPEATED, GAP, BACKWARD = range(EVENTS)
 NEVER = -(2**63)
 UNBOUNDED = 2**63 - 1  # longer than any spacing
 ZERO = (0.0, 0.0, 0.0)
+UNTURNED = (0.0, 0.0, 0.0, 1.0)
+LONGEST_TURN = 1.5 * math.pi
+"""Angle of an interval up to which its rotation vector follows from its rotation [rad]; a whole
+turn is none. Beyond, the coning terms are summed."""
+ROUNDING = 4e-15
+"""Rounding of the rotation of an interval, relative to its angle."""
 
 
 class Rule(NamedTuple):
@@ -78,6 +88,7 @@ class IntegratorState(NamedTuple):
     nu: Vector
     coning: Vector
     sculling: Vector
+    turn: Quaternion  # rotation since the start of the open interval, x, y, z, w
     gyro_clipping: int
     accel_clipping: int
     hole: int  # 1: an increment since the last sample is unknown
@@ -90,7 +101,7 @@ def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> Inte
     """Return the state after a first sample."""
     return IntegratorState(
         t_ns, t_ns, 0, 0, 0, w, ZERO, ZERO, f, ZERO, ZERO,
-        ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, 0, 0, 0, discarded, lost_ns,
+        ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, UNTURNED, 0, 0, 0, discarded, lost_ns,
     )  # fmt: skip
 
 
@@ -99,7 +110,8 @@ def close(s: IntegratorState) -> IntegratorState:
     """Return the state at the start of the next interval."""
     return IntegratorState(
         s.t_ns, s.t_ns, 0, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
-        s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, 0, 0, s.hole, s.discarded, s.lost_ns,
+        s.angle, s.velocity, ZERO, ZERO, ZERO, ZERO, UNTURNED, 0, 0, s.hole, s.discarded,
+        s.lost_ns,
     )  # fmt: skip
 
 
@@ -108,7 +120,7 @@ def with_hole(s: IntegratorState) -> IntegratorState:
     """Return the state after a lost increment, which restarts at the next sample."""
     return IntegratorState(
         s.t_ns, s.start_ns, s.samples, s.h1_ns, s.h2_ns, s.w1, s.w2, s.w3, s.f1, s.f2, s.f3,
-        s.angle, s.velocity, s.alpha, s.nu, s.coning, s.sculling,
+        s.angle, s.velocity, s.alpha, s.nu, s.coning, s.sculling, s.turn,
         s.gyro_clipping, s.accel_clipping, 1, s.discarded, s.lost_ns,
     )  # fmt: skip
 
@@ -156,7 +168,7 @@ def advance(
     return IntegratorState(
         t_ns, s.start_ns, s.samples + 1, h_ns, s.h1_ns, w, s.w1, s.w2, f, s.f1, s.f2,
         angle, velocity, add(s.alpha, angle), add(s.nu, velocity),
-        add(s.coning, coning), add(s.sculling, sculling),
+        add(s.coning, coning), add(s.sculling, sculling), turned(s.turn, s.angle, angle),
         s.gyro_clipping | gyro_clipping, s.accel_clipping | accel_clipping,
         0, s.discarded, s.lost_ns,
     ), UNEVEN if uneven else INTEGRATED  # fmt: skip
@@ -255,6 +267,39 @@ def corrections(
 
 
 @inlined_kernel
+def turned(turn: Quaternion, last_angle: Vector, angle: Vector) -> Quaternion:
+    """Return a rotation followed by that of a step: angle + last_angle x angle / 12.
+
+    After a step beyond the longest turn it is unknown: NaN.
+    """
+    x, y, z = angle
+    u, v, w = last_angle
+    x, y, z = (
+        x + (v * z - w * y) / 12.0,
+        y + (w * x - u * z) / 12.0,
+        z + (u * y - v * x) / 12.0,
+    )
+    if not x * x + y * y + z * z < LONGEST_TURN * LONGEST_TURN:
+        return math.nan, math.nan, math.nan, math.nan
+    return quaternion_multiply(*turn, *quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
+
+
+@inlined_kernel
+def coning_of(s: IntegratorState) -> Vector:
+    """Return the rotation vector of the open interval less the sum of its angles."""
+    a, b, c = s.alpha
+    square = a * a + b * b + c * c
+    x, y, z, w = s.turn
+    if square > LONGEST_TURN * LONGEST_TURN or math.isnan(w):
+        return s.coning
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 * math.atan2(sine, w) / sine if sine > 0.0 else 2.0
+    x, y, z = scale * x - a, scale * y - b, scale * z - c
+    # Within rounding the sum is as good, and exactly zero for turns about one axis.
+    return s.coning if x * x + y * y + z * z <= ROUNDING * ROUNDING * square else (x, y, z)
+
+
+@inlined_kernel
 def add(a: Vector, b: Vector) -> Vector:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
@@ -293,12 +338,13 @@ def integrate(
 
 @inlined_kernel
 def write(out: Columns, row: int, s: IntegratorState) -> None:
+    coning = coning_of(s)
     out.t_ns[row] = s.t_ns
     out.dt_ns[row] = s.t_ns - s.start_ns
     for axis in range(3):
-        out.delta_angle[row, axis] = s.alpha[axis] + s.coning[axis]
+        out.delta_angle[row, axis] = s.alpha[axis] + coning[axis]
         out.delta_velocity[row, axis] = s.nu[axis] + s.sculling[axis]
-        out.coning[row, axis] = s.coning[axis]
+        out.coning[row, axis] = coning[axis]
         out.sculling[row, axis] = s.sculling[axis]
     out.gyro_clipping[row] = s.gyro_clipping
     out.accel_clipping[row] = s.accel_clipping

@@ -1,11 +1,12 @@
 """Delta angle and delta velocity from samples, with coning and sculling corrections.
 
 A window of samples becomes one increment. ``delta_angle`` is the rotation vector from the
-start of the window to its end; ``delta_velocity`` is the integral of specific force resolved
-in the body axes at the middle of the window, so that both divided by their duration are rates
-at that middle. :func:`integrate` processes a whole series, and
-:class:`~strapdown.inertial.stream.IncrementIntegrator` one sample at a time, with the same
-kernel and the same bits.
+start of the window to its end, that of the product of the rotations of its samples; if it
+rotates by more than 270 degrees, it is the sum with coning terms of second order.
+``delta_velocity`` is the integral of specific force resolved in the body axes at the middle of
+the window, so that both divided by their duration are rates at that middle. :func:`integrate`
+processes a whole series, and :class:`~strapdown.inertial.stream.IncrementIntegrator` one sample
+at a time, with the same kernel and the same bits.
 """
 
 from __future__ import annotations

@@ -73,7 +73,10 @@ class Coning:
         return w * (1.0 - math.cos(self.amplitude)) * _missed(w * window_s)
 
     def drift(self, increments: Increments) -> float:
-        """Return the attitude error of consecutive increments, divided by the time [rad/s]."""
+        """Return the attitude error of consecutive increments, divided by the time [rad/s].
+
+        The error is an angle of at most half a turn.
+        """
         start_s, stop_s = _span_s(increments)
         q, _ = _followed(increments)
         true = quaternion.multiply(
@@ -198,8 +201,14 @@ CASES: Final = (
     Case(Sculling(math.radians(1.0), 50.0), 800.0, 4),
     Case(Sculling(math.radians(0.1), 50.0), 800.0, 4),
     Case(Sculling(math.radians(1.0), 20.0), 400.0, 2),
+    Case(Coning(math.radians(1.0), 100.0, 10.0), 800.0, 4),
+    Case(Coning(math.radians(1.0), 200.0, 10.0), 8000.0, 40),
+    Case(Coning(math.radians(1.0), 200.0, 10.0), 1000.0, 5),
+    Case(Coning(math.radians(1.0), 200.0, 10.0), 400.0, 2),
+    Case(Sculling(math.radians(1.0), 200.0), 8000.0, 40),
 )
-"""Typical vibration of vehicles, at the sampling rates of their sensors."""
+"""Typical vibration of vehicles, at the sampling rates of their sensors; then half a cycle and a
+whole one in each window, down to two samples a cycle, from which no coning can be found."""
 
 
 def drift(integrator: Integrator, case: Case) -> float:

@@ -145,12 +145,13 @@ class IncrementIntegrator:
             return None
         self.state = kernels.close(state)
         self._increments += 1
+        coning = kernels.coning_of(state)
         return Increment(
             state.t_ns,
             state.t_ns - state.start_ns,
-            kernels.add(state.alpha, state.coning) if self._gyro else _UNKNOWN,
+            kernels.add(state.alpha, coning) if self._gyro else _UNKNOWN,
             kernels.add(state.nu, state.sculling) if self._accel else _UNKNOWN,
-            state.coning,
+            coning,
             state.sculling,
             state.gyro_clipping,
             state.accel_clipping,

@@ -1,10 +1,13 @@
 from ._axes import save as save
 from .calibration import plot_calibration as plot_calibration
 from .events import plot_events as plot_events
+from .health import Spectrum as Spectrum
 from .health import plot_clipping as plot_clipping
 from .health import plot_spectrum as plot_spectrum
 from .health import plot_timing as plot_timing
 from .health import plot_vibration as plot_vibration
+from .health import spectra as spectra
+from .joints import plot_joint as plot_joint
 from .magnetometer import plot_magnetometer as plot_magnetometer
 from .navigation import plot_navigation as plot_navigation
 from .noise import plot_noise as plot_noise

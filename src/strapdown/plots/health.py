@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from strapdown.formats.px4.health import Metric
     from strapdown.series import ImuSeries
 
-__all__ = ["plot_clipping", "plot_spectrum", "plot_timing", "plot_vibration"]
+__all__ = [
+    "Spectrum",
+    "plot_clipping",
+    "plot_spectrum",
+    "plot_timing",
+    "plot_vibration",
+    "spectra",
+]
 
 _SEGMENT: Final = 1024  # samples of one periodogram
 _FEWEST: Final = 64
@@ -114,21 +121,20 @@ def plot_spectrum(
     FormatError
         No source has 64 samples in sequence.
     """
-    found = _fastest(recording, topic)
+    found = spectra(recording, topic=topic)
     figure, axes = panels(len(found), f"{recording.path.name}: spectrum")
-    for axis, (source, quantity, unit, regular) in zip(axes, found, strict=True):
-        hz, power = _welch(regular)
-        power[power <= 0.0] = np.nan  # a constant signal cannot be drawn on this scale
+    for axis, each in zip(axes, found, strict=True):
         for column, (colour, dashes) in enumerate(STYLES):
             axis.loglog(
-                hz[1:], np.sqrt(power[1:, column]), color=colour, linestyle=dashes, linewidth=1.0,
-                label="xyz"[column],
+                each.hz[1:], each.amplitude[1:, column], color=colour, linestyle=dashes,
+                linewidth=1.0, label="xyz"[column],
             )  # fmt: skip
         if noise is not None:
-            _draw_white_noise(axis, quantity.replace(" ", "_"), noise)
-            if regular.used > _AVERAGED * len(hz):  # else single bins scatter as much as lines rise
-                _mark_lines(axis, hz, np.sqrt(power))
-        label(axis, f"{quantity}\n[{unit}/√Hz], one-sided", f"{source}: {regular}", columns=6)
+            _draw_white_noise(axis, each.quantity.replace(" ", "_"), noise)
+            if each.samples > _AVERAGED * len(each.hz):  # else bins scatter as much as lines rise
+                _mark_lines(axis, each.hz, each.amplitude)
+        words = f"{each.quantity}\n[{each.unit}/√Hz], one-sided"
+        label(axis, words, f"{each.source}: {each.account}", columns=6)
     axes[-1].set_xlabel("frequency [Hz]")
     return figure
 
@@ -255,6 +261,48 @@ def _draw_bits(axis: Axes, t_ns: IntArray, bits: ByteArray) -> None:
         axis.text(
             0.5, 0.65, "no sample was saturated", ha="center", va="center", transform=axis.transAxes
         )
+
+
+class Spectrum(NamedTuple):
+    """Amplitude spectral density of a triad.
+
+    Parameters
+    ----------
+    source, quantity, unit : str
+        Topic, such as "imu/data"; quantity; and unit of its values.
+    hz : (F,)
+        Frequencies [Hz].
+    amplitude : (F, 3)
+        One-sided [unit / sqrt(Hz)]; NaN where a constant signal has none.
+    samples : int
+        Used samples.
+    account : str
+        Numbers of used, known and interpolated samples, and the rate.
+    """
+
+    source: str
+    quantity: str
+    unit: str
+    hz: FloatArray
+    amplitude: FloatArray
+    samples: int
+    account: str
+
+
+def spectra(recording: Recording, *, topic: str | None = None) -> list[Spectrum]:
+    """Return the spectra of angular velocity and specific force, as :func:`plot_spectrum` draws.
+
+    Raises
+    ------
+    FormatError
+        No source has 64 samples in sequence.
+    """
+    found = []
+    for source, quantity, unit, regular in _fastest(recording, topic):
+        hz, power = _welch(regular)
+        amplitude = np.sqrt(np.where(power > 0.0, power, np.nan))
+        found.append(Spectrum(source, quantity, unit, hz, amplitude, regular.used, str(regular)))
+    return found
 
 
 def _named(recording: Recording, topic: str | None) -> tuple[str, ImuSeries]:

@@ -185,28 +185,69 @@ def next_step(  # noqa: PLR0911 (each return is one rule)
 
 
 @kernel
+def has_logged_end(m: Machine, ends: IntArray, row: int) -> bool:
+    """Return whether the open window ends with a given message of the log.
+
+    So it does where the log has it, and where too few messages for a window of their own are left
+    up to the next end in the log.
+    """
+    if row >= len(ends):
+        return False
+    if ends[row, 2] == 1:
+        return True
+    left_us = np.float64(ends[row, 0] - m.gyro.t_us)
+    return bool(left_us < (m.gyro.samples_min - 0.5) * m.gyro.timing.layout_us)
+
+
+@kernel
+def step_to_end(
+    m: Machine, gyro_us: int, accel_us: int, gyro_end_us: int, accel_end_us: int
+) -> int:
+    """Return the next operation towards given last messages; UNKNOWN where these are missing."""
+    if m.gyro.t_us < gyro_end_us:
+        if gyro_us == UNKNOWN:
+            return WAIT
+        if gyro_us <= gyro_end_us:
+            return TAKE_GYRO
+    if m.accel.t_us < accel_end_us:
+        if accel_us == UNKNOWN:
+            return WAIT
+        if accel_us <= accel_end_us:
+            return TAKE_ACCEL
+    if m.gyro.integral.samples > 0 and m.accel.integral.samples > 0:
+        return PUBLISH
+    return UNKNOWN
+
+
+@kernel
 def run(
     m: Machine,
     rules: Rules,
     gyro: Inputs,
     accel: Inputs,
     after_us: int,
-    at: tuple[int, int, int, int],
+    ends: IntArray,
+    at: tuple[int, int, int, int, int],
     out: Outputs,
-) -> tuple[Machine, tuple[int, int, int, int]]:
+) -> tuple[Machine, tuple[int, int, int, int, int]]:
     """Process messages until none remains or the outputs are full.
 
-    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. ``at`` holds the next rows of
-    messages (gyro, accel) and of outputs (windows, statuses); their final values are returned
-    with the machine.
+    ``after_us`` is the stamp after the last message, FAR or UNKNOWN. ``ends`` has the ends of
+    windows of a log, as :func:`~strapdown.px4.window_ends.window_ends`. ``at`` holds the next rows
+    of messages (gyro, accel), of ``ends`` and of outputs (windows, statuses); their final values
+    are returned with the machine.
     """
-    i, j, windows, statuses = at
+    i, j, end, windows, statuses = at
     while windows < len(out.windows):
-        step = next_step(
-            m, rules,
-            stamp(gyro, i, after_us), stamp(gyro, i + QUEUE, after_us),
-            stamp(accel, j, after_us), stamp(accel, j + QUEUE, after_us),
-        )  # fmt: skip
+        gyro_us, accel_us = stamp(gyro, i, after_us), stamp(accel, j, after_us)
+        step = UNKNOWN
+        if has_logged_end(m, ends, end):
+            step = step_to_end(m, gyro_us, accel_us, ends[end, 0], ends[end, 1])
+        if step == UNKNOWN:
+            step = next_step(
+                m, rules, gyro_us, stamp(gyro, i + QUEUE, after_us),
+                accel_us, stamp(accel, j + QUEUE, after_us),
+            )  # fmt: skip
         if step == WAIT:
             break
         if step == TAKE_GYRO:
@@ -223,7 +264,9 @@ def run(
                 statuses += 1
             write_window(out, windows, m, window)
             windows += 1
-    return m, (i, j, windows, statuses)
+            while end < len(ends) and ends[end, 0] <= m.gyro.t_us:
+                end += 1
+    return m, (i, j, end, windows, statuses)
 
 
 @kernel

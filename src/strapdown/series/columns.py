@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -164,6 +165,22 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
         ]
         caption = f"{type(self).__name__}: {', '.join(self._extent())}"
         return html_table(caption, ("column", "shape", "unit", "frame"), rows)
+
+    def view(self) -> Any:  # noqa: ANN401 (a page of a layer above)
+        """Return interactive charts of this series, for a notebook or a file.
+
+        Returns
+        -------
+        ChartPage
+            Shown by a notebook; ``save(path)`` writes one HTML document that loads nothing.
+
+        Raises
+        ------
+        BackendMissingError
+            The extra ``viewer`` is not installed.
+        """
+        # By name: charts belong to a layer that series must not import.
+        return import_module("strapdown.viewer").chart_page(self)
 
     def _extent(self) -> list[str]:
         """Return number of samples, span and rate in words."""

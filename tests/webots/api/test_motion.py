@@ -55,6 +55,16 @@ def test_an_asterisk_leaves_a_motor_alone_until_it_has_two_poses(rob, wave):
     assert sent(rob, 2) == [5.0, 6.0, 7.0]
 
 
+def test_a_comma_at_the_end_of_a_line_is_no_further_motor_or_position(tmp_path, rob):
+    path = tmp_path / "commas.motion"
+    path.write_text("\n".join(f"{line}, " if line else "" for line in WAVE.split("\n")))
+    motion = Motion(str(path), robot=rob)
+    assert (motion.isValid(), motion.getDuration()) == (True, 128)
+    motion.play()
+    steps(rob, 5)
+    assert (sent(rob), sent(rob, 2)) == ([0.0, 0.5, 1.0, 0.75, 0.5], [5.0, 6.0, 7.0])
+
+
 def test_a_motion_that_does_not_play_sends_nothing(rob, wave):
     steps(rob, 3)
     assert rob.port.requests == []

@@ -88,13 +88,15 @@ class Player:
         Restart at the end.
     start_s : float
         Start position [s after the first message].
+    stop_s : float
+        End, exclusive [s after the first message].
     topics : iterable of str, optional
         Topics to play, by default all.
 
     Raises
     ------
     ValueRangeError
-        The rate is not above 0, or ``start_s`` is negative.
+        The rate is not above 0, ``start_s`` is negative, or ``stop_s`` not after it.
     FormatError, OSError
         The recording cannot be read.
 
@@ -112,6 +114,7 @@ class Player:
         rate: float = 1.0,
         loop: bool = False,
         start_s: float = 0.0,
+        stop_s: float = math.inf,
         topics: Iterable[str] | None = None,
     ) -> None:
         if not 0.0 <= start_s < math.inf:
@@ -120,7 +123,9 @@ class Player:
         self._file = MessageFile(path, topics=topics)
         self._targets = targets
         self._loop = loop
-        self._start_s = start_s
+        if not stop_s > start_s:
+            raise ValueRangeError(f"expected an end after the start, got {stop_s} and {start_s} s")
+        self._start_s, self._stop_s = start_s, stop_s
         self._ways: dict[tuple[str, type[Any]], _Way] = {}
         self._sent: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
@@ -226,6 +231,8 @@ class Player:
             self._now_ns = from_ns
             self._anchor(from_ns)
         for message in self._file.messages(from_ns if from_s else None):
+            if (message.t_ns - (self._start_ns or 0)) / NS_PER_S >= self._stop_s:
+                break
             step = self._wait_for(message.t_ns)
             if step is not _Next.SEND:
                 return step

@@ -22,6 +22,7 @@ __all__ = [
     "covered_share",
     "facet_of",
     "ring_edges",
+    "spiral",
 ]
 
 RINGS: Final = (1, 6, 9, 9, 6, 1)
@@ -84,7 +85,7 @@ def coverage_of(directions: FloatArray) -> Coverage:
     facets = facet_of(directions)
     counts = np.bincount(facets, minlength=FACETS)
     covered = counts >= FACET_SAMPLES
-    axes, cells = _spiral(DIRECTIONS), cells_of(directions[covered[facets]], CELLS)
+    axes, cells = spiral(DIRECTIONS), cells_of(directions[covered[facets]], CELLS)
     cells /= np.linalg.norm(cells, axis=1, keepdims=True)
     nearest = np.full(DIRECTIONS, -1.0)
     for start in range(0, len(cells), 1_000):
@@ -110,7 +111,7 @@ def cells_of(points: FloatArray, cells: int) -> FloatArray:
     return centres
 
 
-def _spiral(count: int) -> FloatArray:
+def spiral(count: int) -> FloatArray:
     """Return unit vectors (count, 3) spread evenly: a spiral with the golden angle."""
     k = np.arange(count) + 0.5
     z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k

@@ -18,7 +18,7 @@ import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
 from strapdown.formats._output import replacing
-from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
+from strapdown.formats._series_headers import described, heading, rebuild, recording_of, topics
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class NpzWriter:
         self.notes: tuple[str, ...] = ()
         self._folder = folder
         self._said: dict[str, dict[str, Any]] = {}
+        self._history: tuple[str, ...] = ()
         self._columns: dict[str, _ColumnFile] = {}
 
     def write(self, block: Recording) -> None:
@@ -52,6 +53,7 @@ class NpzWriter:
         ShapeError
             A block has other columns or frames than the previous ones.
         """
+        self._history = self._history or block.history
         for holds, topic, series in topics(block):
             said = heading(holds, series)
             if self._said.setdefault(topic, said) != said:
@@ -70,7 +72,7 @@ class NpzWriter:
     def pack(self, path: Path) -> None:
         """Write the archive of all columns."""
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(DESCRIPTION, json.dumps({"version": 1, "topics": self._said}))
+            archive.writestr(DESCRIPTION, described(self._said, self._history))
             for member, column in self._columns.items():
                 with archive.open(f"{member}.npy", "w", force_zip64=True) as stream:
                     column.copy_to(stream)
@@ -150,16 +152,16 @@ def read_recording(
         The description is damaged, or an array does not fit it.
     """
     try:
-        described = json.loads(archive.read(DESCRIPTION))["topics"]
+        description = json.loads(archive.read(DESCRIPTION))
         found = {}
-        for topic, said in described.items():
+        for topic, said in description["topics"].items():
             arrays = {name: load(f"{topic}/{name}") for name in said["columns"]}
             rows = len(arrays["t_ns"])
             arrays = {name: _spread(array, rows) for name, array in arrays.items()}
             found[topic] = (said["holds"], rebuild(said, arrays))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"expected arrays that fit {DESCRIPTION}: {error}", path=path) from error
-    return recording_of(path, "npz", found)
+    return recording_of(path, "npz", found, description)
 
 
 def _spread(array: AnyArray, rows: int) -> AnyArray:

@@ -17,14 +17,14 @@ import numpy as np
 from strapdown.errors import BackendMissingError, FormatError, ShapeError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
-from strapdown.formats._series_headers import heading, rebuild, recording_of, topics
+from strapdown.formats._series_headers import described, heading, rebuild, recording_of, topics
 from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import WriteReport
 from strapdown.series.columns import present
 from strapdown.series.tabular import endings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -74,13 +74,15 @@ def read(
         if _KEY not in metadata:
             return foreign_table(path).read(path, plan)
         try:
-            described = json.loads(metadata[_KEY])["topics"]
+            description = json.loads(metadata[_KEY])
             columns = _Columns(file.read())
-            found = {topic: _topic(columns, topic, said) for topic, said in described.items()}
+            found = {
+                topic: _topic(columns, topic, said) for topic, said in description["topics"].items()
+            }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"expected a table that fits its metadata: {error}"
             raise FormatError(reason, path=path) from error
-    return recording_of(path, "parquet", found)
+    return recording_of(path, "parquet", found, description)
 
 
 def foreign_table(path: Path) -> ArrayTable:
@@ -138,7 +140,7 @@ class ParquetWriter:
         parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
-            schema = _schema([series for _, _, series in parts], self._said)
+            schema = _schema([series for _, _, series in parts], self._said, block.history)
             self._file = tables.ParquetWriter(
                 self._path,
                 schema,
@@ -195,14 +197,14 @@ def _library() -> tuple[ModuleType, ModuleType]:
     return pa, tables
 
 
-def _schema(series: list[Series], said: dict[str, dict[str, Any]]) -> Any:  # noqa: ANN401 (foreign)
+def _schema(series: list[Series], said: dict[str, dict[str, Any]], history: Sequence[str]) -> Any:  # noqa: ANN401 (foreign)
     arrow, _ = _library()
     fields: dict[str, Any] = {"topic": arrow.string()}
     for each in series:
         for name, _, array in present(each):
             for key, values in _flat(name, array[:0]):
                 fields[key] = arrow.from_numpy_dtype(values.dtype)
-    text = json.dumps({"version": 1, "topics": said})
+    text = described(said, history)
     return arrow.schema(list(fields.items()), metadata={_KEY: text.encode()})
 
 

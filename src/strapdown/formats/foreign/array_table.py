@@ -9,18 +9,18 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats.foreign.importing import Content, import_table
-from strapdown.formats.foreign.sheet import Sheet, is_instant
-from strapdown.formats.foreign.stamps import ns_from_values
+from strapdown.formats.foreign.sheet import Sheet
+from strapdown.formats.foreign.stamps import ns_from_values, reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from strapdown._typing import AnyArray, BoolArray, FloatArray
+    from strapdown._typing import AnyArray, BoolArray, FloatArray, IntArray
     from strapdown.formats.foreign.plan import ImportPlan, TimeColumn
     from strapdown.formats.recording import Recording
 
-__all__ = ["ArrayTable", "columns_of_frame", "columns_of_npz"]
+__all__ = ["ArrayTable", "at_instants", "columns_of_frame", "columns_of_npz"]
 
 _SEEN: Final = 20_000
 """Rows from which columns are recognised."""
@@ -28,9 +28,13 @@ _SEEN: Final = 20_000
 
 @dataclass(frozen=True)
 class ArrayTable:
-    """Columns (N,) of one length, by name: numbers, or dates and times."""
+    """Columns (N,) of one length, by name: numbers, or dates and times.
+
+    ``lost`` counts damaged rows that they do not hold.
+    """
 
     columns: Mapping[str, AnyArray]
+    lost: int = 0
 
     def sheet(self) -> Sheet:
         """Return the names and the first values."""
@@ -53,12 +57,13 @@ class ArrayTable:
         def content(time: TimeColumn, names: Sequence[str]) -> Content:
             values = {name: _floats(self.columns[name]) for name in names}
             if time.column is None:
-                return Content(np.arange(len(next(iter(self.columns.values())))), values)
+                rows = len(next(iter(self.columns.values())))
+                return Content(np.arange(rows), values, self.lost)
             stamps = self.columns[time.column]
-            known = _has_time(stamps)
+            known = _has_time(stamps, time.unit)
             counts = ns_from_values(stamps[known], time.unit)
             values = {name: column[known] for name, column in values.items()}
-            return Content(counts, values, lost=int(np.sum(~known)))
+            return Content(counts, values, lost=self.lost + int(np.sum(~known)))
 
         if not self.columns:
             raise FormatError("expected a table with columns, got none", path=path)
@@ -109,13 +114,30 @@ def columns_of_npz(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str, AnyA
     return columns
 
 
-def _has_time(column: AnyArray) -> BoolArray:
-    """Return which cells of a column hold a number, or a date and time."""
+def at_instants(
+    t: IntArray | FloatArray, own_t: IntArray | FloatArray, values: FloatArray
+) -> FloatArray:
+    """Return values (N,) at times ``own_t`` interpolated to (M,) others; NaN outside their time."""
+    order = np.argsort(own_t, kind="stable")
+    origin = t[0] if len(t) else 0
+    return np.interp(t - origin, own_t[order] - origin, values[order], left=np.nan, right=np.nan)
+
+
+def _has_time(column: AnyArray, unit: str) -> BoolArray:
+    """Return which cells of a column hold a number, or a time in a unit that is written out."""
     if column.dtype.kind == "M":
         return ~np.isnat(column)
     if column.dtype.kind in "OU":
-        return np.array([is_instant(str(each)) for each in column.tolist()], bool)
+        return np.array([_is_time(str(each), unit) for each in column.tolist()], bool)
     return np.isfinite(column)
+
+
+def _is_time(text: str, unit: str) -> bool:
+    try:
+        reader(unit)(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _floats(column: AnyArray) -> FloatArray:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from strapdown.errors import FormatError
 from strapdown.formats.foreign import text_table
-from strapdown.formats.foreign.array_table import ArrayTable
+from strapdown.formats.foreign.array_table import ArrayTable, at_instants
 from strapdown.formats.foreign.guess import Hints, guess_time
 from strapdown.formats.foreign.names import meaning_of
 
@@ -64,7 +62,7 @@ def table(path: Path, *, salvage: bool) -> ArrayTable:
     columns: dict[str, FloatArray | IntArray] = {"time [ns]": t_ns}
     for stem, content in contents.items():
         for name, values in content.values.items():
-            columns[f"{stem} {name}"] = _at(t_ns, content.counts, values)
+            columns[f"{stem} {name}"] = at_instants(t_ns, content.counts, values)
     return ArrayTable(columns)
 
 
@@ -88,12 +86,3 @@ def _content(path: Path, *, salvage: bool) -> Content:
     meanings = {name: meaning_of(f"{path.stem} {name}") for name in sheet.names}
     axes = [name for name, meaning in meanings.items() if meaning is not None and meaning.axis]
     return text_table.content(path, time, axes, salvage=salvage)
-
-
-def _at(t_ns: IntArray, own_ns: IntArray, values: FloatArray) -> FloatArray:
-    """Return values interpolated to other instants; NaN outside their time."""
-    order = np.argsort(own_ns, kind="stable")
-    origin = int(t_ns[0]) if len(t_ns) else 0
-    return np.interp(
-        t_ns - origin, own_ns[order] - origin, values[order], left=np.nan, right=np.nan
-    )

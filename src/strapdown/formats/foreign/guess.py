@@ -12,17 +12,22 @@ import numpy as np
 
 from strapdown.checking.rates import FASTEST, turn_ratio
 from strapdown.errors import ShapeError, UnknownNameError
-from strapdown.formats.foreign.names import meaning_of
+from strapdown.formats.foreign.names import body_rates, meaning_of
 from strapdown.formats.foreign.places import places
 from strapdown.formats.foreign.plan import ImportPlan, TimeColumn, VectorColumns
-from strapdown.formats.foreign.sheet import is_instant
-from strapdown.formats.foreign.stamps import ns_from_iso8601
+from strapdown.formats.foreign.stamps import (
+    WRITTEN,
+    is_instant,
+    order_of_days,
+    reader,
+    written_as,
+)
 from strapdown.formats.foreign.units import CLOCK, UNITS, factor
 from strapdown.geometry.frames import BodyFrame
 from strapdown.units import NS_PER_S, RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from strapdown._typing import FloatArray
     from strapdown.formats.foreign.names import Meaning
@@ -41,8 +46,21 @@ _OPTIONS: Final = {
     "specific_force": "--accel-unit",
     "magnetic_field": "--mag-unit",
 }
+_BEYOND: Final = {
+    "angular_velocity": FASTEST,
+    "specific_force": 20.0 * STANDARD_GRAVITY,
+    "magnetic_field": 1e-3,
+}
+"""Values that no sensor on a body reads most of the time; of a gyro, its largest range."""
+_SCALES: Final = {
+    "angular_velocity": "1/131 deg/s",
+    "specific_force": "1/16384 g",
+    "magnetic_field": "0.15 uT",
+}
+"""Examples of the scale of counts."""
 _EPOCHS: Final = (1e9, 2e9)
 """Seconds since 1970 from 2001 to 2033."""
+_ORDERS: Final = ("day_first", "month_first")
 _RATES: Final = (5.0, 5000.0)
 """Plausible sampling rates of an IMU [Hz]."""
 _RATES_OF_FIXES: Final = (0.1, 100.0)
@@ -120,6 +138,7 @@ def guess(sheet: Sheet, hints: Hints) -> Guess:
         for column, name, unit in zip(sheet.names, names, sheet.units, strict=True)
         if (meaning := meaning_of(name, unit)) is not None
     }
+    meanings |= body_rates(sheet.names, names, sheet.units, meanings)
     guesser = _Guesser(sheet, meanings, hints)
     if not meanings and sheet.names[0] == "column 1":
         question = f"names of the {len(sheet.names)} columns? (--names time,gx,gy,gz,...)"
@@ -156,6 +175,7 @@ class _Guesser:
         quantities = {meaning.quantity for meaning in meanings.values()}
         self._rates = _RATES if quantities & {*_MEASURED} else _RATES_OF_FIXES
         self._open_times: list[str] = []
+        self._open_dates: list[str] = []
         self.questions: list[str] = []
         self.notes: list[str] = []
 
@@ -171,7 +191,9 @@ class _Guesser:
         if rate is not None:
             column = next(filter(self._is_counter, [*named, *counters]), None)
             return TimeColumn(column, "samples", rate, "the rate is stated")
-        if self._open_times:
+        if self._open_dates:
+            self.questions.append(self._open_dates[0])
+        elif self._open_times:
             self.questions.append(
                 f"unit of the time {self._open_times[0]!r} (s, ms, us, ns)? (--time-unit, or "
                 "--rate where it counts samples)"
@@ -181,7 +203,7 @@ class _Guesser:
             if counters:
                 where = f"the counter {counters[0]!r}"
             elif named:
-                where = f"rows, as {named[0]!r} has no numbers or ISO 8601 dates that run forward"
+                where = f"rows, as {named[0]!r} has no numbers or dates that run forward"
             self.questions.append(f"sampling rate of {where}? (--rate)")
         return None
 
@@ -196,7 +218,7 @@ class _Guesser:
         """Return a column as time; None where its values do not run forward, or in what unit."""
         texts = self._sheet.texts.get(name, ())
         if texts and all(is_instant(text) for text in texts[:10]):
-            return TimeColumn(name, "iso8601", why="date and time by ISO 8601")
+            return self._written_time(name, texts)
         cells = self._sheet.values[name]
         values = cells[np.isfinite(cells)]
         steps = np.diff(values)
@@ -212,6 +234,25 @@ class _Guesser:
             self._open_times.append(name)
             return None
         return TimeColumn(name, unit, why=why)
+
+    def _written_time(self, name: str, texts: Sequence[str]) -> TimeColumn | None:
+        """Return a column of dates or times of day; None where day and month are not known."""
+        how = written_as(texts[0])
+        if how == "iso8601":
+            return TimeColumn(name, how, why="date and time by ISO 8601")
+        if how == "time_of_day":
+            return TimeColumn(name, how, why="times of day, without a date")
+        stated = self._hints.units.get("time")
+        if stated in _ORDERS:
+            return TimeColumn(name, stated, why="the order of day and month is stated")
+        order = order_of_days(texts)
+        if order is None:
+            self._open_dates.append(
+                f"order of day and month in {name!r} ({texts[0].strip()})? "
+                "(--time-unit day_first or month_first)"
+            )
+            return None
+        return TimeColumn(name, order, why="by its dots, or by numbers above 12")
 
     def vector(self, quantity: str, time: TimeColumn | None) -> VectorColumns | None:
         """Return the columns and the unit of a vector; None where the table has none."""
@@ -262,10 +303,12 @@ class _Guesser:
     ) -> tuple[str | None, str]:
         """Return the unit of a vector and the reason; None and a hint where it is open."""
         if stated := self._hints.units.get(quantity):
-            return stated, "the unit is stated"
+            counts = self._counts_stated_as(quantity, columns, stated)
+            return (None, counts) if counts else (stated, "the unit is stated")
         named = {self._meanings[column].unit for column in columns}
         if len(named) == 1 and (unit := next(iter(named))):
-            return unit, "unit by its name"
+            counts = self._counts_stated_as(quantity, columns, unit)
+            return (None, counts) if counts else (unit, "unit by its name")
         norms = _norms(self._sheet, columns)
         if len(named) > 1 or not len(norms):
             why = "No values" if len(named) == 1 else "The names state several"
@@ -277,7 +320,19 @@ class _Guesser:
         fits = [unit for unit, scale in UNITS[quantity].items() if low <= usual * scale <= high]
         if len(fits) == 1:
             return fits[0], f"median norm {usual:.4g}, plausible in {fits[0]} only"
-        return None, f"Median norm {usual:.4g}. ({_OPTIONS[quantity]})"
+        whole = _are_whole(self._sheet, columns)
+        ask = _counts_hint(quantity) if whole else f"({_OPTIONS[quantity]})"
+        return None, f"Median norm {usual:.4g}. {ask}"
+
+    def _counts_stated_as(self, quantity: str, columns: tuple[str, ...], unit: str) -> str:
+        """Return why a stated unit cannot be that of counts of a converter; empty if it can."""
+        norms = _norms(self._sheet, columns)
+        if not len(norms) or not _are_whole(self._sheet, columns):
+            return ""
+        high = float(np.quantile(norms, 0.999 if quantity == "angular_velocity" else 0.5))
+        if high * factor(quantity, unit) <= _BEYOND[quantity]:
+            return ""
+        return f"{high:.5g} {unit} is no {_words(quantity)}. {_counts_hint(quantity)}"
 
     def _gyro_unit(
         self, columns: tuple[str, ...], time: TimeColumn | None
@@ -308,11 +363,9 @@ class _Guesser:
 
     def _seconds(self, time: TimeColumn, rows: int) -> FloatArray:
         """Return the times (N,) of the first rows [s]."""
-        if time.unit == "iso8601" and time.column is not None:
-            texts = self._sheet.texts[time.column]
-            return np.array(
-                [ns_from_iso8601(t) / NS_PER_S if is_instant(t) else np.nan for t in texts]
-            )
+        if time.unit in WRITTEN and time.column is not None:
+            read, texts = reader(time.unit), self._sheet.texts[time.column]
+            return np.array([_seconds_or_nan(read, text) for text in texts])
         values = np.arange(rows) if time.column is None else self._sheet.values[time.column]
         if time.rate_hz is not None:
             return values / time.rate_hz
@@ -357,6 +410,14 @@ def _unit_of_time(
     return fits[0], f"steps of {usual:.3g} fit {fits[0]} only"
 
 
+def _seconds_or_nan(read: Callable[[str], int], text: str) -> float:
+    """Return a written time [s]; NaN where it is damaged."""
+    try:
+        return read(text) / NS_PER_S
+    except ValueError:
+        return float("nan")
+
+
 def _plausible(steps: FloatArray, unit: str, rates: tuple[float, float]) -> bool:
     """Return whether steps of time in a unit give a plausible sampling rate."""
     step_s = float(np.mean(steps)) * CLOCK[unit] / NS_PER_S
@@ -371,6 +432,22 @@ def _norms(sheet: Sheet, names: Sequence[str]) -> FloatArray:
     with np.errstate(over="ignore"):  # damaged values
         norms: FloatArray = np.linalg.norm(_columns(sheet, names), axis=1)
     return norms[np.isfinite(norms)]
+
+
+def _are_whole(sheet: Sheet, names: Sequence[str]) -> bool:
+    """Return whether all values are whole numbers."""
+    values = _columns(sheet, names)
+    values = values[np.isfinite(values)]
+    return bool(len(values)) and bool((values == np.rint(values)).all())
+
+
+def _counts_hint(quantity: str) -> str:
+    """Return what to state of counts of a converter."""
+    return (
+        "Whole numbers may be counts (LSB): state their scale as in the data sheet, such as "
+        f"{_OPTIONS[quantity]} '{_SCALES[quantity]}', in a file of columns "
+        f'unit = "{_SCALES[quantity]}"'
+    )
 
 
 def _words(quantity: str) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown._words import counted
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.foreign.guess import Guess, Hints, guess
 from strapdown.formats.foreign.places import PLACES, altitude_note, fixes
 from strapdown.formats.foreign.presets import preset_of
-from strapdown.formats.foreign.stamps import ns_from_counts, unwrapped
+from strapdown.formats.foreign.stamps import DAY_NS, ns_from_counts, unwrapped
 from strapdown.formats.foreign.units import CLOCK, factor
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
@@ -170,6 +171,9 @@ def _times(
         t_ns, wraps = ns_from_counts(content.counts, plan.time.rate_hz)
     elif plan.time.unit in {"ms", "us"}:  # millis() and micros() of a microcontroller
         t_ns, wraps = unwrapped(content.counts, (CLOCK[plan.time.unit] << 32,))
+    elif plan.time.unit == "time_of_day":
+        t_ns, days = unwrapped(content.counts, (DAY_NS,))
+        return t_ns, (*notes, f"midnight passes {counted(days, 'time')}") if days else notes
     else:
         return content.counts, notes
     return t_ns, (*notes, f"the counter wrapped {wraps} times") if wraps else notes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from strapdown.formats.foreign.units import unit_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Meaning", "meaning_of"]
+__all__ = ["Meaning", "body_rates", "meaning_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ _LETTERS: Final[Mapping[str, str]] = {
 _TURNS: Final[Mapping[str, str]] = {"roll": "x", "pitch": "y", "yaw": "z"}
 """Axes of names such as ``roll_rate``."""
 
+_RATES: Final[Mapping[str, str]] = {"p": "x", "q": "y", "r": "z"}
+"""Axes of rates of flight mechanics."""
 _GEODETIC: Final[Mapping[str, str]] = {
     "latitude": "x", "lat": "x",
     "longitude": "y", "lon": "y", "lng": "y", "long": "y",
@@ -125,6 +127,35 @@ def meaning_of(name: str, unit_text: str = "") -> Meaning | None:
     if (_COUNTERS | _TICKS) & {*words}:
         return Meaning("counter")
     return None
+
+
+def body_rates(
+    columns: Sequence[str],
+    names: Sequence[str],
+    units: Sequence[str],
+    known: Mapping[str, Meaning],
+) -> dict[str, Meaning]:
+    """Return the meanings of columns named p, q and r, the rates of flight mechanics.
+
+    Parameters
+    ----------
+    columns, names, units : sequence of str
+        Of the table: its names, those to go by, and the row of units.
+    known : mapping of str to Meaning
+        Meanings of the other columns, by column; with another angular velocity among them, or
+        without one of the three letters, there are no such rates.
+    """
+    if any(meaning.quantity == "angular_velocity" for meaning in known.values()):
+        return {}
+    found = {}
+    for column, name, unit_text in zip(columns, names, units, strict=True):
+        stem, stated = _without_unit(name.strip())
+        letter, *rest = _words(stem) or [""]
+        if letter in _RATES and (not rest or unit_named("".join(rest), "angular_velocity")):
+            texts = [unit_text, *stated, "".join(rest)]
+            unit = next((u for each in texts if (u := unit_named(each, "angular_velocity"))), None)
+            found[column] = Meaning("angular_velocity", _RATES[letter], unit, "p q r")
+    return found if {meaning.axis for meaning in found.values()} == {*"xyz"} else {}
 
 
 def _without_unit(name: str) -> tuple[str, list[str]]:

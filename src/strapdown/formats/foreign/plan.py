@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from strapdown._checks import as_finite
 from strapdown.errors import FormatError, StrapdownError, UnknownNameError, ValueRangeError
 from strapdown.formats._output import replacing
+from strapdown.formats.foreign.stamps import WRITTEN
 from strapdown.formats.foreign.units import CLOCK, UNITS, factor
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ImportPlan", "TimeColumn", "VectorColumns"]
 
 _FORMAT: Final = "strapdown columns 1"
-_TIMES: Final = (*CLOCK, "iso8601", "samples")
+_TIMES: Final = (*CLOCK, *WRITTEN, "samples")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class TimeColumn:
     column : str, optional
         Name of the column; None where rows are counted.
     unit : str
-        ``s``, ``ms``, ``us``, ``ns``, ``iso8601``, or ``samples`` for a counter or counted rows.
+        ``s``, ``ms``, ``us``, ``ns``; written out ``iso8601``, ``time_of_day`` (12:00:00.5),
+        ``day_first`` (31.12.2024 12:00) or ``month_first`` (12/31/2024 12:00); ``samples`` for a
+        counter or counted rows.
     rate_hz : float, optional
         Counts per second, with ``samples`` only [Hz].
     why : str
@@ -163,7 +166,8 @@ class ImportPlan:
 
     def _toml(self) -> Iterator[str]:
         yield "# Columns in the order x y z (orientation: x y z w); a minus before a name negates"
-        yield "# the values. Units of time: s ms us ns iso8601, or samples with rate_hz."
+        yield "# the values. Units of time: s ms us ns iso8601 time_of_day day_first month_first,"
+        yield "# or samples with rate_hz."
         yield f"format = {json.dumps(_FORMAT)}"
         yield f'body = "{self.body}"'
         yield f'world = "{self.world}"'

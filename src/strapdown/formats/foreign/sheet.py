@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.formats.foreign.names import meaning_of
+from strapdown.formats.foreign.stamps import is_instant
 from strapdown.formats.foreign.units import unit_named
 
 if TYPE_CHECKING:
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
 
-__all__ = ["Dialect", "Sheet", "dialect_of", "is_instant", "sheet_of"]
+__all__ = ["Dialect", "Sheet", "dialect_of", "sheet_of"]
 
 _SEPARATORS: Final = ("\t", ";", ",", "|", None)
 _ROWS_SEEN: Final = 3
 """Rows of one width that make a table."""
 _MOST_LINES: Final = 400
+_WORDY: Final = 4
+"""Cells of a row from which half of them may be words."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def dialect_of(lines: Sequence[str]) -> Dialect | None:
         (separator, comma)
         for separator in _SEPARATORS
         for comma in (False, True)
-        if (separator is None or separator in text) and not (comma and separator == ",")
+        if (separator is None or separator in text)
+        and not (comma and separator == "," and '"' not in text)
     ]
     found = [
         (score, -order, separator, comma, row)
@@ -113,15 +116,6 @@ def sheet_of(dialect: Dialect, lines: Sequence[str]) -> Sheet:
     values = {name: np.array([_number(cell) for cell in cells]) for name, cells in columns.items()}
     preamble = "\n".join(lines[: dialect.first_row])
     return Sheet(dialect.names, dialect.units, values, columns, preamble)
-
-
-def is_instant(text: str) -> bool:
-    """Return whether a text is a date with a time by ISO 8601."""
-    try:
-        datetime.fromisoformat(text.strip())
-    except ValueError:
-        return False
-    return not text.strip().isdigit()
 
 
 def _split(line: str, separator: str | None, *, decimal_comma: bool) -> list[str]:
@@ -162,9 +156,11 @@ def _first_row(lines: Sequence[str], separator: str | None, *, decimal_comma: bo
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Return whether most cells are values, and one is a number."""
+    """Return whether most cells are values (of 4 and more, half), and one is a number."""
     values = sum(map(_is_value, cells))
-    return 2 * values > len(cells) and any(not math.isnan(_number(cell)) for cell in cells)
+    return 2 * values + (len(cells) >= _WORDY) > len(cells) and any(
+        not math.isnan(_number(cell)) for cell in cells
+    )
 
 
 def _score(line: str, separator: str | None, *, decimal_comma: bool) -> tuple[float, int]:

@@ -9,14 +9,17 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats.foreign.importing import Content, import_table
+from strapdown.formats.foreign.long_table import long_layout, pivoted
 from strapdown.formats.foreign.sheet import dialect_of, sheet_of
 from strapdown.formats.foreign.stamps import reader
-from strapdown.formats.text.table import Column, Layout, read_table
+from strapdown.formats.text.table import Column, Layout, open_text, read_table, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from strapdown.formats.foreign.array_table import ArrayTable
+    from strapdown.formats.foreign.long_table import LongLayout
     from strapdown.formats.foreign.plan import ImportPlan, TimeColumn
     from strapdown.formats.foreign.sheet import Dialect, Sheet
     from strapdown.formats.recording import Recording
@@ -40,8 +43,9 @@ def sheet(path: Path) -> Sheet:
     FormatError
         It is no table.
     """
-    lines, dialect = _opened(path, _head(path))
-    return sheet_of(dialect, lines)
+    seen = _wide_or_long(path)
+    long = long_layout(seen)
+    return seen if long is None else _pivoted(path, long, salvage=True).sheet()
 
 
 def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Recording:
@@ -61,11 +65,35 @@ def read(path: Path, *, salvage: bool, plan: ImportPlan | None = None) -> Record
     FormatError
         It is no table, a row is damaged, or columns are missing or ambiguous.
     """
+    seen = _wide_or_long(path)
+    if (long := long_layout(seen)) is not None:
+        return _pivoted(path, long, salvage=salvage).read(path, plan)
 
     def rows(time: TimeColumn, names: Sequence[str]) -> Content:
         return content(path, time, names, salvage=salvage)
 
-    return import_table(path, sheet(path), plan, rows)
+    return import_table(path, seen, plan, rows)
+
+
+def _wide_or_long(path: Path) -> Sheet:
+    """Return names and first values as they are in the file."""
+    lines, dialect = _opened(path, _head(path))
+    return sheet_of(dialect, lines)
+
+
+def _pivoted(path: Path, layout: LongLayout, *, salvage: bool) -> ArrayTable:
+    """Return all rows of a long table as columns side by side."""
+    head = _head(path)
+    _, dialect = _opened(path, head)
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        with open_text(path) as file:
+            for number, line in enumerate(file):
+                text = line.decode(_encoding(head)).rstrip("\r\n")
+                if number >= dialect.first_row and text.strip():
+                    yield number + 1, dialect.cells(text)
+
+    return pivoted(path, rows(), dialect.names, layout, salvage=salvage)
 
 
 def content(path: Path, time: TimeColumn, names: Sequence[str], *, salvage: bool) -> Content:
@@ -84,7 +112,7 @@ def content(path: Path, time: TimeColumn, names: Sequence[str], *, salvage: bool
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_text(path) as file:
         return file.read(_SEEN)
 
 
@@ -105,6 +133,7 @@ def _encoding(head: bytes) -> str:
 
 
 def _dialect(head: bytes) -> tuple[list[str], Dialect] | None:
+    head = utf8(head)
     if b"\0" in head:
         return None
     text = head.removeprefix(codecs.BOM_UTF8).decode(_encoding(head), "ignore")
@@ -121,6 +150,7 @@ def _layout(path: Path, time: TimeColumn, names: Sequence[str]) -> Layout:
     opening = next(i for i, line in enumerate(lines) if line.strip() and line[0] != "#")
     cell = {name: number for number, name in enumerate(dialect.names)}
     counted = time.column is None
+    comma_in_quotes = dialect.decimal_comma and dialect.separator == ","
     return Layout(
         separator=dialect.separator,
         width=len(dialect.names),
@@ -129,6 +159,9 @@ def _layout(path: Path, time: TimeColumn, names: Sequence[str]) -> Layout:
         columns=[Column(name, cell[name]) for name in names],
         header=dialect.first_row - opening,
         ended=False,
-        replacements=[('"', "")] * dialect.quoted + [(",", ".")] * dialect.decimal_comma,
+        decimals_in_quotes=comma_in_quotes,
+        replacements=[]
+        if comma_in_quotes
+        else [('"', "")] * dialect.quoted + [(",", ".")] * dialect.decimal_comma,
         encoding=_encoding(head),
     )

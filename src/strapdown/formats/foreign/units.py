@@ -94,6 +94,11 @@ _SPELLINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
 }  # fmt: skip
 
+_NUMBER: Final = r"\d+\.?\d*(?:e-?\d+)?"
+_SCALED: Final = re.compile(
+    rf"(?P<over>{_NUMBER})(?:\s*/\s*(?P<under>{_NUMBER}))?\s*\*?\s*(?P<unit>[^\d\s].*)"
+)
+
 _NAMED: Final[dict[str, dict[str, str]]] = {
     quantity: {spelling: unit for unit, spellings in units.items() for spelling in spellings}
     for quantity, units in _SPELLINGS.items()
@@ -116,11 +121,22 @@ def unit_named(text: str, quantity: str) -> str | None:
 def factor(quantity: str, unit: str) -> float:
     """Return the factor from a unit to the SI unit of a quantity.
 
+    A number before the unit is the scale of counts, such as ``1/16384 g`` or ``0.061 mg``.
+
     Raises
     ------
     UnknownNameError
         There is no such unit of this quantity.
+
+    Examples
+    --------
+    >>> factor("specific_force", "1/16384 g") * 16384
+    9.80665
     """
+    if (scaled := _SCALED.fullmatch(unit.strip())) is not None:
+        under = float(scaled["under"] or 1.0)
+        if under > 0.0 and (over := float(scaled["over"])) > 0.0:
+            return over / under * factor(quantity, scaled["unit"])
     units = UNITS[quantity]
     known = unit if unit in units else unit_named(unit, quantity)
     if known is None:

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["DESCRIPTION", "read", "read_parts", "sniff"]
+__all__ = ["DESCRIPTION", "HISTORY", "read", "read_parts", "sniff"]
 
 DESCRIPTION: Final = "strapdown/topic"
 """Name of the metadata records that describe a topic; see _description."""
+HISTORY: Final = "strapdown/history"
+"""Name of the metadata record with the processing of the samples, by number."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
@@ -68,6 +70,7 @@ def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording
     """Read a recording that is split over files; ``path`` is its name."""
     topics = Topics(path, salvage=salvage)
     lost_messages = lost_bytes = 0
+    history: dict[str, None] = {}
     for file in files:
         scan = McapScan(file, salvage=salvage, wanted=can_read)
         for batch in scan.batches():
@@ -83,6 +86,8 @@ def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording
         for name, entry in scan.metadata:
             if name == DESCRIPTION:
                 topics.describe(entry)
+            elif name == HISTORY:
+                history |= dict.fromkeys(step for _, step in sorted(entry.items()))
     content = topics.content()
     report = ReadReport(
         "mcap",
@@ -94,4 +99,10 @@ def read_parts(path: Path, files: Sequence[Path], *, salvage: bool) -> Recording
         damage=tuple(topics.damage),
         coverage=topics.coverage,
     )
-    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
+    return Recording(
+        path,
+        report,
+        *content,
+        sensor_combined=topics.sensor_combined,
+        history=tuple(history),
+    )

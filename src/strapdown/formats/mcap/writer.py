@@ -3,7 +3,8 @@
 Profile ``ros2``: schemas in ``ros2msg``, messages in CDR, and on each channel the quality of
 service and type hash that rosbag2 needs for playback. Chunks are compressed by zstd; chunks, data
 section and summary have checksums. A metadata record ``strapdown`` names the writer; a record
-``strapdown/topic`` for each series holds the content that its messages cannot.
+``strapdown/topic`` for each series holds the content that its messages cannot; a record
+``strapdown/history`` names the processing of the samples, if any.
 
 ==================  ================================================ ==========================
 what                type                                             topic
@@ -43,12 +44,12 @@ from strapdown.formats.mcap.messages import (
     mcap_form,
     schema_of,
 )
-from strapdown.formats.mcap.reader import DESCRIPTION
+from strapdown.formats.mcap.reader import DESCRIPTION, HISTORY
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
     from types import TracebackType
     from typing import Self
@@ -95,6 +96,7 @@ class McapBlocks:
         self.notes: tuple[str, ...] = ()
         self._writer = writer
         self._lost: dict[str, None] = {}
+        self._history: tuple[str, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -114,6 +116,9 @@ class McapBlocks:
         ValueRangeError
             A stamp is negative, or another number does not fit its field.
         """
+        if block.history and not self._history:
+            self._history = block.history
+            self._writer.describe_history(block.history)
         lost = self._writer.write_series(
             imu=block.imu,
             trajectories=block.trajectories,
@@ -296,6 +301,12 @@ class McapWriter:
             self._file.add(parts_now, turns)
             self.messages += len(turns)
         return lost
+
+    def describe_history(self, history: Sequence[str]) -> None:
+        """Write the processing that the samples have passed, as ``history`` of a recording."""
+        self._check_open()
+        steps = {f"{number:03d}": step for number, step in enumerate(history)}
+        self._file.add_metadata(HISTORY, steps)
 
     def _describe(self, said: dict[str, str]) -> None:
         """Write the description of a topic once."""

@@ -31,6 +31,7 @@ from strapdown.formats._coverage import (
     share_of,
 )
 from strapdown.formats._mean_rates import with_kinds
+from strapdown.formats.px4.logged_windows import agreement, logged_windows, windows_of
 from strapdown.formats.px4.raw_topics import imu_pairs, parameters_of, release_of, thermal_of
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import WriteReport
@@ -41,8 +42,6 @@ from strapdown.messages.conversion.px4 import (
 )
 from strapdown.messages.conversion.px4_rates import vehicle_imu_from_sensor_combined
 from strapdown.messages.px4 import (
-    SensorCombined,
-    SensorSelection,
     VehicleImu,
     VehicleImuStatus,
 )
@@ -136,7 +135,8 @@ def vehicle_imu_from_recording(
     recording : Recording
         Of any format. A PX4 log also gives the release, and the calibration from its parameters
         and ``sensor_correction`` with their changes in flight. PX4 ignores changes below 0.01,
-        and so does px4 mode; savage mode applies them.
+        and so does px4 mode; savage mode applies them. In px4 mode windows end as those that the
+        log holds of the IMU, unless the settings ask for another rate.
     settings : PipelineSettings, optional
         By default windows of 5 ms in savage mode.
     topic : str, optional
@@ -239,7 +239,7 @@ def _from_topic(
 
 def _windows_of(recording: Recording, name: str) -> NDArray[np.void] | Increments | None:
     """Return the windows of a topic; None where it holds samples."""
-    logged = {} if recording.log is None else _windows(recording.log)
+    logged = {} if recording.log is None else logged_windows(recording.log)
     if name in logged:
         return logged[name]
     if name in recording.sensor_combined:
@@ -284,7 +284,7 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
     made = {f"vehicle_imu.{i}": one for i, one in _integrated(log, settings)}
     if made:
         return made
-    offered = [_taken(name, records) for name, records in _windows(log).items()]
+    offered = [_taken(name, records) for name, records in logged_windows(log).items()]
     for one in offered:
         if anyway or _share(one.increments) >= LEAST_COVERAGE:
             return {"vehicle_imu.0": one}
@@ -298,35 +298,32 @@ def _from_log(log: Px4Log, settings: PipelineSettings, *, anyway: bool) -> dict[
     return {}
 
 
-def _windows(log: Px4Log) -> dict[str, NDArray[np.void]]:
-    """Return the windows of a log as vehicle_imu, those of the IMU in use first."""
-    found = {}
-    if log.instances(SensorCombined.topic):
-        selection = None
-        if log.instances(SensorSelection.topic):
-            selection = log.records(SensorSelection).records
-        rows = log.records(SensorCombined).records
-        records = vehicle_imu_from_sensor_combined(rows, selection=selection)
-        found[SensorCombined.topic] = records
-    for instance in log.instances(VehicleImu.topic):
-        found[f"{VehicleImu.topic}.{instance}"] = log.records(VehicleImu, instance).records
-    return found
-
-
 def _integrated(log: Px4Log, settings: PipelineSettings) -> Iterator[tuple[int, MadeImu]]:
     """Yield every IMU whose samples are in the log."""
     settings = replace(settings, px4_version=release_of(log))
     # PX4 ignores small changes of a calibration; only px4 mode has to do so.
     least_change = LEAST_CHANGE if settings.mode is Mode.PX4 else 0.0
     parameters, correction = parameters_of(log), thermal_of(log)
-    for instance, gyro, accel in imu_pairs(log):
+    # Savage mode reproduces no autopilot, so the phase of its windows is free.
+    windows = logged_windows(log) if settings.mode is Mode.PX4 else None
+    pairs = list(imu_pairs(log))
+    for instance, gyro, accel in pairs:
         of_gyro, of_accel = (
             calibration_history(
                 sensor, raw.device_id, parameters, correction, least_change=least_change
             )
             for sensor, raw in zip(_SENSORS, (gyro, accel), strict=True)
         )
-        yield instance, _of_pair(gyro, accel, settings, _merged(of_gyro, of_accel))
+        if windows is None:
+            yield instance, _of_pair(gyro, accel, settings, _merged(of_gyro, of_accel))
+            continue
+        logged = windows_of(
+            windows, gyro, accel,
+            interval_us=settings.interval_us, is_only_imu=len(pairs) == 1,
+        )  # fmt: skip
+        made = _of_pair(gyro, accel, settings, _merged(of_gyro, of_accel), logged)
+        notes = (*made.notes, *agreement(log, logged, made.vehicle_imu))
+        yield instance, replace(made, notes=notes)
 
 
 def _of_pair(
@@ -334,19 +331,22 @@ def _of_pair(
     accel: RawMessages,
     settings: PipelineSettings,
     calibrations: list[Recalibration],
+    logged: NDArray[np.void] | None = None,
 ) -> MadeImu:
     """Integrate packets or messages of a gyroscope and an accelerometer."""
     begin, *later = calibrations
     settings = replace(settings, gyro_calibration=begin.gyro, accel_calibration=begin.accel)
     rates, forces = gyro.messages, accel.messages
     if _has_packets(rates) and _has_packets(forces):
-        result = vehicle_imu_from_fifo(rates, forces, settings, recalibrations=later)
+        result = vehicle_imu_from_fifo(rates, forces, settings, recalibrations=later, logged=logged)
     else:
         rates, forces = (
             messages_from_fifo(each[usable(each)]) if _has_packets(each) else each
             for each in (rates, forces)
         )
-        result = vehicle_imu_from_sensors(rates, forces, settings, recalibrations=later)
+        result = vehicle_imu_from_sensors(
+            rates, forces, settings, recalibrations=later, logged=logged
+        )
     first_us, last_us = gyro.messages["timestamp_sample"][[0, -1]].tolist()
     changes = sum(first_us < each.t_us <= last_us for each in later)
     made = _made(" and ".join(f"{raw.topic}.{raw.instance}" for raw in (gyro, accel)), result)

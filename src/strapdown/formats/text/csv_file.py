@@ -11,7 +11,7 @@ Ours begins with the frames and a header line::
 ``gyro_clipping`` and ``accel_clipping`` (bits X=1, Y=2, Z=4), ``orientation_{x,y,z,w}`` (world
 from body), ``position_{x,y,z}`` [m, world] and ``velocity_{x,y,z}`` [m/s, world]. If one column of
 a vector is present, all of its columns must be. An empty cell and ``nan`` are NaN; other lines that
-begin with ``#`` are ignored.
+begin with ``#`` are ignored, except for ``# history: ...``, one line for each step of processing.
 
 Angular velocity, specific force, magnetic field and clipping bits become ``imu["imu"]``;
 orientation, position and velocity become ``trajectories["trajectory"]``. With the tag
@@ -66,7 +66,7 @@ from strapdown.series.columns import present
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
@@ -99,6 +99,7 @@ _NAMES: Final = {
 }
 """Columns of the file by vector, in their order."""
 
+_HISTORY: Final = "# history: "
 _INCREMENTS: Final = tuple(name for group in (*_DELTAS, *_SPANS) for name in _NAMES[group])
 _DECIMAL_SHIFT: Final = {NS_PER_S: 0, NS_PER_MS: -3, NS_PER_US: -6}
 
@@ -179,7 +180,13 @@ class UnheldColumns(NamedTuple):
     """Information about samples, an ordered set: covariances, and the identity of the sensor."""
 
 
-def write(path: Path, first: Motion, *others: Motion, append: bool = False) -> UnheldColumns:
+def write(
+    path: Path,
+    first: Motion,
+    *others: Motion,
+    append: bool = False,
+    history: Sequence[str] = (),
+) -> UnheldColumns:
     """Write one series, or several that share their stamps and frames.
 
     Parameters
@@ -190,6 +197,8 @@ def write(path: Path, first: Motion, *others: Motion, append: bool = False) -> U
         Series to write. A column in two of them must be equal; increments are written alone.
     append : bool
         Append the rows to a file with the same columns and frames.
+    history : sequence of str
+        Processing that the samples have passed, one comment line each.
 
     Returns
     -------
@@ -234,13 +243,14 @@ def write(path: Path, first: Motion, *others: Motion, append: bool = False) -> U
     frames = f"# strapdown {_frames(first)}"
     if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
         frames += " orientation=sensor"
-    opening = Opening((frames,), ",".join(header))
+    comments = (frames, *(f"{_HISTORY}{' '.join(step.split())}" for step in history))
+    opening = Opening(comments, ",".join(header))
     if append and len(first) and read_opening(path) != opening:
         raise ShapeError(
             f"expected the columns and frames of the previous rows, got {frames[2:]!r} with "
             f"{_listed(header)}; write another file"
         )
-    heading = [] if append else [frames, opening.line]
+    heading = [] if append else [*comments, opening.line]
     write_table(path, heading, columns, ",", append=append)
     return unheld
 
@@ -390,7 +400,10 @@ def _recording(
     if not vectors.keys().isdisjoint(_POSE):
         trajectories["trajectory"] = _trajectory(table, vectors, body, world)
     report = ReadReport("csv", len(table.t_ns), table.lost, notes=tuple(notes))
-    return Recording(path, report, imu, trajectories, increments)
+    history = [
+        each.removeprefix(_HISTORY) for each in opening.comments if each.startswith(_HISTORY)
+    ]
+    return Recording(path, report, imu, trajectories, increments, history=tuple(history))
 
 
 def _trajectory(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import numpy as np
 
@@ -30,9 +32,11 @@ __all__ = [
     "Layout",
     "Opening",
     "Table",
+    "open_text",
     "opening_of",
     "read_opening",
     "read_table",
+    "utf8",
     "write_table",
 ]
 
@@ -42,6 +46,8 @@ _BLOCK: Final = 1 << 18
 _LONGEST_LINE: Final = 1 << 16
 _COMMENTS_KEPT: Final = 64
 _ROWS_PER_WRITE: Final = 1 << 16
+_QUOTED: Final = re.compile(r'"([^"]*)"')
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,8 @@ class Layout:
         Texts to replace in every row, such as quotation marks and decimal commas.
     encoding : str, optional
         Of the file.
+    decimals_in_quotes : bool, optional
+        Whether commas within quotation marks are decimal; the marks are removed.
     spans : sequence of (Column, callable), optional
         Further times, each with its reader, like ``stamp`` and ``read_stamp``.
     """
@@ -126,10 +134,13 @@ class Layout:
     spans: Sequence[tuple[Column, Callable[[str], int]]] = ()
     replacements: Sequence[tuple[str, str]] = ()
     encoding: str = "utf-8"
+    decimals_in_quotes: bool = False
 
     def text(self, raw: bytes) -> str:
         """Return a line as text, with the replacements."""
         text = raw.decode(self.encoding)
+        if self.decimals_in_quotes:
+            text = _QUOTED.sub(lambda cell: cell[1].replace(",", "."), text)
         for old, new in self.replacements:
             text = text.replace(old, new)
         return text
@@ -158,6 +169,21 @@ class _Block:
     number: int
     lines: list[bytes]
     open_at: int | None = None
+
+
+def open_text(path: Path) -> BinaryIO:
+    """Open a text file as bytes in UTF-8 or another superset of ASCII; UTF-16 is converted."""
+    with path.open("rb") as file:
+        if file.read(2) not in _UTF_16:
+            return path.open("rb")
+    return BytesIO(utf8(path.read_bytes()))
+
+
+def utf8(text: bytes) -> bytes:
+    """Return bytes that begin with the byte order mark of UTF-16 in UTF-8; others unchanged."""
+    if not text.startswith(_UTF_16):
+        return text
+    return text.decode("utf-16", "replace").encode("utf-8")
 
 
 def opening_of(head: bytes) -> Opening | None:
@@ -245,7 +271,7 @@ def write_table(
 def _blocks(path: Path) -> Iterator[_Block]:
     """Yield the lines of a file without their ends; a long line is clipped."""
     number, offset, rest = 1, 0, b""
-    with path.open("rb") as file:
+    with open_text(path) as file:
         while data := file.read(_BLOCK):
             if file.tell() == len(data):
                 data = data.removeprefix(codecs.BOM_UTF8)

@@ -11,6 +11,7 @@ import numpy as np
 
 from strapdown.errors import ValueRangeError
 from strapdown.formats.ulog.series import AIDING, TOPICS
+from strapdown.formats.ulog.source_rows import SourceRows
 from strapdown.formats.ulog.writer import LoggedRows
 from strapdown.messages.px4 import VehicleImu, VehicleImuStatus
 
@@ -68,6 +69,7 @@ class LogCopy:
         self, log: Px4Log, writer: UlogWriter, *, shift_us: int = 0, topic: str | None = None
     ) -> None:
         self._log, self._writer, self._shift_us = log, writer, shift_us
+        self._rows = SourceRows(log, shift_us)
         self._refused: dict[str, None] = {}
         self._status: list[Part] = []
         self._events: list[_Event] | None = None
@@ -81,12 +83,21 @@ class LogCopy:
     @property
     def lost(self) -> list[str]:
         """Content that is not in the file: a line for topics, and one for the rest."""
-        lines = []
+        lines = self._rows.lost
         if self._left:
             lines.append(f"topics that are not carried over: {', '.join(self._left)}")
         if self._refused:
             lines.append(f"not carried over, unfit for a ULog: {', '.join(self._refused)}")
         return lines
+
+    def restored(self, source: str, part: Part) -> Part:
+        """Return rows of a series, as in the log where they are unchanged."""
+        kind, _, records, topic = part
+        if isinstance(kind, str):
+            return part
+        return part._replace(
+            records=self._rows.restored(source, kind, topic or kind.topic, records)
+        )
 
     def write(self, rows: list[Part]) -> None:
         """Write rows, and the records of the source log up to the last of them, by time."""

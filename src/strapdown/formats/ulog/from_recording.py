@@ -18,7 +18,8 @@ microseconds, numbers float32. ``sensor_combined`` is left out: its rows are mea
 that a series does not hold, and not messages of one sensor.
 
 From a PX4 log are also copied: infos, parameters with their defaults and changes, texts, dropouts
-and ``vehicle_imu_status``.
+and ``vehicle_imu_status``. Unchanged rows of ``vehicle_imu``, of attitudes and of odometry are
+those of the log, with their time of publication and resets; of changed rows these are lost.
 
 References
 ----------
@@ -212,14 +213,14 @@ class UlogBlockWriter:
             self._unheld.add(source, _unheld(source, series))
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
         parts = [
-            Part(_KINDS[topic], self._number(source, tuple(rows)), records, topic)
+            (source, Part(_KINDS[topic], self._number(source, tuple(rows)), records, topic))
             for source, rows in found
             for topic, records in rows.items()
         ]
         if self._log is None:
-            self._writer.write_many(LoggedRows(*part) for part in parts)
+            self._writer.write_many(LoggedRows(*part) for _, part in parts)
         else:
-            self._log.write(parts)
+            self._log.write([self._log.restored(*each) for each in parts])
 
     def _number(self, source: str, names: tuple[str, ...]) -> int:
         """Return the instance of a series in these topics: its number, or a free one."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from strapdown._kernels.compilation import compiled
 from strapdown.geometry.frames import BodyFrame
+from strapdown.messages._by_column import as_records
 from strapdown.messages.conversion.px4 import (
     increments_from_vehicle_imu,
     vehicle_imu_from_increments,
@@ -19,6 +20,7 @@ from strapdown.messages.px4 import (
     SensorAccelFifo,
     SensorGyro,
     SensorGyroFifo,
+    VehicleImu,
 )
 from strapdown.px4 import channels as kernels
 from strapdown.px4 import scheduling
@@ -41,6 +43,7 @@ from strapdown.px4.vehicle_imu.values import (
     status_records,
     vehicle_imu_records,
 )
+from strapdown.px4.window_ends import no_ends, window_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +67,7 @@ def vehicle_imu_from_sensors(
     settings: PipelineSettings | None = None,
     *,
     recalibrations: Sequence[Recalibration] = (),
+    logged: NDArray[np.void] | None = None,
 ) -> PipelineResult:
     """Compute ``vehicle_imu`` from the messages of a gyroscope and an accelerometer.
 
@@ -80,6 +84,9 @@ def vehicle_imu_from_sensors(
         By default windows of 5 ms in savage mode.
     recalibrations : sequence of Recalibration, optional
         Later replacements of the calibrations in the settings, in the order of their times.
+    logged : (K,) array of VehicleImu.dtype, optional
+        Windows of the autopilot, all or some of them: windows then end as these. By default their
+        phase follows from the first message.
 
     Returns
     -------
@@ -97,6 +104,7 @@ def vehicle_imu_from_sensors(
         samples_from_records(accel, SensorAccel),
         settings or PipelineSettings(),
         recalibrations=recalibrations,
+        logged=logged,
     )
 
 
@@ -106,6 +114,7 @@ def vehicle_imu_from_fifo(
     settings: PipelineSettings | None = None,
     *,
     recalibrations: Sequence[Recalibration] = (),
+    logged: NDArray[np.void] | None = None,
 ) -> PipelineResult:
     """Compute ``vehicle_imu`` from the packets of a gyroscope and an accelerometer.
 
@@ -122,6 +131,9 @@ def vehicle_imu_from_fifo(
         By default windows of 5 ms in savage mode. Samples are values at their stamps.
     recalibrations : sequence of Recalibration, optional
         Later replacements of the calibrations in the settings, in the order of their times.
+    logged : (K,) array of VehicleImu.dtype, optional
+        Windows of the autopilot, all or some of them: windows then end as these. By default their
+        phase follows from the first message.
 
     Returns
     -------
@@ -142,6 +154,7 @@ def vehicle_imu_from_fifo(
         settings or PipelineSettings(),
         (gyro_samples, accel_samples),
         recalibrations=recalibrations,
+        logged=logged,
     )
 
 
@@ -178,18 +191,19 @@ def vehicle_imu_from_series(
     )
 
 
-def _make(
+def _make(  # noqa: PLR0913 (two sensors, each with samples)
     gyro: Samples,
     accel: Samples,
     settings: PipelineSettings,
     readings: tuple[Readings, Readings] | None = None,
     *,
     recalibrations: Sequence[Recalibration] = (),
+    logged: NDArray[np.void] | None = None,
 ) -> PipelineResult:
     """Schedule windows by messages, and integrate these or their source samples."""
     phases = [Recalibration(0, settings.gyro_calibration, settings.accel_calibration)]
     phases += recalibrations
-    out, phase = _run(gyro, accel, settings, phases)
+    out, phase = _run(gyro, accel, settings, phases, logged)
     ids = gyro.device_id, accel.device_id
     published = out.windows[:, 0] == 1
     ends_ns = gyro.t_ns[out.windows[:, 1] - 1]
@@ -253,11 +267,19 @@ def _refined(increments: Increments, better: Increments) -> Increments:
 
 
 def _run(
-    gyro: Samples, accel: Samples, settings: PipelineSettings, phases: Sequence[Recalibration]
+    gyro: Samples,
+    accel: Samples,
+    settings: PipelineSettings,
+    phases: Sequence[Recalibration],
+    logged: NDArray[np.void] | None,
 ) -> tuple[scheduling.Outputs, IntArray]:
     """Return every window and every status, and the phase of each window."""
-    machine, i, j = kernels.begin(settings.interval_us), 0, 0
+    machine, i, j, end = kernels.begin(settings.interval_us), 0, 0, 0
     gyro_inputs, accel_inputs = gyro.inputs, accel.inputs
+    ends = no_ends()
+    if logged is not None:
+        logged = as_records(logged, VehicleImu)
+        ends = window_ends(gyro_inputs.whole[:, 0], accel_inputs.whole[:, 0], logged)
     parts, phase_of = [], []
     for number, phase in enumerate(phases):
         rules = replace(settings, gyro_calibration=phase.gyro, accel_calibration=phase.accel).rules
@@ -267,9 +289,10 @@ def _run(
         after_us = scheduling.FAR if last else scheduling.UNKNOWN
         while True:
             out = room_for(min(len(come[0].whole) - i + 2, _ROOM))
-            machine, (i, j, windows, statuses) = compiled(scheduling.run)(
-                float32_again(machine), rules, come[0], come[1], after_us, (i, j, 0, 0), out
-            )
+            machine, (i, j, end, windows, statuses) = compiled(scheduling.run)(
+                float32_again(machine), rules, come[0], come[1], after_us, ends,
+                (i, j, end, 0, 0), out,
+            )  # fmt: skip
             parts.append((out.windows[:windows], out.deltas[:windows],
                           out.statuses[:statuses], out.numbers[:statuses]))  # fmt: skip
             phase_of.append(np.full(windows, number))

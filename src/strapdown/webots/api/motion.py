@@ -31,7 +31,7 @@ class Motion:
 
     The first line is ``#WEBOTS_MOTION,V1.0,`` and the names of motors; each other line is a pose:
     time as ``minutes:seconds:milliseconds``, a name, and a position for each motor, or ``*``.
-    Between poses the positions are interpolated.
+    A line may end in a comma. Between poses the positions are interpolated.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _read(path: Path) -> tuple[list[str], list[_Pose]]:
     """Return the names of the motors and the poses of a file."""
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = [
-        (number, [word.strip() for word in line.split(",")])
+        (number, [word.strip() for word in line.rstrip().removesuffix(",").split(",")])
         for number, line in enumerate(lines, start=1)
         if line.strip()
     ]

@@ -1,0 +1,173 @@
+"""``strapdown view``: recordings and live topics in the browser."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from strapdown.cli._common import Topic, read_losses, working
+from strapdown.cli._completion import completed
+from strapdown.cli._live import stopped_by_signals
+from strapdown.cli._outcome import Outcome, say
+from strapdown.cli._reading import open_input, refuse_reading
+from strapdown.errors import UnknownNameError
+from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.transport.address import await_type, is_address, open_topic, parse_address
+from strapdown.viewer import LiveSource, RecordingSource, show_in_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from strapdown.estimation import OrientationFilter
+    from strapdown.viewer import Source
+    from strapdown.viewer.sources import Estimator
+
+_SHORTEST: Final = 16
+"""Characters of a token."""
+
+
+def view(
+    sources: Annotated[
+        list[str],
+        typer.Argument(help="Recordings, and live topics such as ipc:imu, side by side."),
+    ],
+    *,
+    filter_name: Annotated[
+        str | None,
+        typer.Option(
+            "--filter",
+            help=f"Estimate the attitude with one of: {', '.join(FILTERS)}.",
+            autocompletion=completed(FILTERS),
+        ),
+    ] = None,
+    smooth: Annotated[
+        bool,
+        typer.Option("--smooth", help="Of recordings: use the samples after each instant too."),
+    ] = False,
+    topic: Topic = None,
+    host: Annotated[str, typer.Option(help="Address to serve at.")] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            help="With --host: a file that holds the secret of the address, 16 letters or more.",
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8800,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Show values and bars here instead of a page.")
+    ] = False,
+) -> Outcome:
+    """Show recordings and live topics in the browser: attitude in 3-D, charts, timeline.
+
+    The printed address contains a token of this run; without it nothing is shown. The page is
+    served on this machine alone. With --filter the estimate is the solid body, and the attitude
+    of the source its ghost. Ctrl-C ends it.
+
+    Examples
+    --------
+    strapdown view flight.ulg
+
+    strapdown view ipc:imu ros2:/imu/data --filter eskf
+
+    strapdown view a.mcap b.mcap --filter vqf --smooth
+    """
+    kinds = _kinds(filter_name, smooth=smooth)
+    token = _token(host, token_file)
+    shown: list[Source] = []
+    losses: list[str] = []
+    with ExitStack() as stack:
+        for source in sources:
+            if is_address(source):
+                online = None if filter_name is None else FILTERS[filter_name]()
+                shown.append(_received(source, online, stack))
+            else:
+                estimator = None if filter_name is None else kinds[filter_name]
+                recording, lost = _opened(Path(source), topic, estimator)
+                shown.append(recording)
+                losses += lost
+        if terminal:
+            stop, _ = stack.enter_context(stopped_by_signals())
+            show_in_terminal(shown, stop=stop)
+        else:
+            from strapdown.viewer.server import serve  # noqa: PLC0415 (needs an extra)
+
+            serve(shown, host=host, port=port, token=token, started=_announce)
+    data = {"sources": sources}
+    return Outcome(data, [], losses)
+
+
+def _token(host: str, file: Path | None) -> str:
+    """Return the secret of the address; empty means a new one.
+
+    Other machines see it pass unencrypted, so it has to be chosen on purpose for them.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected an IP address, got {host!r}", param_hint="'--host'"
+        ) from None
+    if address.is_unspecified:
+        raise typer.BadParameter(
+            "expected one address of this machine, got all of them", param_hint="'--host'"
+        )
+    if file is None:
+        if not address.is_loopback:
+            raise typer.BadParameter(
+                "other machines could open the page: it needs --token-file", param_hint="'--host'"
+            )
+        return ""
+    token = file.read_text(encoding="utf-8").strip()
+    if len(token) < _SHORTEST or not token.isascii() or not token.replace("-", "").isalnum():
+        raise typer.BadParameter(
+            f"expected {_SHORTEST} letters, digits or hyphens or more, got {len(token)} characters",
+            param_hint="'--token-file'",
+        )
+    return token
+
+
+def _announce(url: str) -> None:
+    say(f"viewer at {url} (Ctrl-C to stop)")
+
+
+def _kinds(name: str | None, *, smooth: bool) -> Mapping[str, Callable[[], Estimator]]:
+    """Return the estimators of recordings; raise unless the name is one of them."""
+    if smooth and name is None:
+        raise typer.BadParameter("it needs --filter NAME", param_hint="'--smooth'")
+    kinds: Mapping[str, Callable[[], Estimator]] = SMOOTHERS if smooth else FILTERS
+    if name is not None and name not in kinds:
+        raise UnknownNameError("smoother" if smooth else "filter", name, kinds)
+    return kinds
+
+
+def _opened(
+    path: Path, topic: str | None, estimator: Callable[[], Estimator] | None
+) -> tuple[RecordingSource, list[str]]:
+    """Read a recording, estimate its attitude, and return it with the losses."""
+    with working(f"reading {path}"):
+        recording = open_input(path)
+    with working(f"preparing {path}"):
+        source = RecordingSource(recording, topic=topic, estimator=estimator)
+    return source, read_losses(recording.report)
+
+
+def _received(text: str, estimator: OrientationFilter | None, stack: ExitStack) -> LiveSource:
+    """Open a live topic, waiting for its publisher."""
+    refuse_reading()
+    address = parse_address(text)
+    with stopped_by_signals() as (stop, _):
+        kind, _ = await_type(
+            address, stop=stop, waiting=lambda: say(f"waiting for a publisher of {text}")
+        )
+    if kind is None:
+        raise KeyboardInterrupt
+    live = LiveSource(
+        stack.enter_context(open_topic(address, kind)), estimator=estimator, name=text
+    )
+    stack.callback(live.close)
+    return live

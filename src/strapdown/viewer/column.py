@@ -1,0 +1,267 @@
+"""One source on the page: health, scene, charts, analysis and events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from nicegui import run, ui
+
+import strapdown.formats as files
+from strapdown.errors import StrapdownError
+from strapdown.formats.recording import as_recording
+from strapdown.geometry import WorldFrame
+from strapdown.units import NS_PER_S
+from strapdown.viewer.analysis import allan_panels, spectrum_panels
+from strapdown.viewer.charts import (
+    LEFT_PX,
+    RIGHT_PX,
+    TALL_PX,
+    height_px,
+    logarithmic,
+    marked,
+    options,
+    series_data,
+)
+from strapdown.viewer.cockpit_tab import CockpitTab
+from strapdown.viewer.scene import Scene
+from strapdown.viewer.sources import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nicegui.events import ValueChangeEventArguments
+
+    from strapdown.series import ImuSeries
+    from strapdown.viewer.model import Panel, ViewModel
+
+__all__ = ["Column"]
+
+_LATE_S: Final = 0.5
+"""Delay of the page that is reported as too long."""
+_MOST_ROWS: Final = 200_000
+"""Samples that can be downloaded at one time."""
+_SIGNALS, _SPECTRUM, _ALLAN = "Signals", "Spectrum", "Allan"
+_EVENTS, _CALIBRATE = "Events", "Calibrate"
+_ANALYSES: Final[dict[str, tuple[Callable[[ImuSeries], list[Panel]], str]]] = {
+    _SPECTRUM: (spectrum_panels, "frequency [Hz]"),
+    _ALLAN: (allan_panels, "cluster time [s]"),
+}
+
+
+class Column:
+    """Scene, values and charts of one source.
+
+    Parameters
+    ----------
+    model : ViewModel
+        State of the page.
+    number : int
+        Of the source.
+    dark : bool
+        Colours for a dark page.
+    on_zoom : callable
+        Called with the event of a zoom in the browser.
+    on_seek : callable
+        Called with a time [s].
+    """
+
+    def __init__(
+        self,
+        model: ViewModel,
+        number: int,
+        *,
+        dark: bool,
+        on_zoom: Callable[..., object],
+        on_seek: Callable[[float], object],
+    ) -> None:
+        self._model, self._number, self._dark = model, number, dark
+        self._source = model.sources[number]
+        self._on_seek = on_seek
+        self._panels = model.panels(number)
+        self._tab = _SIGNALS
+        self._sent_ns = 0
+        self.shown_after_s: float | None = None
+        section = ui.element("section").classes("view-source")
+        with section.props(f'aria-label="source {number + 1}"'):
+            self._build_head()
+            with ui.element("div").classes("view-body"):
+                with ui.element("div").classes("view-scene").props(f"id=scene-{number}"):
+                    world = self._source.frames().split(" ", maxsplit=1)[0]
+                    self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=dark)
+                    self._values = ui.label().classes("view-values").props(f"id=values-{number}")
+                with ui.element("div").classes("view-charts").props(f"id=charts-{number}"):
+                    self._build_tabs(on_zoom)
+
+    def _build_head(self) -> None:
+        number = self._number
+        with ui.row().classes("view-head"):
+            ui.label(self._source.name).classes("view-name")
+            self._frames = ui.label().classes("view-badge").props(f"id=frames-{number}")
+            self._health = ui.row().classes("view-health").props(f"id=health-{number} role=status")
+            ui.space()
+            for words, action in (("PNG", self._save_picture), ("CSV", self._save_rows)):
+                button = ui.button(words, on_click=action).props("flat dense no-caps")
+                button.props(f'id={words.lower()}-{number} aria-label="save {words} of the span"')
+
+    def _build_tabs(self, on_zoom: Callable[..., object]) -> None:
+        number = self._number
+        with ui.tabs(on_change=self._switch).props("dense no-caps align=left") as tabs:
+            for name in (_SIGNALS, _SPECTRUM, _ALLAN, _EVENTS, _CALIBRATE):
+                ui.tab(name).props(f"id=tab-{name.lower()}-{number}")
+        with ui.tab_panels(tabs, value=_SIGNALS, animated=False, keep_alive=True).classes(
+            "view-panels"
+        ):
+            with ui.tab_panel(_SIGNALS), ui.element("div").classes("view-stack"):
+                self.chart = ui.echart(self._options()).classes("view-chart")
+                self.chart.style(f"height: {height_px(self._panels)}px")
+                self.chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"], throttle=0.05)
+                self._cursor = ui.element("div").classes("view-cursor")
+            self._analyses = {}
+            for name in _ANALYSES:
+                with ui.tab_panel(name):
+                    self._analyses[name] = ui.element("div")
+            with ui.tab_panel(_EVENTS):
+                self._events = ui.element("div")
+            with ui.tab_panel(_CALIBRATE):
+                self._cockpit = CockpitTab(self._model, number, dark=self._dark)
+
+    def _options(self) -> dict[str, Any]:
+        model = self._model
+        marks = model.marks(self._number)
+        return options(self._panels, model.window_s, model.extent_s, marks=marks, dark=self._dark)
+
+    def show_pose(self) -> None:
+        """Turn the body, move the cursor, and write the values at it."""
+        body, ghost = self._model.bodies(self._number)
+        self.scene.show(body, ghost, self._model.arrows(self._number))
+        start, stop = self._model.window_s
+        share = (self._model.cursor_s - start) / (stop - start) if stop > start else 0.0
+        left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"
+        self._cursor.style(f"left: {left}; display: {'block' if 0 <= share <= 1 else 'none'}")
+        self._frames.set_text(self._model.frames_of(self._number))
+        self._values.set_text(
+            "\n".join(
+                f"{name:<26}{''.join(f'{value:10.3f}' for value in values)} {unit}"
+                for name, unit, _, values in self._model.values(self._number)
+            )
+        )
+
+    def show_charts(self) -> None:
+        """Send the lines of the window."""
+        if self._tab != _SIGNALS:
+            return
+        self._sent_ns = self._source.arrived_ns()
+        panels = self._model.panels(self._number)
+        same = [(each.name, each.frame) for each in panels] == [
+            (each.name, each.frame) for each in self._panels
+        ]
+        self._panels = panels
+        if same:
+            changed: dict[str, Any] = {"series": series_data(panels)}
+            changed["series"][0]["markArea"] = marked(
+                self._model.marks(self._number), dark=self._dark
+            )
+        else:  # the first samples of a live source bring its quantities
+            changed = self._options()
+            self.chart.style(f"height: {height_px(panels)}px")
+        self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
+
+    def note_delay(self) -> None:
+        """Note that the page has drawn the newest samples that were sent."""
+        if self._sent_ns:
+            self.shown_after_s = (time_ns() - self._sent_ns) / NS_PER_S
+            self._sent_ns = 0
+
+    def show_zoom(self) -> None:
+        """Give the chart the window."""
+        start, stop = self._model.window_s
+        zoom = {"dataZoom": [{"id": "zoom", "startValue": start, "endValue": stop}]}
+        self.chart.run_chart_method("setOption", zoom)
+
+    def show_health(self) -> None:
+        """Write rate, losses and the like."""
+        self._health.clear()
+        with self._health:
+            figures = [*self._source.health()]
+            if self.shown_after_s is not None:
+                late = self.shown_after_s > _LATE_S
+                figures.insert(
+                    1, Figure("shown after", f"{1e3 * self.shown_after_s:.0f} ms", not late)
+                )
+            for figure in figures:
+                mark = "" if figure.is_good else "⚠ "
+                label = ui.label(f"{mark}{figure.name} {figure.value}")
+                label.classes("view-good" if figure.is_good else "view-bad")
+
+    async def find_events(self) -> None:
+        """Run the detectors, and mark what they find."""
+        await run.io_bound(self._source.detect)
+        marks = self._model.marks(self._number)
+        self._events.clear()
+        with self._events:
+            if not marks:
+                ui.label("no events" if self._source.events() is not None else "not searched: live")
+            for mark in marks:
+                words = f"{mark.start_s:10.3f} s  {mark.kind}  {mark.stop_s - mark.start_s:.3f} s"
+                button = ui.button(words, on_click=lambda at=mark.start_s: self._on_seek(at))
+                button.props("flat dense no-caps").classes("view-event")
+
+    async def _switch(self, event: ValueChangeEventArguments[Any]) -> None:
+        self._tab = str(event.value)
+        self._cockpit.show(is_shown=self._tab == _CALIBRATE)
+        if self._tab in _ANALYSES:
+            await self._analyse(self._tab)
+
+    async def _analyse(self, name: str) -> None:
+        """Draw a spectrum or an Allan deviation of the window."""
+        compute, x_name = _ANALYSES[name]
+        place = self._analyses[name]
+        place.clear()
+        series = self._model.series_in_window(self._number)
+        with place:
+            ui.label("computing ...")
+        try:
+            panels = [] if series is None else await run.io_bound(compute, series)
+        except StrapdownError as error:
+            panels, reason = [], str(error)
+        else:
+            reason = "no IMU samples in the span"
+        place.clear()
+        with place:
+            if not panels:
+                ui.label(reason)
+                return
+            chart = ui.echart(logarithmic(panels, x_name, dark=self._dark)).classes("view-chart")
+            chart.style(f"height: {height_px(panels, TALL_PX)}px")
+
+    async def _save_picture(self) -> None:
+        """Let the browser save the charts as a picture."""
+        await ui.run_javascript(
+            f"const link = document.createElement('a'); link.download = 'strapdown.png';"
+            f"link.href = getElement({self.chart.id}).chart.getDataURL("
+            f"{{pixelRatio: 2, backgroundColor: '{'#121212' if self._dark else '#ffffff'}'}});"
+            f"link.click(); return 0;",
+            timeout=30.0,
+        )
+
+    async def _save_rows(self) -> None:
+        """Let the browser save the samples of the window as CSV."""
+        series = self._model.series_in_window(self._number)
+        if series is None or len(series) > _MOST_ROWS:
+            ui.notify(
+                "no IMU samples in the span"
+                if series is None
+                else f"{len(series)} samples are too many: zoom to {_MOST_ROWS} or fewer"
+            )
+            return
+        ui.download.content(_as_csv(series), "strapdown.csv")
+
+
+def _as_csv(series: ImuSeries) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "span.csv")
+        files.write(path, as_recording(series))
+        return path.read_bytes()

@@ -1,0 +1,275 @@
+"""A live topic as a source: its newest samples, and an attitude estimated from them."""
+
+from __future__ import annotations
+
+from threading import Event, Lock, Thread
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown.errors import StrapdownError
+from strapdown.geometry import BodyFrame, WorldFrame
+from strapdown.messages import Imu, conversion
+from strapdown.series import ImuSeries, Trajectory, timebase
+from strapdown.units import NS_PER_S
+from strapdown.viewer.signals import Span
+from strapdown.viewer.sources import Figure, Frames, Pose, signals_of, signals_of_track
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strapdown._typing import FloatArray, IntArray
+    from strapdown.calibration import ImuCalibration
+    from strapdown.detection import Events
+    from strapdown.estimation import OrientationFilter
+    from strapdown.transport import Topic
+    from strapdown.viewer.signals import Signal
+
+__all__ = ["KEPT", "LiveSource"]
+
+KEPT: Final = 1 << 17
+"""Samples that are kept: two minutes at 1 kHz."""
+_DRAIN_S: Final = 0.02
+"""Time between two looks at the topic [s]: blocks are cheaper than single messages."""
+
+
+class _Ring:
+    """The newest rows of stamps and values, contiguous in memory.
+
+    Rows are appended to a buffer of twice the size; where it is full, the newer half moves to the
+    front.
+    """
+
+    def __init__(self, size: int, columns: int) -> None:
+        self._size = size
+        self._t = np.empty(2 * size, np.int64)
+        self._values = np.empty((2 * size, columns))
+        self._end = 0
+
+    def append(self, t_ns: IntArray, values: FloatArray) -> None:
+        """Append rows; of more than the size, the newest."""
+        t_ns, values = t_ns[-self._size :], values[-self._size :]
+        if self._end + len(t_ns) > len(self._t):
+            kept = slice(max(0, self._end - self._size), self._end)
+            count = kept.stop - kept.start
+            self._t[:count], self._values[:count] = self._t[kept], self._values[kept].copy()
+            self._end = count
+        rows = slice(self._end, self._end + len(t_ns))
+        self._t[rows], self._values[rows] = t_ns, values
+        self._end = rows.stop
+
+    def since(self, start_ns: int) -> tuple[IntArray, FloatArray]:
+        """Return a copy of the rows from a time on, with the one before it."""
+        first = max(0, self._end - self._size)
+        t = self._t[first : self._end]
+        first += max(0, int(np.searchsorted(t, start_ns)) - 1)
+        return self._t[first : self._end].copy(), self._values[first : self._end].copy()
+
+    @property
+    def stamps(self) -> tuple[int, int] | None:
+        """Oldest and newest stamp; None while it is empty."""
+        if not self._end:
+            return None
+        return int(self._t[max(0, self._end - self._size)]), int(self._t[self._end - 1])
+
+
+class LiveSource:
+    """A live topic of IMU messages.
+
+    A thread receives; the page reads when it wants to, so a slow page delays nobody.
+
+    Parameters
+    ----------
+    topic : Topic of Imu
+        Handle from which only this source receives.
+    estimator : OrientationFilter, optional
+        Estimates the attitude; without it the orientation of the messages is shown.
+    name : str, optional
+        By default the name of the topic.
+
+    Raises
+    ------
+    TypeError
+        The topic carries other messages.
+    """
+
+    is_live = True
+
+    def __init__(
+        self, topic: Topic[Any], *, estimator: OrientationFilter | None = None, name: str = ""
+    ) -> None:
+        if topic.msg_type is not Imu:
+            raise TypeError(
+                f"expected a topic of Imu, got {topic.msg_type.__name__} on {topic.name}"
+            )
+        self.name = name or topic.name
+        self._topic = topic
+        self._estimator = estimator
+        self._lock = Lock()
+        self.shared: dict[Any, Any] = {}
+        self._ring = _Ring(KEPT, 20)
+        self._received = 0
+        self._late = 0
+        self._arrived_ns = 0
+        self._error = ""
+        self._calibration: ImuCalibration | None = None
+        self._stop = Event()
+        self._thread = Thread(target=self._receive, name=f"view {self.name}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the reception; the caller closes the topic afterwards."""
+        self._stop.set()
+        self._thread.join()
+
+    def _receive(self) -> None:
+        while not self._stop.wait(_DRAIN_S):
+            try:
+                messages = self._topic.recv_all()
+                if messages:
+                    self._take(conversion.series_from_imu(messages))
+            except StrapdownError as error:
+                self._error = str(error)
+                return
+
+    def _take(self, series: ImuSeries) -> None:
+        """Store a block, with its estimate; samples whose stamp goes back are counted and left."""
+        newest = self._ring.stamps
+        last_ns = newest[1] if newest else np.iinfo(np.int64).min
+        before = np.maximum.accumulate(np.concatenate([[last_ns], series.t_ns[:-1]]))
+        forward = series.t_ns > before
+        late = len(series) - int(forward.sum())
+        if late:
+            series = series[forward]
+        measured = np.hstack([series.angular_velocity, series.specific_force])
+        if self._calibration is not None:
+            series = self._calibration.apply(series)
+        known = np.full((len(series), 4), np.nan)
+        own = known if series.q_world_from_body is None else series.q_world_from_body
+        estimated = known
+        if self._estimator is not None and len(series):
+            estimated = self._estimator.run(series).q_world_from_body
+        values = np.hstack(
+            [series.angular_velocity, series.specific_force, own, estimated, measured]
+        )
+        with self._lock:
+            self._ring.append(series.t_ns, values)
+            self._received += len(series)
+            self._late += late
+            self._arrived_ns = time_ns()
+
+    def span(self) -> Span | None:
+        """Return the time of the samples that are kept."""
+        with self._lock:
+            stamps = self._ring.stamps
+        return None if stamps is None else Span(stamps[0], stamps[1] + 1)
+
+    def arrived_ns(self) -> int:
+        """Return when the newest sample arrived [ns since 1970]."""
+        with self._lock:
+            return self._arrived_ns
+
+    def frames(self) -> str:
+        """Return the frames of the messages."""
+        return "ENU from FLU"
+
+    def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:
+        """Return the quantities of the IMU and the attitude, from the begin of a span on."""
+        with self._lock:
+            t, values = self._ring.since(span.start_ns)
+        series = ImuSeries(t, values[:, 0:3], values[:, 3:6])
+        track = Trajectory(t, self._shown(values))
+        if frames is not None:
+            series = series.in_frames(world=frames.world, body=frames.body)
+            track = track.in_frames(world=frames.world, body=frames.body)
+        found = signals_of(series)
+        if np.isfinite(track.q_world_from_body).any():
+            found.insert(2, signals_of_track(track))
+        return found
+
+    def series_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span; None where there are none."""
+        return self._series(span, 0)
+
+    def measured_within(self, span: Span) -> ImuSeries | None:
+        """Return the samples of a span as received; None where there are none."""
+        return self._series(span, 14)
+
+    def apply(self, calibration: ImuCalibration) -> None:
+        """Calibrate the samples that arrive from now on."""
+        self._calibration = calibration
+
+    def _series(self, span: Span, column: int) -> ImuSeries | None:
+        """Return the samples of a span whose rates and forces begin at a column."""
+        with self._lock:
+            t, values = self._ring.since(span.start_ns)
+        inside = (t >= span.start_ns) & (t < span.stop_ns)
+        if not inside.any():
+            return None
+        rate, force = values[:, column : column + 3], values[:, column + 3 : column + 6]
+        return ImuSeries(t, rate, force)[inside]
+
+    def body(self, t_ns: int) -> Pose | None:
+        """Return the estimate, or else the orientation of the messages, at a time."""
+        with self._lock:
+            _, values = self._ring.since(t_ns)
+        return self._pose(self._shown(values)) if len(values) else None
+
+    def ghost(self, t_ns: int) -> Pose | None:
+        """Return the orientation of the messages at a time, next to an estimate."""
+        if self._estimator is None:
+            return None
+        with self._lock:
+            _, values = self._ring.since(t_ns)
+        ghost = values[:, 6:10]
+        return self._pose(ghost) if np.isfinite(ghost).any() else None
+
+    def trail(self) -> FloatArray | None:
+        """Return None: an IMU message has no position."""
+        return None
+
+    def health(self) -> Sequence[Figure]:
+        """Return rate of the last second, age of the newest sample, and losses."""
+        span = self.span()
+        stats = self._topic.stats()
+        lost = stats.lost_overwritten + stats.lost_transport
+        if span is None:
+            waiting = self._error or "waiting for messages"
+            return [Figure("state", waiting, not self._error)]
+        with self._lock:
+            t, values = self._ring.since(span.stop_ns - NS_PER_S)
+            silent_s = (time_ns() - self._arrived_ns) / NS_PER_S
+        clock = timebase.report(t)
+        missing = int((~np.isfinite(values[:, :6])).sum())
+        figures = [
+            Figure("rate", f"{clock.rate_hz:.1f} Hz"),
+            Figure("last sample", f"{silent_s:.1f} s ago", silent_s < 1.0),
+            Figure("lost", str(lost), lost == 0),
+            Figure("malformed", str(stats.malformed), stats.malformed == 0),
+            Figure("late", str(self._late), self._late == 0),
+            Figure("gaps", str(clock.gaps), clock.gaps == 0),
+            Figure("NaN", str(missing), missing == 0),
+        ]
+        if self._calibration is not None:
+            figures.append(Figure("calibration", self._calibration.provenance.method))
+        if self._estimator is not None:
+            trouble = self._estimator.report.losses()
+            figures.append(Figure("filter", "; ".join(trouble) or "good", not trouble))
+        return [*figures, Figure("error", self._error, is_good=False)] if self._error else figures
+
+    def detect(self) -> None:
+        """Do nothing: detectors run over recordings."""
+
+    def events(self) -> Events | None:
+        """Return None: detectors run over recordings."""
+        return None
+
+    @staticmethod
+    def _pose(rows: FloatArray) -> Pose:
+        """Return the pose of the row at the wanted time: the first but the one before it."""
+        q = rows[min(1, len(rows) - 1)]
+        return Pose(q, None, WorldFrame.ENU, BodyFrame.FLU)
+
+    def _shown(self, values: FloatArray) -> FloatArray:
+        return values[:, 6:10] if self._estimator is None else values[:, 10:14]

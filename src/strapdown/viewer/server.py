@@ -1,0 +1,110 @@
+"""Serving the page, on this machine alone unless asked otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from strapdown.errors import BackendMissingError
+from strapdown.viewer.guard import MAX_MESSAGE_BYTES, Guard
+
+try:
+    from nicegui import app, background_tasks, ui
+except ModuleNotFoundError:
+    raise BackendMissingError("the viewer", extra="viewer") from None
+
+from strapdown.viewer.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from strapdown.viewer.sources import Source
+
+__all__ = ["serve"]
+
+_LOOK_S: Final = 0.02
+"""Time between two looks at the port [s]."""
+_PATIENCE_S: Final = 30.0
+"""Longest wait for a slow browser, and for one that lost its connection [s]."""
+
+
+def serve(
+    sources: Sequence[Source],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8800,
+    token: str = "",
+    started: Callable[[str], object] = print,
+) -> None:
+    """Serve a page of sources until the process is interrupted.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Shown side by side.
+    host, port : str, int
+        Address to listen on.
+    token : str, optional
+        Secret that admits a browser; by default a new one.
+    started : callable
+        Called with the address to open, which contains the token.
+
+    Raises
+    ------
+    OSError
+        The address is not of this machine, or the port is in use.
+    """
+    _check_free(host, port)
+    token = token or secrets.token_urlsafe(16)
+    names = {host, "localhost"} if host == "127.0.0.1" else {host}
+    app.add_middleware(Guard, hosts=[f"{name}:{port}" for name in names], token=token)
+    style = files("strapdown.viewer").joinpath("page.css").read_text()
+
+    @ui.page("/", title="strapdown", response_timeout=_PATIENCE_S, reconnect_timeout=_PATIENCE_S)
+    async def index() -> None:
+        client = ui.context.client
+        ui.add_css(style)
+        await client.connected(timeout=_PATIENCE_S)
+        dark, place = await client.run_javascript(
+            "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
+            timeout=_PATIENCE_S,
+        )
+        await Page(sources, dark=bool(dark), place=str(place)).run()
+
+    async def announce() -> None:
+        """Report the address once it answers: start-up ends before that."""
+        while True:
+            try:
+                _, writer = await asyncio.open_connection(host, port)
+            except OSError:
+                await asyncio.sleep(_LOOK_S)
+                continue
+            writer.close()
+            started(f"http://{host}:{port}/?token={token}")
+            return
+
+    app.on_startup(lambda: background_tasks.create(announce()))
+    ui.run(
+        host=host,
+        port=port,
+        reload=False,
+        show=False,
+        show_welcome_message=False,
+        access_log=False,
+        ws_max_size=MAX_MESSAGE_BYTES,
+    )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise where the server could not listen: its own message comes late, and not in one line."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{error.strerror}; --port chooses another", f"{host}:{port}"
+            ) from None

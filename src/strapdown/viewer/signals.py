@@ -1,0 +1,133 @@
+"""Signals over time, and their extremes in a span: plain data for charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strapdown._typing import FloatArray, IntArray
+
+__all__ = ["BINS", "Signal", "Span"]
+
+BINS: Final = 500
+"""Bins of a span; each has the smallest and the largest value."""
+_BLOCK: Final = 64
+"""Samples whose extremes are stored, for spans of many samples."""
+_CHUNK: Final = 1 << 18
+"""Samples that are evaluated at one time; a multiple of the block."""
+_GAP: Final = 5.0
+"""Step that breaks a line, in median steps."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A span of time [ns], begin included and end excluded."""
+
+    start_ns: int
+    stop_ns: int
+
+    @property
+    def seconds(self) -> float:
+        """Length [s]."""
+        return (self.stop_ns - self.start_ns) / NS_PER_S
+
+
+@dataclass
+class Signal:
+    """One quantity over time, of one or more components.
+
+    Parameters
+    ----------
+    name : str
+        Quantity, such as "angular velocity".
+    unit : str
+        Of the values, such as "rad/s".
+    frame : str
+        Frame of the components, or empty.
+    labels : tuple of str
+        Name of each of the K components.
+    t_ns : (N,) int64
+        Stamps in ascending order [ns].
+    read : callable
+        Returns the values (n, K) of rows ``start`` to ``stop``.
+    period : float, optional
+        Of angles: a larger step than half of it is a wrap, where the line breaks.
+    """
+
+    name: str
+    unit: str
+    frame: str
+    labels: tuple[str, ...]
+    t_ns: IntArray
+    read: Callable[[int, int], FloatArray]
+    period: float = np.inf
+    _low: FloatArray | None = field(default=None, repr=False)
+    _high: FloatArray | None = field(default=None, repr=False)
+
+    def within(self, span: Span, bins: int = BINS) -> tuple[IntArray, FloatArray]:
+        """Return stamps (M,) and values (M, K) that draw the signal in a span.
+
+        Few samples are returned as they are, with a row of NaN in each gap. Many are reduced to
+        the smallest and the largest value of each bin, so that a peak of one sample remains
+        visible. One sample before and after the span is included.
+        """
+        first, last = np.searchsorted(self.t_ns, [span.start_ns, span.stop_ns])
+        first, last = max(0, int(first) - 1), min(len(self.t_ns), int(last) + 1)
+        if last - first <= 4 * bins:
+            return self._broken(self.t_ns[first:last], self.read(first, last))
+        edges = np.linspace(self.t_ns[first], self.t_ns[last - 1] + 1, bins + 1)
+        starts = np.searchsorted(self.t_ns[first:last], edges) + first
+        low, high = self._extremes(starts)
+        t = np.repeat(((edges[:-1] + edges[1:]) / 2.0).astype(np.int64), 2)
+        return t, np.stack([low, high], axis=1).reshape(-1, low.shape[1])
+
+    def _extremes(self, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return least and greatest value (bins, K) of the rows between each two starts."""
+        if starts[-1] - starts[0] < 4 * _BLOCK * len(starts):
+            values = self.read(int(starts[0]), int(starts[-1]))
+            return _reduced(values, values, starts - starts[0])
+        low, high = self._blocks()
+        return _reduced(low, high, starts // _BLOCK)
+
+    def _blocks(self) -> tuple[FloatArray, FloatArray]:
+        """Return the extremes (N / 64, K) of each block, computed on first use."""
+        if self._low is None or self._high is None:
+            low, high = [], []
+            for start in range(0, len(self.t_ns), _CHUNK):
+                values = self.read(start, min(start + _CHUNK, len(self.t_ns)))
+                rows = np.arange(0, len(values), _BLOCK)
+                low.append(np.fmin.reduceat(values, rows))
+                high.append(np.fmax.reduceat(values, rows))
+            self._low, self._high = np.concatenate(low), np.concatenate(high)
+        return self._low, self._high
+
+    def _broken(self, t_ns: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Insert a row of NaN in each gap and at each wrap."""
+        if len(t_ns) < 3:
+            return t_ns, values
+        steps = np.diff(t_ns)
+        with np.errstate(invalid="ignore"):
+            wraps = (np.abs(np.diff(values, axis=0)) > self.period / 2.0).any(axis=1)
+        breaks = np.flatnonzero((steps > _GAP * np.median(steps)) | wraps) + 1
+        middle = (t_ns[breaks - 1] + t_ns[breaks]) // 2
+        return np.insert(t_ns, breaks, middle), np.insert(values, breaks, np.nan, axis=0)
+
+
+def _reduced(low: FloatArray, high: FloatArray, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return least and greatest of the rows between each two starts; NaN where there are none."""
+    begin, end = starts[:-1], starts[1:]
+    filled = end > begin
+    bottom = np.full((len(begin), low.shape[1]), np.nan)
+    top = bottom.copy()
+    if filled.any():  # empty groups drop out, so that the next start ends the group before them
+        rows = begin[filled]
+        bottom[filled] = np.fmin.reduceat(low[: end[-1]], rows)
+        top[filled] = np.fmax.reduceat(high[: end[-1]], rows)
+    return bottom, top
