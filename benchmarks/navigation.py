@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 
 LEAP_SECONDS: Final = 18  # by which the clock of the sensor is ahead of UTC: it is that of GPS
 POSITION_LATENCY_S: Final = -0.018  # +- 0.002
-VELOCITY_LATENCY_S: Final = 0.122  # +- 0.01: half of an interval of 0.25 s
-LEVER_ARM: Final = (-0.045, 0.007, 0.027)  # m, +- 0.005, 0.005, 0.02
+VELOCITY_LATENCY_S: Final = 0.122  # +- 0.002: half of an interval of 0.25 s
+LEVER_ARM: Final = (-0.045, 0.007, 0.027)  # m, +- 0.004, 0.003, 0.009
 CARRIED: Final = (0.0, 0.665, 0.0)  # m, from the sensor to the point without lateral speed
 FORWARD: Final = math.atan2(-1.0, 0.178)  # rad, heading of the walk in the axes of the sensor
 FORWARD_FROM_SENSOR: Final = quaternion.from_rotation_vector([0.0, 0.0, -FORWARD])
