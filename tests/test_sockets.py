@@ -18,9 +18,13 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
+import strapdown.formats as files
 from strapdown.cli._app import GROUPS, VERBS
+from strapdown.formats import Recording
+from strapdown.series import GnssSeries
 
 pytestmark = [pytest.mark.xdist_group("transport"), pytest.mark.slow]
 
@@ -190,6 +194,7 @@ TABLE = {
     "integrate": ("integrate imu.mcap increments.mcap --rate 50 --force", NONE),
     "fuse": ("fuse imu.mcap --filter madgwick --output attitude.tum --force", NONE),
     "odometry": ("odometry imu.mcap --output track.tum --force", NONE),
+    "navigate": ("navigate drive.mcap --output track.mcap --force", NONE),
     "joint": (
         "joint leg.mcap leg.mcap --kind ball --topic imu/data --second-topic imu/data",
         NONE,
@@ -280,6 +285,10 @@ def watched(parent, tmp_path_factory):
 
     code, _, out = run("sim --motion circle --duration 2 --rate 100 --output imu.mcap")
     assert code == 0, out
+    imu = files.open(folder / "imu.mcap").imu_series()
+    place = np.zeros((len(imu), 3))
+    fixes = GnssSeries.from_local_enu(imu.t_ns, place, (0.8, 0.1, 400.0))
+    files.write(folder / "drive.mcap", Recording(imu={"imu": imu}, gnss={"fix": fixes[::20]}))
     code, _, out = run("fuse imu.mcap --output attitude.tum")
     assert code == 0, out
     code, _, out = run("sim --motion wander --duration 15 --rate 100 --output leg.mcap")

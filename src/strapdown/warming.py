@@ -12,7 +12,7 @@ from strapdown._kernels.compilation import compiling_first
 from strapdown.calibration import allan
 from strapdown.detection import DETECTORS, StillnessDetector, Voter
 from strapdown.errors import UnknownNameError
-from strapdown.estimation import FILTERS, SMOOTHERS, FootNavigator, StrapdownNavigator
+from strapdown.estimation import FILTERS, SMOOTHERS, Aiding, FootNavigator, StrapdownNavigator
 from strapdown.inertial import WindowRule, increments_from_rates, integrate, preintegrate
 from strapdown.inertial.navigation import mechanise
 from strapdown.px4.vehicle_imu import vehicle_imu_from_series
@@ -72,7 +72,8 @@ def parts() -> dict[str, Callable[[], object]]:
     return {
         **{name: partial(_run, make, series) for name, make in FILTERS.items()},
         **{f"{name} smoother": partial(_run, make, series) for name, make in SMOOTHERS.items()},
-        "navigator": partial(_navigate, series),
+        "navigator": partial(_navigate, series, smooth=False),
+        "navigation smoother": partial(_navigate, series, smooth=True),
         "foot navigator": partial(_run, FootNavigator, series),
         "foot smoother": lambda: FootNavigator().run(series, smooth=True),
         **{f"{name} detector": partial(_run, make, series) for name, make in DETECTORS.items()},
@@ -91,12 +92,11 @@ def _run(make: Callable[[], Any], series: ImuSeries) -> object:
     return make().run(series)
 
 
-def _navigate(series: ImuSeries) -> None:
+def _navigate(series: ImuSeries, *, smooth: bool) -> None:
     """Run a navigator over samples and increments, with a measurement."""
-    StrapdownNavigator().run(series)
-    navigator = StrapdownNavigator()
-    navigator.run(increments_from_rates(series)[0])
-    navigator.aid_zero_velocity(0.1)
+    for data in (series, increments_from_rates(series)[0]):
+        aiding = [Aiding.zero_velocity(int(data.t_ns[-1]))]
+        StrapdownNavigator().run(data, aiding=aiding, smooth=smooth)
 
 
 def _rest() -> ImuSeries:

@@ -16,8 +16,8 @@ from strapdown.estimation.filter import as_columns
 from strapdown.estimation.foot import FootNavigator, FootParams, FootState
 from strapdown.estimation.foot import navigator as foot
 from strapdown.estimation.foot.filter import FootRow, Passage
-from strapdown.estimation.foot.smoothing import Adjoint
 from strapdown.estimation.navigation.errors import Correction
+from strapdown.estimation.navigation.smoothing import Adjoint
 from strapdown.estimation.navigation.state import SIZE
 from strapdown.samples import ImuSample
 from strapdown.samples.execution import Execution
@@ -184,6 +184,7 @@ def dense_smoother(passages, params):
     noises = np.repeat(
         [0.0, params.accel_noise, params.gyro_noise, params.accel_walk, params.gyro_walk], 3
     )
+    noises = np.append(noises, 0.0)  # no barometer
     for k in range(len(passages) - 2, -1, -1):
         tape = passages["tape"][k + 1]
         h = tape["h"]

@@ -1,4 +1,4 @@
-"""Fifteen error states of a navigator against matrices and numerical derivatives."""
+"""Error states of a navigator against matrices and numerical derivatives."""
 
 from copy import deepcopy
 
@@ -10,12 +10,16 @@ from scipy.spatial.transform import Rotation
 from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.state import NavigatorMemory
+from strapdown.estimation.navigation.prediction import linearise
+from strapdown.estimation.navigation.state import SIZE, NavigatorMemory
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
 
 PLACE = Place()
-NOISELESS = NavigatorParams(gyro_noise=0.0, accel_noise=0.0, gyro_walk=0.0, accel_walk=0.0)
+ARM = np.array([0.5, -0.3, 1.2])
+NOISELESS = NavigatorParams(
+    gyro_noise=0.0, accel_noise=0.0, gyro_walk=0.0, accel_walk=0.0, altitude_walk=0.0
+)
 
 
 def skew(v):
@@ -24,7 +28,7 @@ def skew(v):
 
 def a_memory(rng, covariance=None):
     if covariance is None:
-        root = rng.normal(size=(15, 15))
+        root = rng.normal(size=(SIZE, SIZE))
         covariance = root @ root.T
     return NavigatorMemory(
         orientation=Rotation.random(rng=rng).as_quat().tolist(),
@@ -55,6 +59,7 @@ def error_between(true, memory):
         name: np.subtract(getattr(true, name), getattr(memory, name))
         for name in ("position", "velocity", "accel_bias", "gyro_bias")
     }
+    altitude = true.altitude_bias - memory.altitude_bias
     return np.concatenate(
         [
             parts["position"],
@@ -62,6 +67,7 @@ def error_between(true, memory):
             (theirs * ours.inv()).as_rotvec(),
             parts["accel_bias"],
             parts["gyro_bias"],
+            [altitude],
         ]
     )
 
@@ -76,10 +82,13 @@ def test_the_covariance_grows_as_the_matrix_exponential_says():
     memory = a_memory(rng)
     before = covariance_of(memory)
     R, f, dt = Rotation.random(rng=rng).as_matrix(), np.array([1.0, 2.0, 9.0]), 0.002
-    F, noise = np.zeros((15, 15)), np.zeros(15)
+    F, noise = np.zeros((SIZE, SIZE)), np.zeros(SIZE)
     F[0:3, 3:6], F[3:6, 6:9], F[3:6, 9:12], F[6:9, 12:15] = np.eye(3), -skew(f), -R, -R
     noise[3:6], noise[6:9], noise[9:12], noise[12:15] = 0.01, 0.04, 0.09, 0.16
-    params = NavigatorParams(accel_noise=0.1, gyro_noise=0.2, accel_walk=0.3, gyro_walk=0.4)
+    noise[15] = 0.25
+    params = NavigatorParams(
+        accel_noise=0.1, gyro_noise=0.2, accel_walk=0.3, gyro_walk=0.4, altitude_walk=0.5
+    )
     kernels.propagate(memory.error_covariance, dt, tuple(R.ravel()), tuple(f), params)
     step = expm(F * dt)
     expected = step @ before @ step.T + np.diag(noise * dt)
@@ -106,8 +115,8 @@ def test_errors_move_as_differences_of_the_whole_model_do():
         after.orientation, after.velocity, after.position = map(list, there)
         return after
 
-    for place in range(15):
-        error = np.zeros(15)
+    for place in range(SIZE):
+        error = np.zeros(SIZE)
         error[place] = 1e-5
         memory = a_memory(rng, np.outer(error, error))
         expected = error_between(step(moved(memory, error)), step(memory))
@@ -123,7 +132,7 @@ def test_a_correction_is_the_kalman_filter_of_textbooks():
     rng = np.random.default_rng(3)
     memory, correction = a_memory(rng), Correction()
     before = covariance_of(memory)
-    H, y, R = rng.normal(size=(3, 15)), rng.normal(size=3), np.diag([0.5, 1.0, 2.0])
+    H, y, R = rng.normal(size=(3, SIZE)), rng.normal(size=3), np.diag([0.5, 1.0, 2.0])
     S = H @ before @ H.T + R
     K = before @ H.T @ np.linalg.inv(S)
     nis = sum(told(memory, correction, H[k], y[k], R[k, k]) for k in range(3))
@@ -135,7 +144,7 @@ def test_a_correction_is_the_kalman_filter_of_textbooks():
 def test_the_covariance_stays_positive_through_many_sharp_measurements():
     rng = np.random.default_rng(5)
     memory, correction = a_memory(rng), Correction()
-    row = np.zeros(15)
+    row = np.zeros(SIZE)
     params = NavigatorParams(accel_noise=1e-3, gyro_noise=1e-4, accel_walk=1e-5, gyro_walk=1e-6)
     for k in range(600):
         R = tuple(Rotation.random(rng=rng).as_matrix().ravel())
@@ -165,7 +174,7 @@ def test_the_navigator_tells_what_all_filters_tell():
     memory = a_memory(np.random.default_rng(7))
     kernels.publish(memory)
     covariance = covariance_of(memory)
-    np.testing.assert_allclose(memory.gyro_bias_sigma, np.sqrt(np.diag(covariance)[12:]))
+    np.testing.assert_allclose(memory.gyro_bias_sigma, np.sqrt(np.diag(covariance)[12:15]))
     np.testing.assert_allclose(memory.covariance, covariance[6:9, 6:9])
 
 
@@ -179,6 +188,15 @@ def test_the_navigator_tells_what_all_filters_tell():
         Aiding.zero_rate(0),
         Aiding.heading(0, 0.3, 0.1),
         Aiding.gravity(0),
+        Aiding.position(0, [1.0, 2.0, 3.0], 0.1, lever_arm=ARM),
+        Aiding.velocity(0, [1.0, 2.0, 3.0], [0.1, 0.2, 0.3], lever_arm=ARM),
+        Aiding.velocity(0, [1.0, 2.0, 3.0], 0.1, "body", lever_arm=ARM),
+        Aiding.heading(0, 0.3, 0.1, axis=ARM),
+        Aiding.magnetic_field(0, [20.0, -5.0, 40.0], 0.1, declination=0.2),
+        Aiding.altitude(0, 3.0, 0.5),
+        Aiding.forward_speed(0, 3.0, 0.5, lever_arm=ARM),
+        Aiding.non_holonomic(0, [0.1, 0.2], lever_arm=ARM),
+        Aiding.pose(0, [1.0, 2.0, 3.0], [0.1, 0.2, 0.3, 0.4], 0.1, lever_arm=ARM),
     ],
     ids=[
         "position",
@@ -188,6 +206,15 @@ def test_the_navigator_tells_what_all_filters_tell():
         "zero-rate",
         "heading",
         "gravity",
+        "antenna-position",
+        "antenna-velocity",
+        "antenna-velocity-body",
+        "heading-axis",
+        "magnetic-field",
+        "altitude",
+        "forward-speed",
+        "non-holonomic",
+        "pose",
     ],
 )
 @pytest.mark.parametrize("place", [PLACE, Place("wgs84", latitude=0.8)], ids=["flat", "wgs84"])
@@ -196,12 +223,12 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
     earth = place.for_kernels()
     for _ in range(5):
         memory = a_memory(rng)
-        rows, *_ = aiding.rows(memory, earth)
+        rows, *_ = linearise(aiding, memory, earth)
         slopes = np.empty_like(rows)
-        for k in range(15):
-            step = np.zeros(15)
+        for k in range(SIZE):
+            step = np.zeros(SIZE)
             step[k] = 1e-6
-            ahead, behind = (aiding.rows(moved(memory, s * step), earth)[1] for s in (1, -1))
+            ahead, behind = (linearise(aiding, moved(memory, s * step), earth)[1] for s in (1, -1))
             slopes[:, k] = -(ahead - behind) / 2e-6  # the measurement is constant
         # the change of gravity with height, 3e-6 a metre, is not modelled
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
@@ -216,7 +243,7 @@ def test_correlated_errors_are_told_apart_before_they_are_told():
     aiding = Aiding.position(0, [1.0, 2.0, 3.0], covariance)
     y = np.array([1.0, 2.0, 3.0]) - memory.position
     S = before[:3, :3] + covariance
-    rows, residuals, variances = aiding.rows(memory, PLACE.for_kernels())
+    rows, residuals, variances = linearise(aiding, memory, PLACE.for_kernels())
     numbers = zip(rows, residuals, variances, strict=True)
     nis = sum(told(memory, correction, *number) for number in numbers)
     assert nis == pytest.approx(y @ np.linalg.solve(S, y), rel=1e-10)

@@ -15,7 +15,7 @@ from strapdown._html import html_table
 from strapdown.errors import BackendMissingError, ShapeError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, OrientationResult
 from strapdown.estimation.navigation import NavigationResult
-from strapdown.series import ImuSeries, Increments, Trajectory, timebase
+from strapdown.series import GnssSeries, ImuSeries, Increments, Trajectory, timebase
 from strapdown.series.tabular import UNITS
 
 NOON_NS = 1_700_000_000_000_000_001
@@ -81,7 +81,7 @@ def test_results_of_filters_are_tables_too():
 
 
 @pytest.mark.parametrize(
-    "kind", [ImuSeries, Trajectory, Increments, OrientationResult, NavigationResult]
+    "kind", [ImuSeries, Trajectory, Increments, GnssSeries, OrientationResult, NavigationResult]
 )
 def test_every_vector_and_covariance_has_a_unit(kind):
     for entry in fields(kind):

@@ -45,6 +45,7 @@ VERBS = {
     "integrate": "Integrate samples into vehicle_imu, or measure the drift of an integrator.",
     "fuse": "Estimate attitude from a recording or live; compare filters and a reference.",
     "odometry": "Estimate position too: worn on a foot, or open loop from a start at rest.",
+    "navigate": "Estimate position from an IMU and a GNSS receiver: the track of a vehicle.",
     "joint": "Estimate the angles of a joint from a sensor on each of its segments.",
     "detect": "Find falls, impacts, stillness and faults of sensors in a recording.",
     "plot": "Draw a recording.",
@@ -79,8 +80,8 @@ GROUPS = {
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""
 READERS = {
-    "info", "check", "convert", "integrate", "fuse", "odometry", "joint", "detect", "plot",
-    "evaluate", "allan", "calibrate", "cat", "send", "view",
+    "info", "check", "convert", "integrate", "fuse", "odometry", "navigate", "joint", "detect",
+    "plot", "evaluate", "allan", "calibrate", "cat", "send", "view",
 }  # fmt: skip
 """Verbs that read recordings, with the options of ``cli/_reading_options.py``."""
 MANY: dict[str, Endings] = {

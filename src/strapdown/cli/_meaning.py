@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from strapdown.formats._series_headers import Series
 
 __all__ = ["meaning"]
 
@@ -16,6 +18,7 @@ _US = "times in us"
 _MESSAGES: Mapping[str, str] = {
     "Imu": _IMU,
     "RosImu": _IMU,
+    "NavSatFix": "degrees, m above the ellipsoid; covariance in m^2, ENU",
     "Odometry": "m and rad in frame_id; m/s and rad/s in child_frame_id",
     "Pose2D": "m and rad in a plane, theta anticlockwise",
     "Pose3D": "m in ENU; orientation xyzw, ENU from FLU",
@@ -37,13 +40,17 @@ _MESSAGES: Mapping[str, str] = {
 }
 
 
-def meaning(source: type | ImuSeries | Increments | Trajectory) -> str:
+def meaning(source: type | Series) -> str:
     """Return type, units and frames of a type of messages, or of a series of a recording."""
     if isinstance(source, type):
         return (
             f"{source.__name__}, {_MESSAGES.get(source.__name__, 'units defined by the publisher')}"
         )
     parts = []
+    if isinstance(source, GnssSeries):
+        return f"GnssSeries, rad, m above the ellipsoid and m/s, {source.world}"
+    if isinstance(source, BarometerSeries):
+        return "BarometerSeries, m, Pa and degC"
     if isinstance(source, ImuSeries):
         parts.append(f"rad/s and m/s^2, body {source.body}")
         if source.magnetic_field is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import asdict
 from enum import StrEnum
 from heapq import merge
 from typing import TYPE_CHECKING, Any, TextIO
@@ -13,7 +14,7 @@ import typer
 
 from strapdown._words import printable
 from strapdown.formats.summary import series_of
-from strapdown.messages import RosImu
+from strapdown.messages import NavSatFix, RosImu
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message o
             for name in (part, f"{part}_covariance"):
                 row[name] = getattr(message, name).tolist()
         return row
+    if isinstance(message, NavSatFix):
+        return {"stamp_ns": message.header_stamp_ns} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(message).items()
+            if name != "header_stamp_ns"
+        }
     record = message.to_numpy()
     return {name: _plain(record[name].tolist()) for name in record.dtype.names}
 

@@ -325,7 +325,7 @@ def _converted(
         except UnknownNameError as error:
             missing = missing or error
             continue
-        if chosen.imu or chosen.trajectories or chosen.increments:
+        if not chosen.is_empty:
             found = True
             yield chosen
     if missing and not found:

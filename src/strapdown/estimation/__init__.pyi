@@ -23,6 +23,9 @@ from .navigation import NavigationPrior as NavigationPrior
 from .navigation import NavigationResult as NavigationResult
 from .navigation import NavigatorParams as NavigatorParams
 from .navigation import StrapdownNavigator as StrapdownNavigator
+from .navigation import align_in_motion as align_in_motion
+from .navigation import barometer_aiding as barometer_aiding
+from .navigation import gnss_aiding as gnss_aiding
 from .navigation import poses_of_orientation as poses_of_orientation
 from .params import FilterParams as FilterParams
 from .registry import FILTERS as FILTERS

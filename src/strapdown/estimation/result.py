@@ -21,7 +21,7 @@ from strapdown.series.columns import (
     QUATERNION,
     SCALAR,
     WORLD_COVARIANCE,
-    Columns,
+    BodyColumns,
 )
 from strapdown.units import NS_PER_S
 
@@ -219,7 +219,7 @@ class OrientationEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OrientationResult(Columns):
+class OrientationResult(BodyColumns):
     """Orientation and further estimates of a filter at every stamp of a series.
 
     Parameters

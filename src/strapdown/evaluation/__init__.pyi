@@ -20,6 +20,7 @@ from .orientation import OrientationError as OrientationError
 from .orientation import OrientationEvaluation as OrientationEvaluation
 from .orientation import evaluate_orientation as evaluate_orientation
 from .orientation import orientation_error as orientation_error
+from .outages import outages as outages
 from .positions import PositionAlignment as PositionAlignment
 from .positions import PositionEvaluation as PositionEvaluation
 from .positions import RelativePoseError as RelativePoseError

@@ -17,27 +17,24 @@ key                                     text
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+from strapdown.series import SensorIdentity, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from strapdown._typing import BoolArray, IntArray
-
-    Series = TypeVar("Series", ImuSeries, Increments, Trajectory)
+    from strapdown.formats._series_headers import Series
 
 __all__ = ["describe", "is_intact", "restore", "sealed"]
 
 
-def describe(series: ImuSeries | Increments | Trajectory) -> tuple[dict[str, str], list[str]]:
+def describe(series: Series) -> tuple[dict[str, str], list[str]]:
     """Return the texts, and the names of the columns that they cannot hold either."""
-    said = {"body": str(series.body)}
-    if not isinstance(series, Increments):
-        said["world"] = str(series.world)
+    said = {name: str(getattr(series, name)) for name in ("body", "world") if hasattr(series, name)}
     if not isinstance(series, Trajectory):
         said["sensor"] = series.sensor.name
         said["accel_device_id"] = str(series.sensor.accel_device_id)

@@ -28,21 +28,21 @@ def on_nearest_rows(
         Stamps of the rows, in any order [ns].
     stamps_ns : (M,) int64
         Stamps of the vectors, in any order [ns].
-    vectors : (M, 3)
+    vectors : (M, n)
         In any unit.
     within_ns : int
         A vector farther than this from every row is left out [ns]; 0 requires equal stamps.
 
     Returns
     -------
-    values : (N, 3)
+    values : (N, n)
         In the unit of the vectors.
     placed : (M,) bool
         Whether each vector was assigned to a row; of several for one row, only the last is.
     """
     if np.array_equal(rows_ns, stamps_ns):
         return vectors, np.ones(len(vectors), np.bool_)
-    values = np.full((len(rows_ns), 3), np.nan)
+    values = np.full((len(rows_ns), *vectors.shape[1:]), np.nan)
     placed = np.zeros(len(vectors), np.bool_)
     if not (len(rows_ns) and len(stamps_ns)):
         return values, placed

@@ -11,7 +11,6 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
 from strapdown.formats._series_headers import topics
-from strapdown.formats.recording import HOLDS
 from strapdown.formats.reports import WriteReport
 from strapdown.formats.text import csv_file, tum
 from strapdown.series import ImuSeries
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from strapdown.formats._series_headers import Series
+    from strapdown.formats._series_headers import Motion, Series
     from strapdown.formats.recording import Recording
     from strapdown.series import Trajectory
 
@@ -72,7 +71,7 @@ class CsvWriter:
         self._history = self._history or block.history
         holds, topic = self._chosen
         series = getattr(block, holds).get(topic)
-        parts: list[Series] = [] if series is None else [series]
+        parts: list[Motion] = [] if series is None else [series]
         if isinstance(series, ImuSeries):
             parts += [track for track in block.trajectories.values() if _fits(series, track)][:1]
         if parts:
@@ -176,11 +175,11 @@ def tum_writer(path: Path, *, force: bool = False) -> Iterator[TumWriter]:
 
 def _choose(block: Recording) -> tuple[str, str]:
     """Return group and topic of the series of a recording that the table gets."""
-    for holds in HOLDS:
+    for holds in ("imu", "trajectories", "increments"):
         held = getattr(block, holds)
         if held:
             return holds, max(held, key=lambda topic: len(held[topic]))
-    raise FormatError("expected a series to write as CSV, the recording holds none")
+    raise FormatError("expected an IMU, a trajectory or increments to write, got none")
 
 
 def _fits(series: ImuSeries, trajectory: Trajectory) -> bool:

@@ -20,11 +20,17 @@ type                                   becomes
 ``px4_msgs/VehicleAcceleration``
 ``px4_msgs/VehicleAttitude``           a trajectory without positions
 ``px4_msgs/VehicleOdometry``           a trajectory
+``sensor_msgs/NavSatFix``              a GNSS series
+``geometry_msgs/TwistStamped``,        on ``T/velocity``, ``T_velocity`` or next to ``T`` as
+``TwistWithCovarianceStamped``         ``vel``: the velocity of the GNSS series ``T``
+``sensor_msgs/FluidPressure``          a barometer series
+``nav_msgs/Odometry``                  a trajectory with covariances; its twist in the world
 =====================================  ==================================================
 
 A magnetic field belongs to the IMU topic ``T`` if its own topic is ``T/...``, or else if both
 have the same parent (``imu/data`` and ``imu/mag``, REP 145), or else if both have the same frame;
 each of its samples goes to the row that is nearest in time. Velocities are joined by equal stamps.
+Twists that belong to no receiver, such as commands, are not read.
 All other rows are NaN.
 
 Messages of PX4 are recognised by their type, on any topic, in the ROS 2 serialisation, VehicleImu
@@ -48,11 +54,17 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._ros_gnss import FIELDWISE, TWISTS, decode_each, with_velocities
 from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
-from strapdown.messages.conversion import rule_between
+from strapdown.messages.conversion import (
+    barometer_from_fluid_pressure,
+    gnss_from_navsat,
+    rule_between,
+    trajectory_from_ros_odometry,
+)
 from strapdown.messages.imu import Imu
 from strapdown.messages.pose import Odometry
 from strapdown.messages.px4 import (
@@ -67,7 +79,7 @@ from strapdown.messages.px4 import (
 )
 from strapdown.messages.px4_versions import decode_samples
 from strapdown.messages.uorb import ENCAPSULATION
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
@@ -79,6 +91,8 @@ if TYPE_CHECKING:
     from strapdown._typing import IntArray
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
+    from strapdown.messages.navsat import NavSatFix
+    from strapdown.messages.ros_odometry import RosOdometry
     from strapdown.messages.uorb import UorbMessage
 
 __all__ = ["Content", "Topics", "can_read", "modern", "stamps_of"]
@@ -109,7 +123,7 @@ _TRACKS: Final[dict[str, type[Any]]] = {
     ros_types.QUATERNION_STAMPED.name: Batch,
     "horus/Odometry": Odometry,
 }
-Part: TypeAlias = "Batch | NDArray[np.void]"
+Part: TypeAlias = "Batch | NDArray[np.void] | list[NavSatFix] | list[RosOdometry]"
 
 
 class Content(NamedTuple):
@@ -118,6 +132,8 @@ class Content(NamedTuple):
     imu: dict[str, ImuSeries]
     trajectories: dict[str, Trajectory]
     increments: dict[str, Increments]
+    gnss: dict[str, GnssSeries]
+    barometers: dict[str, BarometerSeries]
 
 
 def can_read(kind: str, encoding: str) -> bool:
@@ -129,7 +145,11 @@ def can_read(kind: str, encoding: str) -> bool:
             encoding == Wire.ROS1 and modern(kind) == ros_types.VEHICLE_IMU.name
         )
     ros = ros_types.ROS_TYPES.get(modern(kind))
-    return encoding in list(Wire) and ros is not None and ros.floats is not None
+    return (
+        encoding in list(Wire)
+        and ros is not None
+        and (ros.floats is not None or ros.name in FIELDWISE)
+    )
 
 
 @dataclass
@@ -241,14 +261,14 @@ class Topics:
         FormatError
             A description is invalid; never in salvage.
         """
-        content = Content({}, {}, {})
-        vectors: dict[str, dict[str, Batch]] = {kind: {} for kind in _VECTORS}
+        content = Content({}, {}, {}, {}, {})
+        vectors: dict[str, dict[str, Batch]] = {kind: {} for kind in (*_VECTORS, *TWISTS)}
         with np.errstate(invalid="ignore"):  # a signalling NaN
             for (topic, kind), parts in self._parts.items():
                 whole = _joined(parts)
                 if not len(whole):
                     continue
-                if isinstance(whole, Batch) and kind in _VECTORS:
+                if isinstance(whole, Batch) and kind in vectors:
                     vectors[kind][topic] = whole
                 else:
                     name = _convert(content, topic, kind, whole)
@@ -270,6 +290,9 @@ class Topics:
             self.notes += notes
             within_ns = MAGNETOMETER_WITHIN_NS
             self._attach(content.imu, "magnetic_field", fields, choices, within_ns)
+            for topic, left in with_velocities(content.gnss, [vectors[k] for k in TWISTS]).items():
+                self.messages -= left
+                self.skip(topic, left)
             for holds, group in content._asdict().items():
                 self._restore(holds, group)
         return content
@@ -286,7 +309,7 @@ class Topics:
 
     def _cover(self, topic: str, kind: str, messages: Part) -> None:
         """Compute the coverage of messages with intervals; note gaps between these."""
-        if kind in _INTERVALS and not isinstance(messages, Batch):
+        if kind in _INTERVALS and isinstance(messages, np.ndarray):
             ends, lengths = (messages[name].astype(np.int64) for name in _INTERVALS[kind])
             coverage = Coverage.of(ends, lengths)  # a share has no unit: these are us
             self.coverage[topic] = coverage.share
@@ -361,6 +384,8 @@ def _decode(
         (records, _), _ = decode_samples(_PX4[kind], payloads, lenient=lenient)
         stamp = "timestamp_sample" if "timestamp_sample" in _names(records) else "timestamp"
         return _timely(records, stamp, NS_PER_US, lenient=lenient), 0
+    if kind in FIELDWISE:
+        return decode_each(kind, payloads, Wire(encoding), lenient=lenient), 0
     floats = ros_types.ROS_TYPES[kind].floats or 0
     batch = decode_batch(payloads, floats, Wire(encoding), lenient=lenient)
     return batch, batch.times_normalised
@@ -384,7 +409,7 @@ def stamps_of(kind: str, messages: Part) -> IntArray | None:
     """Return the stamps of the series of messages; None for vectors, which join a series."""
     if kind in _VECTORS:
         return None
-    content = Content({}, {}, {})
+    content = Content({}, {}, {}, {}, {})
     with np.errstate(invalid="ignore"):  # a signalling NaN
         _convert(content, "", kind, messages)
     (series,) = (each for group in content for each in group.values())
@@ -394,6 +419,9 @@ def stamps_of(kind: str, messages: Part) -> IntArray | None:
 def _joined(parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
+    lists: list[Any] = [part for part in parts if isinstance(part, list)]
+    if lists:
+        return list(chain.from_iterable(lists))
     batches = [part for part in parts if isinstance(part, Batch)]
     if not batches:
         return np.concatenate([part for part in parts if isinstance(part, np.ndarray)])
@@ -410,6 +438,13 @@ def _convert(content: Content, topic: str, kind: str, messages: Any) -> str:  # 
     px4, name = _PX4.get(kind), topic
     if px4 is VehicleImu:
         content.increments[topic] = rule_between(px4, Increments).function(messages)
+    elif kind == ros_types.NAV_SAT_FIX.name:
+        content.gnss[topic] = gnss_from_navsat(messages)
+    elif kind == ros_types.ODOMETRY.name:
+        name = f"{topic} ({kind})" if topic in content.trajectories else topic
+        content.trajectories[name] = trajectory_from_ros_odometry(messages, name=topic)
+    elif kind == ros_types.FLUID_PRESSURE.name:
+        content.barometers[topic] = barometer_from_fluid_pressure(messages)
     elif px4 in _PX4_TRACKS or kind in _TRACKS:
         name = f"{topic} ({kind})" if topic in content.trajectories else topic
         rule = rule_between(px4 or _TRACKS[kind], Trajectory)

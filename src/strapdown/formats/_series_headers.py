@@ -11,7 +11,14 @@ import numpy as np
 from strapdown.errors import StrapdownError
 from strapdown.formats.recording import HOLDS, Recording
 from strapdown.formats.reports import ReadReport
-from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
+from strapdown.series import (
+    BarometerSeries,
+    GnssSeries,
+    ImuSeries,
+    Increments,
+    SensorIdentity,
+    Trajectory,
+)
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from strapdown.series.columns import Column
 
 __all__ = [
+    "Motion",
     "Series",
     "Unheld",
     "columns_of",
@@ -34,7 +42,9 @@ __all__ = [
     "without_rows",
 ]
 
-Series: TypeAlias = ImuSeries | Trajectory | Increments
+Motion: TypeAlias = ImuSeries | Trajectory | Increments
+"""Series of what moves; aiding is the rest."""
+Series: TypeAlias = Motion | GnssSeries | BarometerSeries
 
 _NAMED: Final = {
     "name": "trajectory.name",
@@ -86,9 +96,10 @@ def topics(recording: Recording) -> Iterator[tuple[str, str, Series]]:
 
 def heading(holds: str, series: Series) -> dict[str, Any]:
     """Return the header of a series, ready for JSON: all that its columns do not hold."""
-    said: dict[str, Any] = {"holds": holds, "body": str(series.body)}
-    if not isinstance(series, Increments):
-        said["world"] = str(series.world)
+    said: dict[str, Any] = {"holds": holds}
+    said |= {
+        name: str(getattr(series, name)) for name in ("body", "world") if hasattr(series, name)
+    }
     if isinstance(series, Trajectory):
         said["name"] = series.name
     else:

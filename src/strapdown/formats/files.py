@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import WriteReport
     from strapdown.formats.summary import Summary
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series import (
+        BarometerSeries,
+        GnssSeries,
+        ImuSeries,
+        Increments,
+        Trajectory,
+    )
 
     Columns: TypeAlias = ImportPlan | str | PathLike[str] | Mapping[str, tuple[str, float]]
 
@@ -74,6 +80,8 @@ _READERS: Final[Mapping[str, _Reader]] = LazyMapping(
         "npz": "arrays.npz",
         "parquet": "arrays.parquet",
         "bag": "bag.reader",
+        "rtklib": "gnss.rtklib",
+        "nmea": "gnss.nmea",
         "euroc": "text.euroc",
         "tum": "text.tum",
         "csv": "text.csv_file",
@@ -338,14 +346,14 @@ def _format_of(path: Path) -> str:
         got = "a folder without metadata.yaml or mav0; name a file in it"
     raise FormatError(
         "expected MCAP, a ROS bag, ULog, DataFlash, a MAVLink telemetry log, npz arrays, Parquet, "
-        "or a table in text, got " + got,
+        "NMEA, a solution of RTKLIB, or a table in text, got " + got,
         path=path,
     )
 
 
 def write(
     path: str | PathLike[str],
-    source: Recording | ImuSeries | Trajectory | Increments,
+    source: Recording | ImuSeries | Trajectory | Increments | GnssSeries | BarometerSeries,
     *,
     force: bool = False,
 ) -> WriteReport:
@@ -360,9 +368,10 @@ def write(
         Ending in ``.mcap``, ``.bag``, ``.ulg``, ``.npz``, ``.parquet`` (all topics), ``.csv``
         (one series, one trajectory; or increments) or ``.tum`` (one trajectory); without an
         ending, the folder of a ROS 2 bag.
-    source : Recording, ImuSeries, Trajectory or Increments
+    source : Recording, or a series
         Content of the file; ``Recording(imu={...}, trajectories={...})`` builds a recording. A
-        single series gets the topic ``imu/data``, ``pose`` or ``vehicle_imu``.
+        single series gets the topic ``imu/data``, ``pose``, ``vehicle_imu``, ``gnss/fix`` or
+        ``barometer``.
     force : bool
         Replace a file that exists.
 

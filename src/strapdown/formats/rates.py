@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from strapdown._typing import IntArray
+    from strapdown.series.columns import Columns
 
-    Held = TypeVar("Held", ImuSeries, Increments, Trajectory)
+    Held = TypeVar("Held", bound=Columns)
     Entry = TypeVar("Entry")
 
 __all__ = ["AUTO", "SINCE_BOOT", "RateOptions", "RateReport", "RateStream"]
@@ -226,6 +227,8 @@ class RateStream:
             imu=self._shifted(imu),
             trajectories=self._shifted(block.trajectories),
             increments=self._shifted(increments),
+            gnss=self._shifted(block.gnss),
+            barometers=self._shifted(block.barometers),
             sensor_combined={},
         )
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.reports import ReadReport
 from strapdown.geometry.frames import BodyFrame, WorldFrame
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Sized
@@ -21,19 +21,24 @@ if TYPE_CHECKING:
 
     from strapdown._typing import BoolArray, IntArray
     from strapdown.formats.px4.log import Px4Log
+    from strapdown.series.columns import Columns
 
     Held = TypeVar("Held")
-    Stamped = TypeVar("Stamped", ImuSeries, Trajectory, Increments)
+    Stamped = TypeVar("Stamped", bound=Columns)
 
 __all__ = ["HOLDS", "Recording", "as_recording", "is_whole"]
 
 REFERENCE_WORDS = ("truth", "reference")
 SINCE_BOOT = frozenset({"ulog", "dataflash", "tlog"})
 """Formats whose stamps count from the start of the autopilot."""
-HOLDS: Final[dict[str, type[ImuSeries | Trajectory | Increments]]] = {
+HOLDS: Final[
+    dict[str, type[ImuSeries | Trajectory | Increments | GnssSeries | BarometerSeries]]
+] = {
     "imu": ImuSeries,
     "trajectories": Trajectory,
     "increments": Increments,
+    "gnss": GnssSeries,
+    "barometers": BarometerSeries,
 }
 """Groups of a recording, and the class of the series in them."""
 
@@ -54,6 +59,10 @@ class Recording:
         Attitude, pose or reference, by topic name.
     increments : mapping of str to Increments
         By topic name.
+    gnss : mapping of str to GnssSeries
+        Fixes of receivers, by topic name.
+    barometers : mapping of str to BarometerSeries
+        By topic name.
     log : Px4Log, optional
         The whole log, where the file is a PX4 log. Not compared.
     clock_offset_ns : int, optional
@@ -71,6 +80,8 @@ class Recording:
     imu: Mapping[str, ImuSeries] = field(default_factory=dict)
     trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
     increments: Mapping[str, Increments] = field(default_factory=dict)
+    gnss: Mapping[str, GnssSeries] = field(default_factory=dict)
+    barometers: Mapping[str, BarometerSeries] = field(default_factory=dict)
     log: Px4Log | None = field(default=None, compare=False, repr=False)
     clock_offset_ns: int | None = None
     sensor_combined: Mapping[str, NDArray[np.void]] = field(
@@ -132,6 +143,45 @@ class Recording:
         whole = {name: source for name, source in sources.items() if is_whole(source)}
         return _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
 
+    def gnss_series(self, topic: str | None = None) -> GnssSeries:
+        """Return the fixes of one receiver.
+
+        Parameters
+        ----------
+        topic : str, optional
+            Its topic; by default the one of :meth:`gnss_topic`.
+
+        Returns
+        -------
+        GnssSeries
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        FormatError
+            The file holds no fixes at all.
+        """
+        return self.gnss[self.gnss_topic(topic)]
+
+    def gnss_topic(self, topic: str | None = None) -> str:
+        """Return the topic that :meth:`gnss_series` uses: by default the one with the most fixes.
+
+        Parameters
+        ----------
+        topic : str, optional
+            A topic that must exist.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such topic; the message gives the nearest.
+        FormatError
+            The file holds no fixes at all.
+        """
+        fixes = {name: np.flatnonzero(series.has_fix) for name, series in self.gnss.items()}
+        return _choose(fixes, topic, "GNSS topic", self.path)
+
     @property
     def tracks(self) -> dict[str, Trajectory]:
         """Every attitude by topic: the trajectories, and the attitudes that IMUs report."""
@@ -191,8 +241,12 @@ class Recording:
     @property
     def span_ns(self) -> tuple[int, int] | None:
         """Earliest and latest stamp of all topics [ns]; None without samples."""
-        held = (*self.imu.values(), *self.trajectories.values(), *self.increments.values())
-        stamps = [series.t_ns for series in held if len(series)]
+        stamps = [
+            series.t_ns
+            for holds in HOLDS
+            for series in getattr(self, holds).values()
+            if len(series)
+        ]
         if not stamps:
             return None
         return min(int(t.min()) for t in stamps), max(int(t.max()) for t in stamps)
@@ -215,13 +269,8 @@ class Recording:
             topic: rows[_inside(self.imu[topic].t_ns, start_ns, stop_ns)]
             for topic, rows in self.sensor_combined.items()
         }
-        return replace(
-            self,
-            imu=cut(self.imu),
-            trajectories=cut(self.trajectories),
-            increments=cut(self.increments),
-            sensor_combined=combined,
-        )
+        groups: dict[str, Any] = {holds: cut(getattr(self, holds)) for holds in HOLDS}
+        return replace(self, sensor_combined=combined, **groups)
 
     def only(self, topic: str) -> Recording:
         """Return the recording with this topic only.
@@ -231,24 +280,25 @@ class Recording:
         UnknownNameError
             There is no such topic; the message gives the nearest.
         """
-        kept = replace(
-            self,
-            imu=_only(self.imu, topic),
-            trajectories=_only(self.trajectories, topic),
-            increments=_only(self.increments, topic),
-            sensor_combined=_only(self.sensor_combined, topic),
-        )
-        if not (kept.imu or kept.trajectories or kept.increments):
-            known = {*self.imu, *self.trajectories, *self.increments}
+        groups: dict[str, Any] = {holds: _only(getattr(self, holds), topic) for holds in HOLDS}
+        if not any(groups.values()):
+            known = {name for holds in HOLDS for name in getattr(self, holds)}
             raise UnknownNameError("topic", topic, known)
-        return kept
+        return replace(self, sensor_combined=_only(self.sensor_combined, topic), **groups)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no group has a topic."""
+        return not any(getattr(self, holds) for holds in HOLDS)
 
 
 def _inside(t_ns: IntArray, start_ns: int, stop_ns: int) -> BoolArray:
     return (t_ns >= start_ns) & (t_ns < stop_ns)
 
 
-def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Recording:
+def as_recording(
+    source: Recording | ImuSeries | Trajectory | Increments | GnssSeries | BarometerSeries,
+) -> Recording:
     """Return a recording unchanged, and one series as a recording of one topic.
 
     Raises
@@ -262,6 +312,10 @@ def as_recording(source: Recording | ImuSeries | Trajectory | Increments) -> Rec
         return Recording(trajectories={source.name or "pose": source})
     if isinstance(source, Increments):
         return Recording(increments={"vehicle_imu": source})
+    if isinstance(source, GnssSeries):
+        return Recording(gnss={"gnss/fix": source})
+    if isinstance(source, BarometerSeries):
+        return Recording(barometers={"barometer": source})
     if not isinstance(source, Recording):
         raise TypeError(
             "expected a Recording, ImuSeries, Trajectory or Increments to write, got "
@@ -305,5 +359,6 @@ def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Pa
     if topic is not None and topic not in sources:
         raise UnknownNameError(kind, topic, sources)
     if not sources:
-        raise FormatError(f"expected an {kind}, the file holds none", path=path)
+        article = "an" if kind[0] in "aI" else "a"
+        raise FormatError(f"expected {article} {kind}, the file holds none", path=path)
     return topic or max(sources, key=lambda name: len(sources[name]))

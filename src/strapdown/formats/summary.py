@@ -16,8 +16,8 @@ from strapdown.series.timebase import TimeTally
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
-    from strapdown.series import ImuSeries, Increments, Trajectory
     from strapdown.series.timebase import TimeReport
 
 __all__ = [
@@ -116,23 +116,25 @@ def summary_of(recording: Recording) -> Summary:
     )
 
 
-def series_of(recording: Recording) -> Iterator[tuple[str, ImuSeries | Increments | Trajectory]]:
-    """Yield topic and series: IMUs, then increments, then trajectories."""
+def series_of(recording: Recording) -> Iterator[tuple[str, Series]]:
+    """Yield topic and series: IMUs, increments, trajectories, fixes, barometers."""
     yield from recording.imu.items()
     yield from recording.increments.items()
     yield from recording.trajectories.items()
+    yield from recording.gnss.items()
+    yield from recording.barometers.items()
 
 
 def topic_summaries(
-    series: Iterable[tuple[str, ImuSeries | Increments | Trajectory]],
+    series: Iterable[tuple[str, Series]],
     clocks: Mapping[str, TimeTally],
 ) -> tuple[TopicSummary, ...]:
     """Return what is known of each topic: its stamps, and some of its samples as a series."""
     found = []
     for name, each in series:
-        frames = {"body": str(each.body)}
-        if (world := getattr(each, "world", None)) is not None:
-            frames["world"] = str(world)
+        frames = {
+            frame: str(getattr(each, frame)) for frame in ("body", "world") if hasattr(each, frame)
+        }
         found.append(
             TopicSummary(
                 topic=name,
@@ -147,7 +149,7 @@ def topic_summaries(
 
 def of_stamps(
     form: str,
-    series: Mapping[str, ImuSeries | Increments | Trajectory],
+    series: Mapping[str, Series],
     clocks: Mapping[str, TimeTally],
     *,
     lost: int = 0,

@@ -12,6 +12,7 @@ from .conversion import convert as convert
 from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
 from .imu import Imu as Imu
+from .navsat import NavSatFix as NavSatFix
 from .plane import Pose2D as Pose2D
 from .plane import Twist as Twist
 from .pose import Odometry as Odometry
@@ -31,5 +32,6 @@ from .px4 import VehicleImu as VehicleImu
 from .px4 import VehicleImuStatus as VehicleImuStatus
 from .px4 import VehicleOdometry as VehicleOdometry
 from .ros import RosImu as RosImu
+from .ros_odometry import RosOdometry as RosOdometry
 from .ros_types import ROS_TYPES as ROS_TYPES
 from .ros_types import RosType as RosType

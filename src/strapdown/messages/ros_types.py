@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from strapdown.messages.uorb import UorbMessage
 
 __all__ = [
+    "FLUID_PRESSURE",
     "IMU",
     "MAGNETIC_FIELD",
+    "NAV_SAT_FIX",
+    "ODOMETRY",
     "POSE_STAMPED",
     "QUATERNION_STAMPED",
     "ROS_TYPES",
@@ -44,6 +47,8 @@ __all__ = [
     "SENSOR_GYRO",
     "SENSOR_GYRO_FIFO",
     "SENSOR_SELECTION",
+    "TWIST_STAMPED",
+    "TWIST_WITH_COVARIANCE_STAMPED",
     "VECTOR3_STAMPED",
     "VEHICLE_ACCELERATION",
     "VEHICLE_ANGULAR_VELOCITY",
@@ -195,6 +200,112 @@ geometry_msgs/Vector3 vector
 )
 
 
+_TWIST: Final = f"""\
+{_SEPARATOR}geometry_msgs/Twist
+geometry_msgs/Vector3 linear
+geometry_msgs/Vector3 angular
+"""
+
+TWIST_STAMPED: Final = RosType(
+    name="geometry_msgs/msg/TwistStamped",
+    floats=6,
+    definition="""\
+std_msgs/Header header
+geometry_msgs/Twist twist
+"""
+    + _HEADER
+    + _TWIST
+    + _VECTOR3,
+    rihs01="RIHS01_5f0fcd4f81d5d06ad9b4c4c63e3ea51b82d6ae4d0558f1d475229b1121db6f64",
+    md5="98d34b0043a2093cf9d9345ab6eef12e",
+)
+
+TWIST_WITH_COVARIANCE_STAMPED: Final = RosType(
+    name="geometry_msgs/msg/TwistWithCovarianceStamped",
+    floats=42,
+    definition=f"""\
+std_msgs/Header header
+geometry_msgs/TwistWithCovariance twist
+{_SEPARATOR}geometry_msgs/TwistWithCovariance
+geometry_msgs/Twist twist
+float64[36] covariance
+"""
+    + _HEADER
+    + _TWIST
+    + _VECTOR3,
+    rihs01="RIHS01_77b67434531e6529b7a0091357b186b6ebdb17fd9ffd3e0c7ce9d3fb11a44563",
+    md5="8927a1a12fb2607ceea095b2dc440a96",
+)
+
+FLUID_PRESSURE: Final = RosType(
+    name="sensor_msgs/msg/FluidPressure",
+    floats=2,
+    definition="""\
+std_msgs/Header header
+float64 fluid_pressure
+float64 variance
+"""
+    + _HEADER,
+    rihs01="RIHS01_22dfb2b145a0bd5a31a1ac3882a1b32148b51d9b2f3bab250290d66f3595bc32",
+    md5="804dc5cea1c5306d6a2eb80b9833befe",
+)
+
+NAV_SAT_FIX: Final = RosType(
+    name="sensor_msgs/msg/NavSatFix",
+    definition=f"""\
+uint8 COVARIANCE_TYPE_UNKNOWN = 0
+uint8 COVARIANCE_TYPE_APPROXIMATED = 1
+uint8 COVARIANCE_TYPE_DIAGONAL_KNOWN = 2
+uint8 COVARIANCE_TYPE_KNOWN = 3
+std_msgs/Header header
+sensor_msgs/NavSatStatus status
+float64 latitude
+float64 longitude
+float64 altitude
+float64[9] position_covariance
+uint8 position_covariance_type
+{_SEPARATOR}sensor_msgs/NavSatStatus
+int8 STATUS_NO_FIX = -1
+int8 STATUS_FIX = 0
+int8 STATUS_SBAS_FIX = 1
+int8 STATUS_GBAS_FIX = 2
+uint16 SERVICE_GPS = 1
+uint16 SERVICE_GLONASS = 2
+uint16 SERVICE_COMPASS = 4
+uint16 SERVICE_GALILEO = 8
+int8 status
+uint16 service
+"""
+    + _HEADER,
+    rihs01="RIHS01_62223ab3fe210a15976021da7afddc9e200dc9ec75231c1b6a557fc598a65404",
+    md5="2d3a8cd499b9b4a0249fb98fd05cfa48",
+)
+
+
+ODOMETRY: Final = RosType(
+    name="nav_msgs/msg/Odometry",
+    definition=f"""\
+std_msgs/Header header
+string child_frame_id
+geometry_msgs/PoseWithCovariance pose
+geometry_msgs/TwistWithCovariance twist
+{_SEPARATOR}geometry_msgs/PoseWithCovariance
+geometry_msgs/Pose pose
+float64[36] covariance
+{_SEPARATOR}geometry_msgs/TwistWithCovariance
+geometry_msgs/Twist twist
+float64[36] covariance
+"""
+    + _HEADER
+    + _POSE
+    + _QUATERNION
+    + _TWIST
+    + _VECTOR3,
+    rihs01="RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0",
+    md5="cd5e73d190d741a2f92e81eda573aca7",
+)
+
+
 def _px4(kind: type[UorbMessage], rihs01: str, constants: str = "") -> RosType:
     """Return the ROS type of a PX4 message, whose definition may begin with constants."""
     name = f"px4_msgs/msg/{kind.__name__}"
@@ -265,6 +376,11 @@ ROS_TYPES: Final[Mapping[str, RosType]] = MappingProxyType(
             QUATERNION_STAMPED,
             POSE_STAMPED,
             VECTOR3_STAMPED,
+            TWIST_STAMPED,
+            TWIST_WITH_COVARIANCE_STAMPED,
+            FLUID_PRESSURE,
+            NAV_SAT_FIX,
+            ODOMETRY,
             VEHICLE_IMU,
             VEHICLE_IMU_STATUS,
             SENSOR_GYRO,

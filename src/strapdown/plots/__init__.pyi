@@ -9,6 +9,7 @@ from .health import plot_vibration as plot_vibration
 from .health import spectra as spectra
 from .joints import plot_joint as plot_joint
 from .magnetometer import plot_magnetometer as plot_magnetometer
+from .navigation import plot_navigation as plot_navigation
 from .noise import plot_noise as plot_noise
 from .odometry import plot_odometry as plot_odometry
 from .orientation import plot_comparison as plot_comparison

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from strapdown._typing import AnyArray, ArrayLike, BoolArray, ByteArray, IntArray
 
 __all__ = [
+    "ANGLE",
     "AXIS_BITS",
     "BODY_COVARIANCE",
     "BODY_DELTA",
@@ -51,14 +52,16 @@ __all__ = [
     "WORLD_COVARIANCE",
     "WORLD_VECTOR",
     "Between",
+    "BodyColumns",
     "Column",
     "Columns",
     "as_stamps",
     "present",
 ]
 
-Between = Literal["linear", "slerp", "union", "previous", "undefined"]
-"""Interpolation of a column between two rows; undefined for an integral over an interval."""
+Between = Literal["linear", "angle", "slerp", "union", "previous", "undefined"]
+"""Interpolation of a column between two rows: an angle takes the shorter arc, an integral over an
+interval has none (undefined)."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ BODY_COVARIANCE: Final = _declare((3, 3), np.float64, "body", "linear")
 WORLD_COVARIANCE: Final = _declare((3, 3), np.float64, "world", "linear")
 QUATERNION: Final = _declare((4,), np.float64, "both", "slerp")
 SCALAR: Final = _declare((), np.float64, "none", "linear")
+ANGLE: Final = _declare((), np.float64, "none", "angle")
 
 _FRAMES: Final[dict[str, type[BodyFrame | WorldFrame]]] = {
     "body": BodyFrame,
@@ -108,7 +112,6 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
     """Base of the series: stamped rows of equal number in named frames."""
 
     t_ns: IntArray = field(metadata=STAMP)
-    body: BodyFrame = field(default=BodyFrame.FLU, kw_only=True)
 
     def __post_init__(self) -> None:
         rows: int | None = None
@@ -291,8 +294,8 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
                 continue
             if name not in _labels(self):
                 raise FrameError(
-                    f"expected no {name} frame, got {target}: {type(self).__name__} are measured "
-                    f"in body axes only; leave {name}= out"
+                    f"expected no {name} frame, got {target}: {type(self).__name__} have no "
+                    f"{name} axes; leave {name}= out"
                 )
             move = getattr(self, name), _as_frame(name, target)
             if move[0] != move[1]:
@@ -328,6 +331,13 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
         names = [name for name, _, _ in present(parts[0])]
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return parts[0].replace(**joined)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyColumns(Columns):
+    """Base of the series with columns in the axes of a body."""
+
+    body: BodyFrame = field(default=BodyFrame.FLU, kw_only=True)
 
 
 def present(series: Columns) -> Iterator[tuple[str, Column, AnyArray]]:

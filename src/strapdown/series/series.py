@@ -3,8 +3,9 @@
 * :class:`ImuSeries`: samples of an IMU.
 * :class:`Trajectory`: attitude, and position and velocity where known.
 * :class:`Increments`: angular velocity and specific force integrated over intervals.
+* :class:`GnssSeries` and :class:`BarometerSeries`: fixes of a receiver, readings of a barometer.
 
-All three have the same interface. ``len(series)`` is the number of samples; ``series[rows]``
+All have the same interface. ``len(series)`` is the number of samples; ``series[rows]``
 takes a slice, a mask or an array of row numbers and returns the same type, as do
 ``series.between(start_s=10, stop_s=20)`` and ``series.between_ns(...)``; ``==`` compares every
 column (NaN equals NaN), the frames and the identity. Arrays are read-only, contiguous, float64
@@ -37,7 +38,7 @@ from strapdown.series.columns import (
     QUATERNION,
     WORLD_COVARIANCE,
     WORLD_VECTOR,
-    Columns,
+    BodyColumns,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _zero() -> ByteArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImuSeries(Columns):
+class ImuSeries(BodyColumns):
     """Samples of an inertial measurement unit.
 
     Parameters
@@ -145,7 +146,7 @@ class ImuSeries(Columns):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Columns):
+class Trajectory(BodyColumns):
     """Attitude over time, with position and velocity where known.
 
     Parameters
@@ -158,6 +159,8 @@ class Trajectory(Columns):
         [m, world].
     velocity_world : (N, 3), optional
         [m/s, world].
+    position_covariance, velocity_covariance : (N, 3, 3), optional
+        [m^2, world], [m^2/s^2, world]; a row of zeros is unknown.
     moving : (N,) bool, optional
         Rows that count in an evaluation.
     world : WorldFrame or name, optional
@@ -176,13 +179,19 @@ class Trajectory(Columns):
     q_world_from_body: FloatArray = field(metadata=QUATERNION)
     position_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
     velocity_world: FloatArray | None = field(default=None, kw_only=True, metadata=WORLD_VECTOR)
+    position_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=WORLD_COVARIANCE
+    )
+    velocity_covariance: FloatArray | None = field(
+        default=None, kw_only=True, metadata=WORLD_COVARIANCE
+    )
     moving: BoolArray | None = field(default=None, kw_only=True, metadata=FLAG)
     world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
     name: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Increments(Columns):
+class Increments(BodyColumns):
     """Angular velocity and specific force, integrated over one interval per row.
 
     Parameters

@@ -49,6 +49,15 @@ UNITS: Final[Mapping[str, str]] = {
     "accel_bias": "m/s^2",
     "accel_bias_sigma": "m/s^2",
     "heading_offset": "rad",
+    "latitude": "rad",
+    "longitude": "rad",
+    "altitude": "m",
+    "position_covariance": "m^2",
+    "velocity_covariance": "m^2/s^2",
+    "heading": "rad",
+    "heading_sigma": "rad",
+    "pressure": "Pa",
+    "temperature": "degC",
 }
 """Units by column; quaternions, flags, bits and counters have none."""
 

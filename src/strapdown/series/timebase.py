@@ -7,6 +7,7 @@ report; nothing is dropped, moved or interpolated without being counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
@@ -129,8 +130,8 @@ class ResampleReport(FieldsAsHtml):
     Parameters
     ----------
     method : dict of str to str
-        Interpolation of each column between two samples: ``"linear"``, ``"slerp"``,
-        ``"union"`` (the bits of both) or ``"previous"``.
+        Interpolation of each column between two samples: ``"linear"``, ``"angle"`` (on the
+        shorter arc), ``"slerp"``, ``"union"`` (the bits of both) or ``"previous"``.
     exact, interpolated : int
         Rows at a stamp of the source, with its values unchanged, and rows between two samples.
     in_gaps, outside : int
@@ -303,11 +304,11 @@ def resample(
 ) -> tuple[Series, ResampleReport]:
     """Interpolate samples onto a regular grid or onto given stamps.
 
-    Vectors and covariances are interpolated linearly, attitude on the shortest arc at constant
-    rate (slerp); a row between two samples carries the clipping bits of both and the flags of
-    the earlier one. A covariance is not interpolated with one that is marked as unknown or
-    absent: the result has that mark. Nothing is extrapolated: rows in gaps and outside are NaN,
-    with bits and flags 0. A NaN in a neighbour gives NaN.
+    Vectors and covariances are interpolated linearly, angles on the shorter arc, attitude on the
+    shortest arc at constant rate (slerp); a row between two samples carries the clipping bits of
+    both and the flags of the earlier one. A covariance is not interpolated with one that is
+    marked as unknown or absent: the result has that mark. Nothing is extrapolated: rows in gaps
+    and outside are NaN, with bits and flags 0. A NaN in a neighbour gives NaN.
 
     Parameters
     ----------
@@ -467,11 +468,20 @@ def _blend(column: Column, a: AnyArray, b: AnyArray, fraction: FloatArray) -> An
         if column.between == "slerp":
             return quaternion.slerp(a, b, fraction)
         part = fraction.reshape(-1, *[1] * len(column.tail))
-        mixed: AnyArray = a + part * (b - a)
+        step = b - a
+        if column.between == "angle":
+            return _wrapped(a + fraction * _wrapped(step))
+        mixed: AnyArray = a + part * step
     if column.tail == (3, 3):
         for marked in (a, b):
             mixed = np.where(marked[:, :1, :1] <= 0.0, marked, mixed)
     return mixed
+
+
+def _wrapped(angle: AnyArray) -> AnyArray:
+    """Return angles in -pi ... pi [rad]."""
+    turns: AnyArray = np.rint(angle / math.tau)
+    return angle - math.tau * turns
 
 
 def _order_error(stamps: IntArray, row: int) -> TimeOrderError:

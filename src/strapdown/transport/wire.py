@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from strapdown import messages
 from strapdown.errors import UnknownNameError
-from strapdown.messages import RosImu
+from strapdown.messages import NavSatFix, RosImu
 from strapdown.messages._record import Record
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ __all__ = ["MESSAGE_TYPES", "WireForm", "message_type", "wire_form"]
 
 Message = TypeVar("Message")
 
+_IN_CDR: Final[tuple[type[Any], ...]] = (RosImu, NavSatFix)
+"""Types of messages with a frame name, whose copies are CDR."""
 MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
     name: kind
     for name, kind in ((name, getattr(messages, name)) for name in sorted(messages.__all__))
-    if isinstance(kind, type) and (issubclass(kind, Record) or kind is RosImu)
+    if isinstance(kind, type) and (issubclass(kind, Record) or kind in _IN_CDR)
 }
 """Types of messages that can leave the process, by name."""
 
@@ -67,8 +69,9 @@ def wire_form(msg_type: type[Message]) -> WireForm[Message]:
         size = msg_type.dtype.itemsize
         encode = cast("Callable[[Message], Any]", bytes)
         return WireForm(msg_type, name, encode, msg_type.from_buffer_copy, size)
-    if msg_type is RosImu:
-        return cast("WireForm[Message]", WireForm(RosImu, name, RosImu.to_cdr, RosImu.from_cdr))
+    if msg_type in _IN_CDR:
+        kind = cast("Any", msg_type)
+        return WireForm(msg_type, name, kind.to_cdr, kind.from_cdr)
     return WireForm(msg_type, name, copy.deepcopy, copy.deepcopy, can_leave=False)
 
 

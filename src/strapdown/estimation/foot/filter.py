@@ -14,6 +14,7 @@ from strapdown.detection.stillness.statistic import step as watch_for_stillness
 from strapdown.estimation.navigation.alignment import put_slopes
 from strapdown.estimation.navigation.errors import (
     Correction,
+    Transition,
     correct,
     inject,
     keep,
@@ -85,16 +86,13 @@ class Watch(Record):
     sample: Sample = Sample()
 
 
-class Tape(Record):
-    """Updates and step of a sample, recorded for the backward pass."""
+class Tape(Transition):
+    """Updates and step of a sample, recorded for the backward pass; without a step h is 0."""
 
     slopes: Matrix = zeros(MOST, SIZE)  # of each accepted number
     columns: Matrix = zeros(MOST, SIZE)  # covariance of the errors with each number
     innovations: Vector = filled(MOST)
     variances: Vector = filled(MOST)  # of the innovations; 0: no number
-    h: float = 0.0  # length of the step to this sample [s]; 0: no step
-    rotation: Vector = filled(9)  # R_world_from_body in its middle, by rows
-    force: Vector = filled(3)  # specific force there [m/s^2, world]
     new_floor: bool = False
     with_floor: Vector = filled(SIZE)  # covariance of the errors with its height
 

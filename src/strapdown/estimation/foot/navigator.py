@@ -25,10 +25,11 @@ from strapdown.estimation.foot.filter import (
 )
 from strapdown.estimation.foot.params import FootParams
 from strapdown.estimation.foot.result import FootEstimate, FootResult
-from strapdown.estimation.foot.smoothing import Adjoint, back
+from strapdown.estimation.foot.smoothing import back
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.result import columns_of
+from strapdown.estimation.navigation.smoothing import Adjoint
 from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Earth

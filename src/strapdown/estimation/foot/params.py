@@ -84,8 +84,12 @@ class FootParams(FilterParams):
 
     heading: ClassVar[float] = 0.0  # relative to the start
     heading_sigma: ClassVar[float] = 0.0
+    altitude_walk: ClassVar[float] = 0.0  # without a barometer
+    altitude_bias_sigma: ClassVar[float] = 0.0
     BESIDE: ClassVar[Mapping[str, float]] = {
         **FilterParams.BESIDE,
         "heading": heading,
         "heading_sigma": heading_sigma,
+        "altitude_walk": altitude_walk,
+        "altitude_bias_sigma": altitude_bias_sigma,
     }

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from strapdown._checks import as_finite, as_floats
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
-from strapdown.estimation.navigation.errors import heading_slopes
-from strapdown.estimation.navigation.state import SIZE
-from strapdown.geometry import quaternion
-from strapdown.geometry.vectors import three
-from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
+from strapdown.inertial.navigation import NavigationStart
 
 if TYPE_CHECKING:
     from typing import Self
 
     from strapdown._typing import ArrayLike, FloatArray
-    from strapdown.estimation.navigation.state import NavigatorMemory
 
 __all__ = ["Aiding", "AidingResult", "Frame", "Kind"]
 
-Kind = Literal["position", "velocity", "zero_rate", "heading", "gravity"]
+Kind = Literal[
+    "position",
+    "velocity",
+    "zero_rate",
+    "heading",
+    "gravity",
+    "magnetic_field",
+    "altitude",
+    "forward_speed",
+    "non_holonomic",
+    "pose",
+]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Frame = Literal["world", "body"]
+
+_ZERO: Final = (0.0, 0.0, 0.0)
+_FORWARD: Final = (1.0, 0.0, 0.0)
 
 
 class AidingResult(NamedTuple):
@@ -59,7 +68,9 @@ class AidingResult(NamedTuple):
 class Aiding:
     """A measurement of another source, at its own time.
 
-    Create one with :meth:`position` and the other methods, named after the measured quantity.
+    Create one with :meth:`position` and the other methods, named after the measured quantity. The
+    world is ENU and the body FLU, also where the samples have other axes. The stamps of a source
+    with a constant latency are to be corrected by it.
 
     Parameters
     ----------
@@ -73,6 +84,10 @@ class Aiding:
         Of the errors of the values.
     frame : {"world", "body"}
         Axes of a velocity.
+    lever_arm : (3,)
+        From the sensor to the point whose position or velocity is measured [m, body].
+    axis : (3,)
+        Direction in the body whose heading is measured.
     """
 
     t_ns: int
@@ -80,9 +95,13 @@ class Aiding:
     value: FloatArray
     covariance: FloatArray
     frame: Frame = "world"
+    lever_arm: FloatArray = field(default_factory=lambda: np.array(_ZERO))
+    axis: FloatArray = field(default_factory=lambda: np.array(_FORWARD))
 
     @classmethod
-    def position(cls, t_ns: int, position: ArrayLike, covariance: ArrayLike) -> Self:
+    def position(
+        cls, t_ns: int, position: ArrayLike, covariance: ArrayLike, *, lever_arm: ArrayLike = _ZERO
+    ) -> Self:
         """Return an aiding with the position [m, world ENU].
 
         Parameters
@@ -93,12 +112,21 @@ class Aiding:
             [m, world].
         covariance : (3, 3), (3,) or float
             [m^2]; a vector is the diagonal, a number the variance of each axis.
+        lever_arm : (3,), optional
+            From the sensor to the point with this position, as an antenna [m, body].
         """
-        return cls(t_ns, "position", _vector(position, "position"), _covariance(covariance, 3))
+        value, arm = _vector(position, "position"), _vector(lever_arm, "lever_arm")
+        return cls(t_ns, "position", value, _covariance(covariance, 3), lever_arm=arm)
 
     @classmethod
     def velocity(
-        cls, t_ns: int, velocity: ArrayLike, covariance: ArrayLike, frame: Frame = "world"
+        cls,
+        t_ns: int,
+        velocity: ArrayLike,
+        covariance: ArrayLike,
+        frame: Frame = "world",
+        *,
+        lever_arm: ArrayLike = _ZERO,
     ) -> Self:
         """Return an aiding with the velocity [m/s], in axes of the world (ENU) or the body (FLU).
 
@@ -112,11 +140,13 @@ class Aiding:
             [m^2/s^2], in the same axes.
         frame : {"world", "body"}
             Axes of ``velocity``; those of the body suit wheels and zero sideways slip.
+        lever_arm : (3,), optional
+            From the sensor to the point with this velocity [m, body].
         """
         if frame not in {"world", "body"}:
             raise UnknownNameError("frame of a velocity", frame, ["world", "body"])
-        value = _vector(velocity, "velocity")
-        return cls(t_ns, "velocity", value, _covariance(covariance, 3), frame)
+        value, arm = _vector(velocity, "velocity"), _vector(lever_arm, "lever_arm")
+        return cls(t_ns, "velocity", value, _covariance(covariance, 3), frame, arm)
 
     @classmethod
     def zero_velocity(cls, t_ns: int, sigma: float = 0.01) -> Self:
@@ -129,8 +159,10 @@ class Aiding:
         return cls(t_ns, "zero_rate", np.zeros(3), _covariance(sigma**2, 3))
 
     @classmethod
-    def heading(cls, t_ns: int, heading: float, sigma: float) -> Self:
-        """Return an aiding with the heading of the forward axis.
+    def heading(
+        cls, t_ns: int, heading: float, sigma: float, *, axis: ArrayLike = _FORWARD
+    ) -> Self:
+        """Return an aiding with the heading of the forward axis, or of another one.
 
         Parameters
         ----------
@@ -140,54 +172,125 @@ class Aiding:
             Its angle from east towards north [rad].
         sigma : float
             [rad].
+        axis : (3,), optional
+            Direction in the body that has this heading, as that from one antenna to another.
         """
         value = as_finite([heading], "heading", (1,))
-        return cls(t_ns, "heading", value, _covariance(sigma**2, 1))
+        return cls(t_ns, "heading", value, _covariance(sigma**2, 1), axis=_direction(axis, "axis"))
+
+    @classmethod
+    def magnetic_field(
+        cls, t_ns: int, magnetic_field: ArrayLike, sigma: float, *, declination: float = 0.0
+    ) -> Self:
+        """Return an aiding with the heading of the magnetic field.
+
+        Its dip and strength are not used.
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        magnetic_field : (3,)
+            Calibrated, in any unit [body].
+        sigma : float
+            Of the heading of its horizontal part [rad].
+        declination : float, optional
+            Angle of magnetic north from true north towards east [rad].
+        """
+        value = as_finite([0.5 * math.pi - declination], "declination", (1,))
+        axis = _direction(magnetic_field, "magnetic_field")
+        return cls(t_ns, "magnetic_field", value, _covariance(sigma**2, 1), axis=axis)
 
     @classmethod
     def gravity(cls, t_ns: int, sigma: float = 0.05) -> Self:
         """Return an aiding with a specific force of gravity alone, within ``sigma`` [m/s^2]."""
         return cls(t_ns, "gravity", np.zeros(3), _covariance(sigma**2, 3))
 
-    def rows(
-        self, known: NavigatorMemory, earth: Earth
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return rows (M, 15), residuals (M,) and variances (M,) of independent errors."""
-        R = quaternion.to_matrix(known.orientation)
-        rows = np.zeros((len(self.value), SIZE))
-        if self.kind == "position":
-            rows[:, :3] = np.eye(3)
-            residual = self.value - np.array(known.position)
-        elif self.kind == "velocity":
-            velocity = np.array(known.velocity)
-            if self.frame == "body":
-                # R_true^T v_true = R^T (v + dv - phi x v)
-                rows[:, 3:6], rows[:, 6:9] = R.T, R.T @ _skew(velocity)
-                residual = self.value - R.T @ velocity
-            else:
-                rows[:, 3:6] = np.eye(3)
-                residual = self.value - velocity
-        elif self.kind == "zero_rate":
-            spin = np.array([0.0, earth.rate_north, earth.rate_up])
-            rows[:, 6:9], rows[:, 12:15] = R.T @ _skew(spin), np.eye(3)
-            residual = np.array(known.last_rate) - R.T @ spin - np.array(known.gyro_bias)
-        elif self.kind == "gravity":
-            up = -np.array(gravity_at(earth, three(known.position)))
-            rows[:, 6:9], rows[:, 9:12] = R.T @ _skew(up), np.eye(3)
-            residual = np.array(known.last_force) - np.array(known.accel_bias) - R.T @ up
-        else:
-            x, y, z = R[:, 0].tolist()
-            rows[0, 6:9] = heading_slopes(x, y, z)
-            residual = (self.value - math.atan2(y, x) + math.pi) % (2.0 * math.pi) - math.pi
-        return _whitened(rows, residual, self.covariance)
+    @classmethod
+    def altitude(cls, t_ns: int, altitude: float, sigma: float) -> Self:
+        """Return an aiding with the altitude of a barometer, whose bias is estimated.
 
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        altitude : float
+            Above the origin, within ``altitude_bias_sigma`` of
+            :class:`~strapdown.estimation.navigation.NavigatorParams` [m].
+        sigma : float
+            Standard deviation of its noise [m].
+        """
+        value = as_finite([altitude], "altitude", (1,))
+        return cls(t_ns, "altitude", value, _covariance(sigma**2, 1))
 
-def _whitened(
-    rows: FloatArray, residual: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return linear combinations of the numbers with independent errors."""
-    variances, axes = np.linalg.eigh(covariance)
-    return axes.T @ rows, axes.T @ residual, variances
+    @classmethod
+    def forward_speed(
+        cls, t_ns: int, speed: float, sigma: float, *, lever_arm: ArrayLike = _ZERO
+    ) -> Self:
+        """Return an aiding with the velocity along the forward axis, as that of a wheel.
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        speed : float
+            [m/s]; negative backwards.
+        sigma : float
+            [m/s].
+        lever_arm : (3,), optional
+            From the sensor to the point with this speed [m, body].
+        """
+        value, arm = as_finite([speed], "speed", (1,)), _vector(lever_arm, "lever_arm")
+        return cls(t_ns, "forward_speed", value, _covariance(sigma**2, 1), "body", arm)
+
+    @classmethod
+    def non_holonomic(
+        cls, t_ns: int, sigma: ArrayLike = 0.1, *, lever_arm: ArrayLike = _ZERO
+    ) -> Self:
+        """Return an aiding with no velocity to the left and up, as of a car that does not slip.
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        sigma : float or (2,)
+            Of both, or of left and up [m/s].
+        lever_arm : (3,), optional
+            From the sensor to a point that does not slip: the rear axle [m, body].
+        """
+        covariance = _covariance(np.square(as_floats(sigma, "sigma", ())), 2)
+        arm = _vector(lever_arm, "lever_arm")
+        return cls(t_ns, "non_holonomic", np.zeros(2), covariance, "body", arm)
+
+    @classmethod
+    def pose(
+        cls,
+        t_ns: int,
+        position: ArrayLike,
+        q_world_from_body: ArrayLike,
+        covariance: ArrayLike,
+        *,
+        lever_arm: ArrayLike = _ZERO,
+    ) -> Self:
+        """Return an aiding with position and orientation, as of a camera or a motion capture.
+
+        Parameters
+        ----------
+        t_ns : int
+            [ns].
+        position : (3,)
+            [m, world].
+        q_world_from_body : (4,)
+            x y z w.
+        covariance : (6, 6), (6,) or float
+            Of position and rotation about the axes of the world [m, rad].
+        lever_arm : (3,), optional
+            From the sensor to the point with this position [m, body].
+        """
+        start = NavigationStart(q_world_from_body, position_world=position)
+        value = np.concatenate([start.position_world, start.q_world_from_body])
+        arm = _vector(lever_arm, "lever_arm")
+        return cls(t_ns, "pose", value, _covariance(covariance, 6), lever_arm=arm)
 
 
 def _vector(value: ArrayLike, name: str) -> FloatArray:
@@ -195,6 +298,15 @@ def _vector(value: ArrayLike, name: str) -> FloatArray:
     if vector.ndim != 1:
         raise ShapeError(f"expected {name} of shape (3,), got {vector.shape}")
     return vector
+
+
+def _direction(value: ArrayLike, name: str) -> FloatArray:
+    """Return a vector of unit length."""
+    vector = _vector(value, name)
+    size = np.linalg.norm(vector)
+    if not size > 0.0:
+        raise ValueRangeError(f"expected {name} with a direction, got a zero vector")
+    return np.asarray(vector / size)
 
 
 def _covariance(value: ArrayLike, size: int) -> FloatArray:
@@ -213,8 +325,3 @@ def _covariance(value: ArrayLike, size: int) -> FloatArray:
             f"expected a symmetric, positive definite covariance, got {covariance.tolist()}"
         )
     return covariance
-
-
-def _skew(v: FloatArray) -> FloatArray:
-    """Return the matrix of v x."""
-    return np.asarray(np.cross(np.eye(3), v))

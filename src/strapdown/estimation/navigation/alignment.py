@@ -13,7 +13,13 @@ from strapdown.estimation.navigation.errors import (
     inject,
     widen,
 )
-from strapdown.estimation.navigation.state import ACCEL_BIAS, GYRO_BIAS, ORIENTATION, VELOCITY
+from strapdown.estimation.navigation.state import (
+    ACCEL_BIAS,
+    ALTITUDE_BIAS,
+    GYRO_BIAS,
+    ORIENTATION,
+    VELOCITY,
+)
 from strapdown.geometry.formulas import (
     quaternion_from_half_angles_zyx,
     quaternion_rotate,
@@ -112,6 +118,7 @@ def begin_level(s: NavigatorMemory, p: NavigatorParams, c: Correction, f: Three)
     clear(s.position)
     clear(s.gyro_bias)
     clear(s.accel_bias)
+    s.altitude_bias = 0.0
     clear(c.error)
     covariance = s.error_covariance
     for k in range(len(covariance)):
@@ -120,6 +127,7 @@ def begin_level(s: NavigatorMemory, p: NavigatorParams, c: Correction, f: Three)
     widen(covariance, ORIENTATION, UNKNOWN_TURN)
     widen(covariance, ACCEL_BIAS, p.accel_bias_sigma * p.accel_bias_sigma)
     widen(covariance, GYRO_BIAS, p.gyro_bias_sigma * p.gyro_bias_sigma)
+    covariance[ALTITUDE_BIAS][ALTITUDE_BIAS] = p.altitude_bias_sigma * p.altitude_bias_sigma
 
 
 @kernel

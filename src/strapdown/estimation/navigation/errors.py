@@ -1,11 +1,11 @@
-"""Error states of an inertial navigator (fifteen) and their covariance.
+"""Error states of an inertial navigator and their covariance.
 
 The true values are the estimates corrected by the error: position, velocity and biases by
 addition, orientation by a rotation about the axes of the world, R_true = Exp(phi) R (J. Sola,
 "Quaternion kinematics for the error-state Kalman filter", arXiv:1711.02508, section 7).
 
-The order of the fifteen is position, velocity, orientation (all in the world's axes), bias of
-the accelerometer, bias of the gyro (both in the body's).
+The order of the errors is position, velocity, orientation (all in the world's axes), bias of
+the accelerometer, bias of the gyro (both in the body's), and bias of a barometer's altitude.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from strapdown.estimation.attitude import normalise, turn_world
 from strapdown.estimation.error_state.update import project
 from strapdown.estimation.navigation.state import (
     ACCEL_BIAS,
+    ALTITUDE_BIAS,
     GYRO_BIAS,
     ORIENTATION,
     POSITION,
@@ -38,6 +39,22 @@ if TYPE_CHECKING:
 UPRIGHT: Final = 1e-6  # squared horizontal part; a smaller one has no heading
 
 
+class Transition(Record):
+    """Step over which the errors were propagated."""
+
+    h: float = 0.0  # [s]
+    rotation: Vector = filled(9)  # R_world_from_body in its middle, by rows
+    force: Vector = filled(3)  # specific force there [m/s^2, world]
+
+
+class Steps(Record):
+    """Steps to a sample: none, one, or two across a gap between increments."""
+
+    count: int = 0
+    first: Transition = Transition()
+    second: Transition = Transition()
+
+
 class Correction(Record):
     """Work space of measurement updates; cleared for each sample."""
 
@@ -50,6 +67,7 @@ class Correction(Record):
     error: Vector = filled(SIZE)  # estimated so far; 0 after inject
     kept_error: Vector = filled(SIZE)  # backup before numbers that may be rejected
     kept_covariance: Matrix = zeros(SIZE, SIZE)
+    steps: Steps = Steps()  # to the last sample
 
 
 @kernel
@@ -72,11 +90,12 @@ def propagate(
     widen(covariance, ORIENTATION, p.gyro_noise * p.gyro_noise * dt)
     widen(covariance, ACCEL_BIAS, p.accel_walk * p.accel_walk * dt)
     widen(covariance, GYRO_BIAS, p.gyro_walk * p.gyro_walk * dt)
+    covariance[ALTITUDE_BIAS][ALTITUDE_BIAS] += p.altitude_walk * p.altitude_walk * dt
 
 
 @kernel
 def lead(matrix: Matrix, columns: int, half: float, push: Three, rotation: Rotation) -> None:
-    """Multiply columns of fifteen errors by the transition over a step, to second order.
+    """Multiply columns of errors by the transition over a step, to second order.
 
     ``half`` is half of the step [s]; ``push`` its integral of specific force [m/s, world].
     """
@@ -212,6 +231,7 @@ def inject(s: NavigatorMemory, c: Correction) -> None:
         s.velocity[k] += error[VELOCITY + k]
         s.accel_bias[k] += error[ACCEL_BIAS + k]
         s.gyro_bias[k] += error[GYRO_BIAS + k]
+    s.altitude_bias += error[ALTITUDE_BIAS]
     before = four(s.orientation)
     x, y, z = error[ORIENTATION], error[ORIENTATION + 1], error[ORIENTATION + 2]
     turn_world(s.orientation, quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))

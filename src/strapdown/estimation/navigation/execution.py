@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,6 +16,14 @@ from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.prediction import linearise
+from strapdown.estimation.navigation.smoothing import (
+    Adjoint,
+    Passage,
+    back,
+    back_over_aidings,
+    run_and_record,
+)
 from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import (
     AidingUpdate,
@@ -33,12 +42,13 @@ from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Self
 
     from strapdown._kernels.records import RecordArray
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
-__all__ = ["COUNTS", "MEMORY", "IncrementRows", "NavigatorExecution", "SampleRows"]
+__all__ = ["COUNTS", "MEMORY", "BackwardPass", "IncrementRows", "NavigatorExecution", "SampleRows"]
 
 MEMORY: Final = 0  # indices of the records of a navigator
 COUNTS: Final = 1
@@ -55,7 +65,30 @@ _INCREMENTS: Final = Program(
     weight=5.0,
 )
 _AIDINGS: Final = Program(
-    f"{_NAME} (aiding)", run_aidings, _PARTS, AidingVerdict, sample=AidingUpdate
+    f"{_NAME} (aiding)", run_aidings, _PARTS, AidingVerdict, sample=AidingUpdate, weight=20.0
+)
+_RECORDS: Final = {  # the same, with a record for the backward pass
+    _SAMPLES: Program(
+        f"{_NAME}, to go back", bind(run_and_record, take=step), _PARTS, Passage, weight=5.0
+    ),
+    _INCREMENTS: Program(
+        f"{_NAME} (increments), to go back",
+        bind(run_and_record, take=step_increment),
+        _PARTS,
+        Passage,
+        sample=Increment,
+        weight=5.0,
+    ),
+}
+_ADJOINT: Final = (Adjoint, Correction)
+_BACK: Final = Program(f"{_NAME}, back", back, _ADJOINT, NavigatorRow, sample=Passage, weight=5.0)
+_AIDINGS_BACK: Final = Program(
+    f"{_NAME} (aiding), back",
+    back_over_aidings,
+    _ADJOINT,
+    AidingVerdict,
+    sample=AidingUpdate,
+    weight=20.0,
 )
 
 
@@ -74,6 +107,7 @@ class NavigatorExecution(Execution):
         self._params, self._earth = params, place.for_kernels()
         memory = NavigatorMemory(), FilterCounts(), params.settings(), self._earth, Correction()
         super().__init__(_SAMPLES, *memory, beside=(_AIDINGS,), compiled=compiled)
+        self.tape: list[tuple[Program, RecordArray, RecordArray]] | None = None
 
     @property
     def known(self) -> NavigatorMemory:
@@ -92,12 +126,38 @@ class NavigatorExecution(Execution):
         """Stamp of the last sample [ns]."""
         return int(self.number(COUNTS, "last_ns"))
 
+    def either(self, program: Program) -> Program:
+        """Return a program, or the one that also records."""
+        return program if self.tape is None else _RECORDS[program]
+
+    def go_through(self, program: Program, given: RecordArray, rows: RecordArray) -> None:
+        """Process samples or increments; write the estimates after each, or record them."""
+        if self.tape is None:
+            self.run(program, given, rows)
+            return
+        passages = np.zeros(len(given), Passage.dtype())
+        self.run(self.either(program), given, passages)
+        self.tape.append((_BACK, passages, rows))
+
+    @contextmanager
+    def recording(self) -> Iterator[list[tuple[Program, RecordArray, RecordArray]]]:
+        """Record what is processed, for the backward pass."""
+        self.tape = []
+        try:
+            yield self.tape
+        finally:
+            self.tape = None
+
+    def prepare_for_aiding(self, count: int) -> None:
+        """Load or compile machine code where that is fastest for this many aidings."""
+        self.prepare_for(_AIDINGS, count)
+
     def tell(self, aiding: Aiding) -> AidingResult:
         """Update the state with an aiding at the current time."""
         from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
 
         known = self.known
-        slopes, residuals, variances = aiding.rows(known, self._earth)
+        slopes, residuals, variances = linearise(aiding, known, self._earth)
         count = len(residuals)
         told, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
         told["kind"], told["count"] = KINDS.index(aiding.kind), count
@@ -108,6 +168,8 @@ class NavigatorExecution(Execution):
         told["gate"] = chdtri(count, 1.0 - self._params.gate) if known.aligned else -math.inf
         self.run(_AIDINGS, told, answer)
         nis, accepted = answer["nis"].item(), answer["accepted"].item()
+        if self.tape is not None and accepted:
+            self.tape.append((_AIDINGS_BACK, told, answer))
         return AidingResult(aiding.t_ns, aiding.kind, nis, count, accepted)
 
     def describe(self, rows: RecordArray) -> None:
@@ -128,7 +190,8 @@ class NavigatorExecution(Execution):
             pairs = zip(readings, last, strict=True)
             readings = [weight * now + (1.0 - weight) * before for now, before in pairs]
         with self.uncounted(t_ns):
-            self.update([t_ns, *readings, *following[7:]])
+            sample = Sample.of_values([t_ns, *readings, *following[7:]])
+            self.go_through(_SAMPLES, sample.packed(), np.zeros(1, NavigatorRow.dtype()))
 
     @contextmanager
     def uncounted(self, t_ns: int) -> Iterator[None]:
@@ -139,6 +202,20 @@ class NavigatorExecution(Execution):
         self.replace(COUNTS, counts)
 
 
+class BackwardPass:
+    """Backward pass over what an execution has recorded, from the last block to the first."""
+
+    def __init__(self, rows: int, aidings: int, *, compiled: bool | None) -> None:
+        self._execution = Execution(_BACK, Adjoint(), Correction(), compiled=compiled)
+        self._execution.prepare_for(_BACK, rows)
+        self._execution.prepare_for(_AIDINGS_BACK, aidings)
+
+    def over(self, tape: list[tuple[Program, RecordArray, RecordArray]]) -> None:
+        """Write the smoothed estimates to the rows of a tape."""
+        for program, given, rows in reversed(tape):
+            self._execution.run(program, given, rows)
+
+
 class SampleRows:
     """Samples of a series, and the rows of their results."""
 
@@ -147,12 +224,16 @@ class SampleRows:
         self.t_ns = self._columns.t_ns
         self.out = np.zeros(len(series), NavigatorRow.dtype())
 
+    def copy(self) -> Self:
+        """Return the samples with the same rows of results."""
+        return copy(self)
+
     def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
         """Process the samples from ``first`` to before ``last``."""
-        execution.prepare_for(_SAMPLES, len(self.t_ns))
+        execution.prepare_for(execution.either(_SAMPLES), len(self.t_ns))
         for begin in range(first, last, BLOCK):
             end = min(begin + BLOCK, last)
-            execution.run(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
+            execution.go_through(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
 
     def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
         """Advance to a time before the sample ``row``."""
@@ -177,10 +258,16 @@ class IncrementRows:
         _write_means(self._increments)
         self.out = np.zeros(len(inside), NavigatorRow.dtype())
 
+    def copy(self) -> Self:
+        """Return the increments, which :meth:`reach` changes, with the same rows of results."""
+        other = copy(self)
+        vars(other)["_increments"] = self._increments.copy()
+        return other
+
     def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
         """Process the increments from ``first`` to before ``last``."""
-        execution.prepare_for(_INCREMENTS, len(self.t_ns))
-        execution.run(_INCREMENTS, self._increments[first:last], self.out[first:last])
+        execution.prepare_for(execution.either(_INCREMENTS), len(self.t_ns))
+        execution.go_through(_INCREMENTS, self._increments[first:last], self.out[first:last])
 
     def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
         """Advance to a time within the increment ``row``, which keeps the rest."""
@@ -197,7 +284,7 @@ class IncrementRows:
                 increment[f"{name}_dt"] *= share
             _write_means(increment)
         with execution.uncounted(t_ns):
-            execution.run(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
+            execution.go_through(_INCREMENTS, first, np.zeros(1, NavigatorRow.dtype()))
 
 
 def _write_means(increments: RecordArray) -> None:

@@ -1,4 +1,4 @@
-"""Strapdown navigator: inertial navigation with fifteen error states, and delayed aiding."""
+"""Strapdown navigator: inertial navigation with delayed aiding, filtered and smoothed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
 from strapdown.estimation.navigation.execution import (
     COUNTS,
     MEMORY,
+    BackwardPass,
     IncrementRows,
     NavigatorExecution,
     SampleRows,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["StrapdownNavigator"]
 
 _NAME = "strapdown-navigator"
+_BLOCK = 512  # samples of a block of the backward pass
 
 
 @dataclass(slots=True)
@@ -63,13 +65,16 @@ class StrapdownNavigator:
     """Inertial navigation: attitude, velocity and position from an IMU, with aiding.
 
     Attitude, velocity and position are integrated with coning and sculling. An error-state
-    Kalman filter over fifteen errors propagates their covariance, and corrects them and the
-    biases of both sensors by aiding: rest, a position, a velocity, a heading. An aiding is
-    valid at its own time: for a late one the navigator goes back to that time, and processes
-    the later samples again. An aiding that does not fit is rejected.
+    Kalman filter propagates the covariance of their errors, of the biases of both sensors and of
+    that of a barometer, and corrects them by aiding: rest, positions and velocities of an
+    antenna, heading, altitude, speed of a wheel, no side slip, pose. An aiding is valid at its
+    own time: for a late one the navigator goes back to that time, and processes the later
+    samples again. An aiding that does not fit is rejected. ``run(..., smooth=True)`` is a
+    fixed-interval smoother over the same model.
 
     The start is at rest: for ``align_for`` seconds tilt and gyro bias are estimated, and the
-    sensor is in the origin. Any other start is passed as ``start``.
+    sensor is in the origin. Any other start is passed as ``start``, as that of
+    :func:`align_in_motion`.
 
     Without aiding, the position of consumer sensors is useful for seconds only.
 
@@ -92,6 +97,7 @@ class StrapdownNavigator:
     References
     ----------
     J. Sola, "Quaternion kinematics for the error-state Kalman filter", arXiv:1711.02508, 2017.
+    G. Bierman, "Factorization Methods for Discrete Sequential Estimation", 1977, chapter X.
     P. D. Groves, "Principles of GNSS, Inertial, and Multisensor Integrated Navigation
     Systems", 2nd ed., 2013, chapters 5 and 14.
 
@@ -116,6 +122,7 @@ class StrapdownNavigator:
         compiled: bool | None = None,
     ) -> None:
         self.params = as_params(params, NavigatorParams)
+        self._compiled = compiled
         self._fresh = start.memory(self.params) if start else NavigatorMemory()
         self._buffer_ns = round(self.params.buffer * NS_PER_S)
         self._execution = NavigatorExecution(self.params, place or Place(), compiled=compiled)
@@ -185,7 +192,11 @@ class StrapdownNavigator:
             return NavigationEstimate(numbers[0], self._remember(numbers))
 
     def run(
-        self, data: ImuSeries | Increments, *, aiding: Iterable[Aiding] = ()
+        self,
+        data: ImuSeries | Increments,
+        *,
+        aiding: Iterable[Aiding] = (),
+        smooth: bool = False,
     ) -> NavigationResult:
         """Process a whole recording; the same as a loop of :meth:`update` and :meth:`aid`.
 
@@ -199,6 +210,9 @@ class StrapdownNavigator:
             In any body frame.
         aiding : iterable of Aiding, optional
             In any order, with stamps within the data.
+        smooth : bool
+            Whether rows also depend on later samples and aiding, up to the end of the data
+            (fixed-interval smoothing). The state and the results of the aiding are the same.
 
         Returns
         -------
@@ -215,8 +229,12 @@ class StrapdownNavigator:
         told = sorted(aiding, key=lambda each: each.t_ns)
         with self._execution.lock:
             self._check_times(told, rows.t_ns)
+            self._execution.prepare_for_aiding(len(told))
             with own_account(self._execution):
-                results = tuple(self._through(rows, told))
+                if smooth:
+                    results = tuple(self._there_and_back(rows, told))
+                else:
+                    results = tuple(self._through(rows, told, 0, len(data)))
                 report = self.report
             self._past.clear()
             self._told.clear()
@@ -332,11 +350,33 @@ class StrapdownNavigator:
         execution.replace(COUNTS, counts)
         return found[id(new)]
 
-    def _through(
+    def _there_and_back(
         self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding]
     ) -> Iterator[AidingResult]:
+        """Process blocks of rows; record and smooth each again, from the last to the first."""
+        execution, again = self._execution, rows.copy()
+        stamps, told_before, blocks = np.maximum.accumulate(rows.t_ns), 0, []
+        for first in range(0, len(stamps), _BLOCK):
+            last = min(first + _BLOCK, len(stamps))
+            told_until = bisect_right(aiding, stamps[last - 1], key=lambda each: each.t_ns)
+            told, told_before = aiding[told_before:told_until], told_until
+            blocks.append((first, last, told, execution.array(MEMORY), execution.array(COUNTS)))
+            yield from self._through(rows, told, first, last)
+        after = execution.array(MEMORY), execution.array(COUNTS)
+        way_back = BackwardPass(len(stamps), len(aiding), compiled=self._compiled)
+        for first, last, told, *before in reversed(blocks):
+            execution.replace(MEMORY, *before)
+            with execution.recording() as tape:
+                for _ in self._through(again, told, first, last):
+                    pass
+            way_back.over(tape)
+        execution.replace(MEMORY, *after)
+
+    def _through(
+        self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding], first: int, last: int
+    ) -> Iterator[AidingResult]:
         """Process rows, and update with each aiding at its time."""
-        row, stamps = 0, np.maximum.accumulate(rows.t_ns)
+        row, stamps = first, np.maximum.accumulate(rows.t_ns)
         for each in aiding:
             upto = int(np.searchsorted(stamps, each.t_ns, "right"))
             rows.run(self._execution, row, upto)
@@ -346,7 +386,7 @@ class StrapdownNavigator:
             yield self._execution.tell(each)
             if row and stamps[row - 1] == each.t_ns:
                 self._execution.describe(rows.out[row - 1 : row])
-        rows.run(self._execution, row, len(stamps))
+        rows.run(self._execution, row, last)
 
 
 def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:

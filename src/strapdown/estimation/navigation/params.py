@@ -31,6 +31,9 @@ class NavigatorParams(FilterParams):
         Duration of the alignment at rest at the start [s].
     gyro_bias_sigma, accel_bias_sigma : float
         Prior standard deviation of the biases [rad/s], [m/s^2].
+    altitude_walk, altitude_bias_sigma : float
+        Random walk of the bias of a barometer's altitude [m/sqrt(s)], and its prior standard
+        deviation [m].
     velocity_sigma : float
         Standard deviation of the velocity at the start [m/s].
     heading, heading_sigma : float
@@ -61,6 +64,8 @@ class NavigatorParams(FilterParams):
     align_for: float = field(default=1.0, metadata=MAY_BE_ZERO)
     gyro_bias_sigma: float = field(default=0.01, metadata=MAY_BE_ZERO)
     accel_bias_sigma: float = field(default=0.2, metadata=MAY_BE_ZERO)
+    altitude_walk: float = field(default=0.03, metadata=MAY_BE_ZERO)
+    altitude_bias_sigma: float = field(default=10.0, metadata=MAY_BE_ZERO)
     velocity_sigma: float = field(default=0.01, metadata=MAY_BE_ZERO)
     heading: float = field(default=0.0, metadata=MAY_BE_NEGATIVE)
     heading_sigma: float = field(default=0.0, metadata=MAY_BE_ZERO)

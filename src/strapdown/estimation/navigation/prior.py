@@ -10,7 +10,7 @@ import numpy as np
 from strapdown._checks import as_finite
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.estimation.navigation.errors import mirror, publish
-from strapdown.estimation.navigation.state import NavigatorMemory
+from strapdown.estimation.navigation.state import ALTITUDE_BIAS, SIZE, NavigatorMemory
 from strapdown.inertial.navigation import NavigationStart
 
 if TYPE_CHECKING:
@@ -62,13 +62,16 @@ class NavigationPrior(NavigationStart):
         if covariance is None:
             sigmas = [0.0] * 9 + [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
             covariance = np.diag(np.square(sigmas))
+        errors = np.zeros((SIZE, SIZE))
+        errors[:ALTITUDE_BIAS, :ALTITUDE_BIAS] = covariance
+        errors[ALTITUDE_BIAS, ALTITUDE_BIAS] = params.altitude_bias_sigma**2
         memory = NavigatorMemory(
             orientation=_as_list(self.q_world_from_body),
             gyro_bias=_as_list(self.gyro_bias),
             velocity=_as_list(self.velocity_world),
             position=_as_list(self.position_world),
             accel_bias=_as_list(self.accel_bias),
-            error_covariance=_as_list(covariance),
+            error_covariance=_as_list(errors),
             aligned=True,
         )
         mirror(memory.error_covariance)

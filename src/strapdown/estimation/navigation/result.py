@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.estimation.navigation.state import NavigatorRow
+from strapdown.estimation.navigation.state import ALTITUDE_BIAS, NavigatorRow
 from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
@@ -19,8 +19,8 @@ from strapdown.series.columns import (
     BODY_VECTOR,
     QUATERNION,
     WORLD_VECTOR,
+    BodyColumns,
     Column,
-    Columns,
 )
 
 if TYPE_CHECKING:
@@ -90,13 +90,18 @@ class NavigationEstimate:
         return self._of("accel_bias")
 
     @property
+    def altitude_bias(self) -> float:
+        """Bias of a barometer's altitude, subtracted from its readings [m]."""
+        return float(self._of("altitude_bias"))
+
+    @property
     def covariance(self) -> FloatArray:
         """Covariance (15, 15) of the errors.
 
         Of position [m], velocity [m/s] and rotation about the axes of the world [rad], then of
         the biases of accelerometer [m/s^2] and gyro [rad/s] in axes of the body.
         """
-        return self._of("error_covariance")
+        return self._of("error_covariance")[:ALTITUDE_BIAS, :ALTITUDE_BIAS]
 
     @property
     def aligned(self) -> bool:
@@ -109,7 +114,7 @@ class NavigationEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NavigationResult(Columns):
+class NavigationResult(BodyColumns):
     """Pose, velocity and biases at every stamp, with covariances.
 
     Parameters

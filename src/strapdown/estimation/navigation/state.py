@@ -13,12 +13,13 @@ from strapdown.geometry.vectors import copy, copy_rows, put, three
 if TYPE_CHECKING:
     from strapdown._typing import Three
 
-POSITION: Final = 0  # indices in the vector of the fifteen errors
+POSITION: Final = 0  # indices in the vector of errors
 VELOCITY: Final = 3
 ORIENTATION: Final = 6
 ACCEL_BIAS: Final = 9
 GYRO_BIAS: Final = 12
-SIZE: Final = 15
+ALTITUDE_BIAS: Final = 15
+SIZE: Final = 16
 
 
 class Past(Record):
@@ -56,7 +57,8 @@ class NavigatorMemory(FilterMemory):
     velocity: Vector = filled(3)  # [m/s, world]
     position: Vector = filled(3)  # [m, world]
     accel_bias: Vector = filled(3)  # subtracted from readings [m/s^2, body]
-    error_covariance: Matrix = zeros(SIZE, SIZE)  # of the fifteen errors
+    altitude_bias: float = 0.0  # subtracted from altitudes of a barometer [m]
+    error_covariance: Matrix = zeros(SIZE, SIZE)  # of the errors
     last_force: Vector = filled(3)  # last usable specific force [m/s^2, body]
     behind: float = 0.0  # time since the last sample that was integrated [s]
     started: bool = False  # whether there is a sample to integrate from
@@ -66,7 +68,7 @@ class NavigatorMemory(FilterMemory):
     accel_clipped: float = 0.0  # for how long the accelerometer has been [s]
     aligned: bool = False  # whether the alignment is complete
     alignment: Alignment = Alignment()
-    refused: Vector = filled(5)  # consecutive rejections of aiding, by kind
+    refused: Vector = filled(10)  # consecutive rejections of aiding, by kind
 
 
 class NavigatorRow(Record):

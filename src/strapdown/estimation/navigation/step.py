@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
@@ -31,7 +31,7 @@ from strapdown.geometry.formulas import (
     quaternion_rotate,
     quaternion_to_matrix,
 )
-from strapdown.geometry.vectors import clear, four, put, put_four, three
+from strapdown.geometry.vectors import clear, copy, four, put, put_four, three
 from strapdown.inertial.coning_sculling import (
     MEAN,
     POINT,
@@ -73,22 +73,28 @@ class Increment(Sample):
     delta_velocity_dt: float = 0.0
 
 
+MOST: Final = 6  # numbers of an aiding
+
+
 class AidingUpdate(Record):
-    """An aiding: up to three numbers measured together, with independent errors."""
+    """An aiding: up to six numbers measured together, with independent errors."""
 
     kind: int = 0
     count: int = 0
-    slopes: Matrix = zeros(3, SIZE)  # derivatives of each number by the errors
-    residuals: Vector = filled(3)  # measured less predicted
-    variances: Vector = filled(3)
+    slopes: Matrix = zeros(MOST, SIZE)  # derivatives of each number by the errors
+    residuals: Vector = filled(MOST)  # measured less predicted
+    variances: Vector = filled(MOST)
     gate: float = 0.0  # largest sum of squared innovations that is accepted
 
 
 class AidingVerdict(Record):
-    """Result of an aiding."""
+    """Result of an aiding, and what the backward pass needs of it."""
 
     nis: float = 0.0  # sum of the normalised innovations squared
     accepted: bool = False
+    columns: Matrix = zeros(MOST, SIZE)  # covariance of the errors with each number
+    innovations: Vector = filled(MOST)
+    variances: Vector = filled(MOST)  # of the innovations
 
 
 class Step(NamedTuple):
@@ -112,6 +118,7 @@ def step(
     sample: Sample,
 ) -> None:
     """Process a sample; it is integrated once both sensors have a reading at its stamp."""
+    c.steps.count = 0
     taken = intake(s, counts, p, sample)
     if taken.event == DROPPED:
         return
@@ -136,6 +143,7 @@ def step_increment(
     increment: Increment,
 ) -> None:
     """Process an increment; bridge a gap between it and the one before."""
+    c.steps.count = 0
     taken = intake(s, counts, p, increment)
     if taken.event == DROPPED:
         return
@@ -253,18 +261,24 @@ def go_on(
         align(s, p, earth, c, there.h, there.rate, there.force)
     elif there.h > 0.0:
         widen_clipped(s, clipping, there.h, there.rate, there.force)
-        move(s, p, earth, there)
+        move(s, p, earth, c, there)
 
 
 @kernel
-def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, there: Step) -> None:
-    """Propagate the estimates and their covariance over a step."""
+def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, there: Step) -> None:
+    """Propagate the estimates and their covariance over a step, and record it."""
     h, q = there.h, four(s.orientation)
     here = Motion(q, three(s.velocity), three(s.position))
     after = advance(here, there.turn, there.push, there.change, h, earth)
     middle = quaternion_multiply(*q, *quaternion_exp(*scaled(there.turn, 0.25)))
     force = scaled(quaternion_rotate(*middle, *there.push), 1.0 / h)
-    propagate(s.error_covariance, h, quaternion_to_matrix(*middle), force, p)
+    rotation = quaternion_to_matrix(*middle)
+    propagate(s.error_covariance, h, rotation, force, p)
+    c.steps.count += 1
+    taken = c.steps.first if c.steps.count == 1 else c.steps.second
+    taken.h = h
+    copy(taken.rotation, rotation)
+    put(taken.force, force)
     put_four(s.orientation, after.q)
     put(s.velocity, after.v)
     put(s.position, after.p)
@@ -281,7 +295,7 @@ def aid(
     numbers fit, and they are accepted.
     """
     keep(s, c)
-    answer.nis = tell(s, c, told)
+    answer.nis = tell(s, c, told, answer)
     answer.accepted = answer.nis <= told.gate
     if not answer.accepted:
         refuse(s, c)
@@ -290,7 +304,7 @@ def aid(
             for j in range(SIZE):
                 for k in range(SIZE):
                     s.error_covariance[j][k] *= answer.nis / told.count
-            tell(s, c, told)
+            tell(s, c, told, answer)
             answer.accepted = True
     if answer.accepted:
         s.refused[told.kind] = 0.0
@@ -299,13 +313,15 @@ def aid(
 
 
 @kernel
-def tell(s: NavigatorMemory, c: Correction, told: AidingUpdate) -> float:
+def tell(s: NavigatorMemory, c: Correction, told: AidingUpdate, answer: AidingVerdict) -> float:
     """Update with the numbers one after the other; return the sum of their NIS."""
     nis = 0.0
     for k in range(told.count):
         for j in range(SIZE):
             c.slopes[j] = told.slopes[k][j]
         nis += correct(s, c, told.residuals[k], told.variances[k])
+        copy(answer.columns[k], c.column)
+        answer.innovations[k], answer.variances[k] = c.innovation, c.variance
     return nis
 
 

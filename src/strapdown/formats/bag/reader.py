@@ -107,7 +107,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         rescue = _rescue_ros1 if name == "rosbag1" else _rescue_ros2
         lost_messages, lost_bytes = rescue(path, topics, error)
     content = topics.content()
-    for group in content:
+    for group in (content.imu, content.trajectories, content.increments):
         for topic, series in group.items():
             topics.notes += doubts(topic, series)
     report = ReadReport(

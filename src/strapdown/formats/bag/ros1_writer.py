@@ -22,11 +22,12 @@ from strapdown.formats._output import replacing
 from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
-from strapdown.messages.cdr import Batch
+from strapdown.messages.cdr import Batch, Wire
 from strapdown.messages.conversion import losses
+from strapdown.messages.navsat import NavSatFix
 from strapdown.messages.px4 import VehicleImu
-from strapdown.messages.ros_types import VEHICLE_IMU
-from strapdown.series import Increments, Trajectory
+from strapdown.messages.ros_types import NAV_SAT_FIX, VEHICLE_IMU
+from strapdown.series import BarometerSeries, GnssSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -180,6 +181,9 @@ class BagBlocks:
 def _ros1(payloads: ByteArray, kind: RosType, first: int) -> list[bytes]:
     """Return CDR payloads in their ROS 1 form: with a sequence number and without alignment."""
     rows = len(payloads)
+    if kind is NAV_SAT_FIX:
+        fixes = map(NavSatFix.from_cdr, rows_as_bytes(payloads))
+        return [fix.to_wire(Wire.ROS1, seq=seq) for seq, fix in enumerate(fixes, first)]
     if kind.floats is None:
         converted = payloads[:, 4:]
     else:
@@ -205,6 +209,8 @@ def _ambiguous(imu: Iterable[str]) -> set[str]:
 
 def _unheld(topic: str, series: Series) -> list[str]:
     """Return the names of the fields that messages cannot hold."""
+    if isinstance(series, GnssSeries | BarometerSeries):
+        return parts_of(topic, series, set())[2]
     target: Any = VehicleImu if isinstance(series, Increments) else Batch
     named = [name for name in losses(series, target) if name not in _OWN_TOPIC]
     if isinstance(series, Trajectory) and series.name == topic:

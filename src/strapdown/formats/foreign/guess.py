@@ -13,6 +13,7 @@ import numpy as np
 from strapdown.checking.rates import FASTEST, turn_ratio
 from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.formats.foreign.names import body_rates, meaning_of
+from strapdown.formats.foreign.places import places
 from strapdown.formats.foreign.plan import ImportPlan, TimeColumn, VectorColumns
 from strapdown.formats.foreign.stamps import (
     WRITTEN,
@@ -61,7 +62,9 @@ _EPOCHS: Final = (1e9, 2e9)
 """Seconds since 1970 from 2001 to 2033."""
 _ORDERS: Final = ("day_first", "month_first")
 _RATES: Final = (5.0, 5000.0)
-"""Plausible sampling rates [Hz]."""
+"""Plausible sampling rates of an IMU [Hz]."""
+_RATES_OF_FIXES: Final = (0.1, 100.0)
+"""Plausible rates of a receiver [Hz]."""
 _SOUND: Final = 0.9
 """Share of the cells of a time that are numbers; the others are in damaged rows."""
 
@@ -145,6 +148,7 @@ def guess(sheet: Sheet, hints: Hints) -> Guess:
             raise UnknownNameError("sensor with the word", word, meanings)
     time = guesser.time()
     vectors = {q: v for q in _MEASURED if (v := guesser.vector(q, time)) is not None}
+    vectors |= places(sheet, meanings)
     guesser.mention_unread(vectors)
     plan = (
         ImportPlan(time, vectors, body=BodyFrame(hints.body or "FLU"))
@@ -168,6 +172,8 @@ class _Guesser:
         self._sheet = sheet
         self._meanings = meanings
         self._hints = hints
+        quantities = {meaning.quantity for meaning in meanings.values()}
+        self._rates = _RATES if quantities & {*_MEASURED} else _RATES_OF_FIXES
         self._open_times: list[str] = []
         self._open_dates: list[str] = []
         self.questions: list[str] = []
@@ -221,9 +227,9 @@ class _Guesser:
         if stated := self._hints.units.get("time"):
             return TimeColumn(name, stated, why="the unit is stated")
         named = self._meanings[name].unit
-        if named is not None and named in CLOCK and _plausible(steps, named):
+        if named is not None and named in CLOCK and _plausible(steps, named, self._rates):
             return TimeColumn(name, named, why="unit by its name")
-        unit, why = _unit_of_time(values, steps)
+        unit, why = _unit_of_time(values, steps, self._rates)
         if unit is None:
             self._open_times.append(name)
             return None
@@ -392,15 +398,17 @@ class _Guesser:
             self.notes.append(f"columns that were not recognised: {', '.join(unknown)[:200]}")
 
 
-def _unit_of_time(values: FloatArray, steps: FloatArray) -> tuple[str | None, str]:
+def _unit_of_time(
+    values: FloatArray, steps: FloatArray, rates: tuple[float, float]
+) -> tuple[str | None, str]:
     """Return the unit of times by their values, and the reason; None where several fit."""
     for unit, ns in CLOCK.items():
         if _EPOCHS[0] < float(np.median(values)) * ns / NS_PER_S < _EPOCHS[1]:
             return unit, f"values are {unit} since 1970"
     usual = float(np.median(steps))
-    if np.any(values != np.rint(values)) and _plausible(steps, "s"):
+    if np.any(values != np.rint(values)) and _plausible(steps, "s", rates):
         return "s", f"steps of {usual:.3g} with decimals"
-    fits = [unit for unit in CLOCK if _plausible(steps, unit)]
+    fits = [unit for unit in CLOCK if _plausible(steps, unit, rates)]
     if len(fits) != 1 or usual == 1.0:  # 1 may be a millisecond, or a counter
         return None, ""
     return fits[0], f"steps of {usual:.3g} fit {fits[0]} only"
@@ -414,10 +422,10 @@ def _seconds_or_nan(read: Callable[[str], int], text: str) -> float:
         return float("nan")
 
 
-def _plausible(steps: FloatArray, unit: str) -> bool:
+def _plausible(steps: FloatArray, unit: str, rates: tuple[float, float]) -> bool:
     """Return whether steps of time in a unit give a plausible sampling rate."""
     step_s = float(np.mean(steps)) * CLOCK[unit] / NS_PER_S
-    return step_s > 0.0 and _RATES[0] <= 1.0 / step_s <= _RATES[1]
+    return step_s > 0.0 and rates[0] <= 1.0 / step_s <= rates[1]
 
 
 def _columns(sheet: Sheet, names: Sequence[str]) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from strapdown._words import counted
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats.foreign.guess import Guess, Hints, guess
+from strapdown.formats.foreign.places import PLACES, altitude_note, fixes
 from strapdown.formats.foreign.presets import preset_of
 from strapdown.formats.foreign.stamps import DAY_NS, ns_from_counts, unwrapped
 from strapdown.formats.foreign.units import CLOCK, factor
@@ -108,15 +109,22 @@ def import_table(
     t_ns, notes = _times(content, plan, notes)
     vectors = {quantity: _vector(plan, quantity, content) for quantity in plan.vectors}
     unknown = np.full((len(t_ns), 3), np.nan)
+    remarks = [f"axes are taken for {plan.body}"] if vectors.keys() - {*PLACES} else []
+    gnss = {}
+    if "position" in vectors:
+        gnss["gnss"] = fixes(t_ns, vectors)
+        remarks.append(altitude_note(plan.vectors["position"]))
     report = ReadReport(
         "table",
         len(t_ns),
         content.lost,
-        notes=(*plan.lines(), f"axes are taken for {plan.body}", *notes, *content.notes),
+        notes=(*plan.lines(), *remarks, *notes, *content.notes),
     )
-    if vectors.keys() == {"orientation"}:
+    if not vectors.keys() - {*PLACES}:
+        return Recording(path, report, gnss=gnss)
+    if vectors.keys() - {*PLACES} == {"orientation"}:
         track = Trajectory(t_ns, vectors["orientation"], body=plan.body, world=plan.world)
-        return Recording(path, report, trajectories={"trajectory": track})
+        return Recording(path, report, trajectories={"trajectory": track}, gnss=gnss)
     series = ImuSeries(
         t_ns,
         vectors.get("angular_velocity", unknown),
@@ -126,7 +134,7 @@ def import_table(
         body=plan.body,
         world=plan.world,
     )
-    return Recording(path, report, imu={"imu": series})
+    return Recording(path, report, imu={"imu": series}, gnss=gnss)
 
 
 def _certain(path: Path, sheet: Sheet, found: Guess) -> ImportPlan:
@@ -140,7 +148,7 @@ def _certain(path: Path, sheet: Sheet, found: Guess) -> ImportPlan:
         )
     if found.plan is None:
         raise FormatError(
-            "expected columns of a gyro, an accelerometer or a magnetometer, got "
+            "expected columns of a gyro, an accelerometer, a magnetometer or a position, got "
             f"{', '.join(map(repr, sheet.names))[:200]}; name them in a file of columns "
             "(strapdown import --help)",
             path=path,
@@ -179,4 +187,8 @@ def _vector(plan: ImportPlan, quantity: str, content: Content) -> FloatArray:
         content.values[name] if name in content.values else -content.values[name.removeprefix("-")]
         for name in vector.columns
     ]
-    return np.column_stack(columns) * scale
+    values = np.column_stack(columns)
+    if quantity == "position":
+        millimetres = vector.unit == "1e-7 deg"
+        return values * [scale, scale, 1e-3 if millimetres else 1.0]
+    return values * scale

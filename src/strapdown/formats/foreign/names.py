@@ -22,9 +22,11 @@ class Meaning:
     ----------
     quantity : str
         ``"time"``, ``"counter"``, ``"gravity_free"`` (acceleration without gravity), or a vector:
-        ``"angular_velocity"``, ``"specific_force"``, ``"magnetic_field"``, ``"orientation"``.
+        ``"angular_velocity"``, ``"specific_force"``, ``"magnetic_field"``, ``"orientation"``;
+        or of a place on the Earth: ``"position"``, ``"position_sigma"``, ``"velocity"``.
     axis : str
-        ``x``, ``y``, ``z`` or ``w``; empty for time and counters.
+        ``x``, ``y``, ``z`` or ``w``; of a position latitude, longitude, altitude, of a velocity
+        east, north, up, or ``d`` down; empty for time and counters.
     unit : str, optional
         As the name states it; None where it does not.
     source : str
@@ -71,6 +73,18 @@ _TURNS: Final[Mapping[str, str]] = {"roll": "x", "pitch": "y", "yaw": "z"}
 
 _RATES: Final[Mapping[str, str]] = {"p": "x", "q": "y", "r": "z"}
 """Axes of rates of flight mechanics."""
+_GEODETIC: Final[Mapping[str, str]] = {
+    "latitude": "x", "lat": "x",
+    "longitude": "y", "lon": "y", "lng": "y", "long": "y",
+    "altitude": "z", "alt": "z", "height": "z", "elevation": "z",
+}  # fmt: skip
+_ACCURACIES: Final[Mapping[str, str]] = {
+    "horizontal": "x", "hacc": "x", "eph": "x", "vertical": "z", "vacc": "z", "epv": "z",
+}  # fmt: skip
+_DIRECTIONS: Final[Mapping[str, str]] = {
+    "east": "x", "e": "x", "north": "y", "n": "y", "up": "z", "u": "z", "down": "d", "d": "d",
+}  # fmt: skip
+_VELOCITIES: Final = {"vel", "velocity", "speed"}
 
 _TIME_WORDS: Final = {
     "time", "timestamp", "timestamps", "stamp", "t", "ts", "datetime", "elapsed", "epoch", "zeit",
@@ -104,8 +118,9 @@ def meaning_of(name: str, unit_text: str = "") -> Meaning | None:
     if unit_text:
         units.insert(0, unit_text)
     words = _words(stem)
-    if (vector := _vector(words, units)) is not None:
-        return vector
+    for find in (_place, _vector):
+        if (found := find(words, units)) is not None:
+            return found
     if _TIME_WORDS & {*words} and not _TICKS & {*words}:
         stated = (unit_named(text, "time") for text in (*units, *words))
         return Meaning("time", unit=next((unit for unit in stated if unit), None))
@@ -180,6 +195,23 @@ def _vector(words: list[str], units: list[str]) -> Meaning | None:
         (u for each in stated if named or each in units if (u := unit_named(each, measured))), None
     )
     return Meaning(quantity, axis, unit, text)
+
+
+def _place(words: list[str], units: list[str]) -> Meaning | None:
+    """Return the meaning of a coordinate on the Earth, its accuracy, or a velocity there."""
+    accurate = "accuracy" in words or {"hacc", "vacc", "eph", "epv"} & {*words}
+    others = " ".join(word for word in words if word != "accuracy")
+    if any(holds(others) for _, holds in _QUANTITIES):  # acc_lat: of a lateral acceleration
+        return None
+    for word in words:
+        if accurate and word in _ACCURACIES:
+            return Meaning("position_sigma", _ACCURACIES[word], "m")
+        if not accurate and word in _GEODETIC:
+            stated = (unit_named(text, "position") for text in (*units, *words))
+            return Meaning("position", _GEODETIC[word], next((u for u in stated if u), None))
+        if _VELOCITIES & {*words} and word in _DIRECTIONS:
+            return Meaning("velocity", _DIRECTIONS[word], "m/s")
+    return None
 
 
 def _split_axis(words: list[str]) -> tuple[str, list[str]] | None:

@@ -97,7 +97,9 @@ class ImportPlan:
         Time stamps.
     vectors : mapping of str to VectorColumns
         By quantity: ``angular_velocity``, ``specific_force``, ``magnetic_field``,
-        ``orientation`` (world from body).
+        ``orientation`` (world from body), ``position`` (latitude, longitude, altitude [m], with
+        the unit of the angles; for ``1e-7 deg`` the altitude is in mm), ``position_sigma`` and
+        ``velocity`` (both along east, north and up).
     body : BodyFrame or name
         Directions of the axes.
     world : WorldFrame or name

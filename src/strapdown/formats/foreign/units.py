@@ -48,6 +48,9 @@ UNITS: Final[Mapping[str, Mapping[str, float]]] = {
         "mgauss": 1e-3 * GAUSS,
     },
     "orientation": {"1": 1.0},
+    "position": {"deg": RAD_PER_DEG, "rad": 1.0, "1e-7 deg": 1e-7 * RAD_PER_DEG},
+    "position_sigma": {"m": 1.0},
+    "velocity": {"m/s": 1.0},
 }
 """Factors to SI units, by quantity and unit."""
 
@@ -83,6 +86,11 @@ _SPELLINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "nT": ("nt", "nanotesla"),
         "gauss": ("g", "ga", "gauss", "gs", "local_flux"),
         "mgauss": ("mg", "mgauss", "mga", "milligauss"),
+    },
+    "position": {
+        "deg": ("deg", "degree", "degrees", "°"),
+        "rad": ("rad", "radian", "radians"),
+        "1e-7 deg": ("1e-7deg", "dege7"),
     },
 }  # fmt: skip
 

@@ -13,23 +13,29 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._payloads import Payloads
 from strapdown.messages.cdr import Batch, encode_rows
 from strapdown.messages.conversion import (
+    fluid_pressure_from_barometer,
     losses,
+    navsat_from_gnss,
     ros_from_magnetic_field,
     ros_from_trajectory,
+    twist_from_gnss,
     vehicle_imu_from_increments,
 )
 from strapdown.messages.conversion.ros import ros_payloads_from_series
 from strapdown.messages.px4 import VehicleImu
 from strapdown.messages.ros_types import (
+    FLUID_PRESSURE,
     IMU,
     MAGNETIC_FIELD,
+    NAV_SAT_FIX,
     POSE_STAMPED,
     QUATERNION_STAMPED,
+    TWIST_WITH_COVARIANCE_STAMPED,
     VECTOR3_STAMPED,
     VEHICLE_IMU,
 )
 from strapdown.messages.uorb import encode_batch
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -103,6 +109,10 @@ def parts_of(
     if isinstance(series, Increments):
         unsaid += [name for name in losses(series, VehicleImu) if name != "sensor.name"]
         return [Part(topic, VEHICLE_IMU, series, _encode_increments)], said, unsaid
+    if isinstance(series, BarometerSeries):
+        return [Part(topic, FLUID_PRESSURE, series, _encode_pressure)], said, unsaid
+    if isinstance(series, GnssSeries):
+        return _of_gnss(topic, series), said, _unheld_of_gnss(series)
     series = series.in_frames(body=BodyFrame.FLU, world=WorldFrame.ENU)
     if isinstance(series, Trajectory):
         kind = QUATERNION_STAMPED if series.position_world is None else POSE_STAMPED
@@ -120,6 +130,19 @@ def parts_of(
         rows = series[_to_write(series.t_ns, series.magnetic_field)]
         parts.append(Part(said["magnetic_field"], MAGNETIC_FIELD, rows, _encode_field))
     return parts, said, unsaid
+
+
+def _of_gnss(topic: str, series: GnssSeries) -> list[Part]:
+    parts = [Part(topic, NAV_SAT_FIX, series, _encode_fixes)]
+    if series.velocity_world is not None:
+        kind = TWIST_WITH_COVARIANCE_STAMPED
+        parts.append(Part(f"{topic}/velocity", kind, series, _encode_twists))
+    return parts
+
+
+def _unheld_of_gnss(series: GnssSeries) -> list[str]:
+    known = series.heading is not None and np.isfinite(series.heading).any()
+    return ["heading"] if known else []
 
 
 def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
@@ -144,7 +167,23 @@ def _encode_velocity(trajectory: Trajectory) -> Payloads:
     return encode_rows(Batch(trajectory.t_ns, velocity, (WORLD,) * rows, np.arange(rows)))
 
 
+def _encode_fixes(series: GnssSeries) -> Payloads:
+    return _as_rows([fix.to_cdr() for fix in navsat_from_gnss(series)])
+
+
+def _encode_twists(series: GnssSeries) -> Payloads:
+    return encode_rows(twist_from_gnss(series))
+
+
+def _encode_pressure(series: BarometerSeries) -> Payloads:
+    return encode_rows(fluid_pressure_from_barometer(series))
+
+
 def _encode_increments(increments: Increments) -> Payloads:
-    encoded = encode_batch(VehicleImu, vehicle_imu_from_increments(increments))
+    return _as_rows(encode_batch(VehicleImu, vehicle_imu_from_increments(increments)))
+
+
+def _as_rows(encoded: list[bytes]) -> Payloads:
+    """Return messages of one length."""
     samples = np.frombuffer(b"".join(encoded), f"V{len(encoded[0])}")
     return Payloads(np.zeros((), [("sample", samples.dtype)]), {"sample": samples})

@@ -6,9 +6,9 @@ section and summary have checksums. A metadata record ``strapdown`` names the wr
 ``strapdown/topic`` for each series holds the content that its messages cannot; a record
 ``strapdown/history`` names the processing of the samples, if any.
 
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 what                type                                             topic
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 ImuSeries           ``sensor_msgs/msg/Imu``                          T
   magnetic field    ``sensor_msgs/msg/MagneticField``                ``P/mag`` for T = ``P/data``,
                                                                      else ``T/mag``
@@ -16,8 +16,12 @@ Trajectory          ``geometry_msgs/msg/PoseStamped``, without       T
                     position ``QuaternionStamped``
   velocity          ``geometry_msgs/msg/Vector3Stamped``             ``T/velocity``
 Increments          ``px4_msgs/msg/VehicleImu``                      T
+GnssSeries          ``sensor_msgs/msg/NavSatFix``, without the       T
+                    number of satellites and the heading
+  velocity          ``geometry_msgs/msg/TwistWithCovarianceStamped`` ``T/velocity``
+BarometerSeries     ``sensor_msgs/msg/FluidPressure``: pressure      T
 one message         by :mod:`~strapdown.formats.mcap.messages`       T
-==================  ===============================================  ==========================
+==================  ================================================ ==========================
 
 ROS messages are FLU and ENU in the file, those of PX4 are FRD. Publish time is the stamp of the
 message, as is log time unless it is given.
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
     from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
-    from strapdown.series import ImuSeries, Increments, Trajectory
+    from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 
 __all__ = ["McapBlocks", "McapWriter", "mcap_writer", "write"]
 
@@ -116,7 +120,11 @@ class McapBlocks:
             self._history = block.history
             self._writer.describe_history(block.history)
         lost = self._writer.write_series(
-            imu=block.imu, trajectories=block.trajectories, increments=block.increments
+            imu=block.imu,
+            trajectories=block.trajectories,
+            increments=block.increments,
+            gnss=block.gnss,
+            barometers=block.barometers,
         )
         self._lost.update(dict.fromkeys(lost))
 
@@ -250,6 +258,8 @@ class McapWriter:
         imu: Mapping[str, ImuSeries] | None = None,
         trajectories: Mapping[str, Trajectory] | None = None,
         increments: Mapping[str, Increments] | None = None,
+        gnss: Mapping[str, GnssSeries] | None = None,
+        barometers: Mapping[str, BarometerSeries] | None = None,
     ) -> list[str]:
         """Write series, by topic, in the order of their stamps; later calls may continue a topic.
 
@@ -271,6 +281,8 @@ class McapWriter:
             "imu": imu or {},
             "trajectories": trajectories or {},
             "increments": increments or {},
+            "gnss": gnss or {},
+            "barometers": barometers or {},
         }
         parts, lost = [], []
         for holds, group in groups.items():

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
-    from strapdown.formats._series_headers import Series
+    from strapdown.formats._series_headers import Motion
     from strapdown.formats.summary import Summary
     from strapdown.formats.text.table import Table
     from strapdown.geometry.frames import BodyFrame, WorldFrame
@@ -210,8 +210,8 @@ class UnheldColumns(NamedTuple):
 
 def write(
     path: Path,
-    first: Series,
-    *others: Series,
+    first: Motion,
+    *others: Motion,
     append: bool = False,
     history: Sequence[str] = (),
 ) -> UnheldColumns:
@@ -283,7 +283,7 @@ def write(
     return unheld
 
 
-def _frames(part: Series) -> str:
+def _frames(part: Motion) -> str:
     """Return the tags of the first line; increments have no world frame."""
     world = "" if isinstance(part, Increments) else f" world={part.world}"
     return f"body={part.body}{world}"

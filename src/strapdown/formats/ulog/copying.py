@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import ValueRangeError
-from strapdown.formats.ulog.series import TOPICS
+from strapdown.formats.ulog.series import AIDING, TOPICS
 from strapdown.formats.ulog.source_rows import SourceRows
 from strapdown.formats.ulog.writer import LoggedRows
 from strapdown.messages.px4 import VehicleImu, VehicleImuStatus
@@ -29,7 +29,7 @@ __all__ = ["LogCopy", "Part"]
 
 _BOOT: Final = "boot_time_utc_us"
 _STATUS: Final = VehicleImuStatus.topic
-_CARRIED: Final = TOPICS - {"vehicle_magnetometer"} | {_STATUS}
+_CARRIED: Final = TOPICS - {"vehicle_magnetometer"} - AIDING | {_STATUS}
 """Topics whose rows are written again; magnetometers are already joined to their IMU."""
 
 

@@ -57,7 +57,7 @@ from strapdown.messages.px4 import (
     VehicleImu,
     VehicleOdometry,
 )
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import ByteArray, FloatArray
-    from strapdown.formats._series_headers import Series
+    from strapdown.formats._series_headers import Motion
     from strapdown.formats.px4.log import Px4Log
     from strapdown.formats.recording import Recording
     from strapdown.messages.uorb import UorbMessage
@@ -133,6 +133,7 @@ class UlogBlockWriter:
         self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
         self._unheld = Unheld()
         self._means: Counter[str] = Counter()
+        self._aiding: Counter[str] = Counter()
 
     @property
     def messages(self) -> int:
@@ -146,6 +147,9 @@ class UlogBlockWriter:
         lines = [*self._unheld.lost]
         for source, rows in self._means.items():
             lines.append(f"{source}: {rows} rows, which are means over intervals")
+        lines += [
+            f"{source}: {rows} rows of aiding" for source, rows in self._aiding.items() if rows
+        ]
         if late:
             lines.append(f"{late} rows whose stamps go back")
         return [*lines, *(self._log.lost if self._log else ())]
@@ -202,6 +206,9 @@ class UlogBlockWriter:
             if source in block.sensor_combined or _MEANS.search(source):
                 self._means[source] += len(series)
                 continue
+            if isinstance(series, GnssSeries | BarometerSeries):
+                self._aiding[source] += 0 if self._log else len(series)  # a log names its topics
+                continue
             found += [(source, rows) for rows in _messages(source, series) if rows]
             self._unheld.add(source, _unheld(source, series))
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
@@ -231,7 +238,7 @@ class UlogBlockWriter:
         return self._numbers[source, names]
 
 
-def _messages(source: str, series: Series) -> Iterator[dict[str, NDArray[np.void]]]:
+def _messages(source: str, series: Motion) -> Iterator[dict[str, NDArray[np.void]]]:
     """Yield the rows of a series by topic; the topics of one mapping share an instance."""
     if isinstance(series, Increments):
         yield {VehicleImu.topic: vehicle_imu_from_increments(series)}
@@ -293,7 +300,7 @@ def _samples(
     return records[measured]
 
 
-def _unheld(source: str, series: Series) -> list[str]:
+def _unheld(source: str, series: Motion) -> list[str]:
     """Return the names of the fields that the messages cannot hold."""
     if isinstance(series, Increments):
         return list(losses(series, VehicleImu))

@@ -11,12 +11,15 @@ The following topics are read, in every version that the formats in the file des
   uncalibrated and in board axes; the other triad is NaN;
 * ``sensor_gyro_fifo`` and ``sensor_accel_fifo``, the same sample by sample;
 * ``vehicle_attitude``, ``vehicle_attitude_groundtruth`` and ``vehicle_odometry``, as
-  trajectories.
+  trajectories;
+* ``vehicle_gps_position`` and ``sensor_gps``, as ``gnss["vehicle_gps_position"]`` and
+  ``gnss["sensor_gps.0"]``, in ENU, with the altitude above the ellipsoid;
+* ``vehicle_air_data``, as ``barometers["vehicle_air_data"]``.
 
-Frames are those of PX4, NED and FRD. Stamps are those of the autopilot: time since its start, or
-in simulation since 1970; ``Recording.clock_offset_ns`` converts them to time since 1970. PX4 often
-logs ``vehicle_imu`` at 2 Hz only. The report gives the coverage, the sum of the intervals over
-the time; a stream below 1 must not be integrated.
+Frames of the others are those of PX4, NED and FRD. Stamps are those of the autopilot: time since
+its start, or in simulation since 1970; ``Recording.clock_offset_ns`` converts them to time since
+1970. PX4 often logs ``vehicle_imu`` at 2 Hz only. The report gives the coverage, the sum of the
+intervals over the time; a stream below 1 must not be integrated.
 
 The rest of a log is in :mod:`strapdown.formats.px4.log`.
 
@@ -152,7 +155,7 @@ class UlogBlocks:
                     clock_ns = next(self._clocks_ahead(), None)
             block = series.block(rows)
             del rows
-            if not number or block.imu or block.increments or block.trajectories:
+            if not number or not block.is_empty:
                 yield replace(block, report=ReadReport("ulog"), clock_offset_ns=clock_ns)
             begin = _forget(data, begin, chunk.stop)
         read = {topic: seen.rows for topic, seen in contents.seen.items()}

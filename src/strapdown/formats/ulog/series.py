@@ -17,6 +17,7 @@ from strapdown.messages.conversion.px4_estimates import (
     trajectory_from_vehicle_attitude,
     trajectory_from_vehicle_odometry,
 )
+from strapdown.messages.conversion.px4_gnss import barometer_from_air_data, gnss_from_sensor_gps
 from strapdown.messages.conversion.px4_rates import (
     series_from_sensor_accel,
     series_from_sensor_combined,
@@ -33,7 +34,7 @@ from strapdown.messages.px4 import (
     VehicleOdometry,
 )
 from strapdown.messages.px4_versions import US_PER_S, upgrade
-from strapdown.series import ImuSeries, Increments, Trajectory
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 from strapdown.units import GAUSS, NS_PER_US
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.ulog.records import Topic
     from strapdown.messages.px4_versions import Upgraded
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["LATEST_US", "TOPICS", "SeriesReader", "belongs_to"]
+__all__ = ["AIDING", "LATEST_US", "TOPICS", "SeriesReader", "belongs_to"]
 
 
 class _Kind(NamedTuple):
@@ -85,7 +87,10 @@ _KINDS: Final = {
     "vehicle_odometry": _Kind(VehicleOdometry, ("q",)),
 }
 _MAGNETOMETER: Final = "vehicle_magnetometer"
-TOPICS: Final = frozenset({*_KINDS, _MAGNETOMETER})
+_GNSS: Final = frozenset({"sensor_gps", "vehicle_gps_position"})
+AIDING: Final = frozenset({*_GNSS, "vehicle_air_data"})
+"""Names of the topics of GNSS receivers and barometers."""
+TOPICS: Final = frozenset({*_KINDS, _MAGNETOMETER, *AIDING})
 """Names of the topics that are read."""
 _INTERVALS: Final = ("gyro_integral_dt", "delta_angle_dt", "delta_velocity_dt")
 LATEST_US: Final = (2**63 - 1) // NS_PER_US
@@ -135,22 +140,34 @@ class SeriesReader:
             sound = {topic: self._sound(topic, found) for topic, found in rows.items()}
             read = {_name(topic): self._series(topic, sound) for topic in sorted(sound)}
         imu = {name: each for name, each in read.items() if isinstance(each, ImuSeries)}
-        self._count(sound, joined=any(each.magnetic_field is not None for each in imu.values()))
+        unread = {topic for topic in sound if read[_name(topic)] is None}
+        if any(each.magnetic_field is not None for each in imu.values()):
+            unread.discard(
+                min((each for each in unread if each.name == _MAGNETOMETER), default=None)
+            )
+        self._count(sound, unread)
         return Recording(
             self._path,
             imu=imu,
             trajectories={k: each for k, each in read.items() if isinstance(each, Trajectory)},
             increments={k: each for k, each in read.items() if isinstance(each, Increments)},
+            gnss={k: each for k, each in read.items() if isinstance(each, GnssSeries)},
+            barometers={k: each for k, each in read.items() if isinstance(each, BarometerSeries)},
             sensor_combined=self._combined,
         )
 
-    def _series(
-        self, topic: Topic, rows: Mapping[Topic, NDArray[np.void]]
-    ) -> ImuSeries | Trajectory | Increments | None:
-        """Convert one topic; return None for the magnetometer, which is joined to an IMU."""
+    def _series(self, topic: Topic, rows: Mapping[Topic, NDArray[np.void]]) -> Series | None:
+        """Convert one topic; return None for the magnetometer, which is joined to an IMU.
+
+        It is also None for a receiver or a barometer whose rows lack the measurement.
+        """
         if topic.name == _MAGNETOMETER:
             return None
-        name, (records, absent) = _name(topic), self._upgraded(topic, rows[topic])
+        name = _name(topic)
+        if topic.name in AIDING:
+            convert = gnss_from_sensor_gps if topic.name in _GNSS else barometer_from_air_data
+            return convert(rows[topic], name=name)
+        records, absent = self._upgraded(topic, rows[topic])
         if topic.name == "vehicle_imu":
             return self._increments(name, records)
         if topic.name == "sensor_combined":
@@ -159,11 +176,10 @@ class SeriesReader:
             return self._readings(name, records, absent)
         return self._trajectory(name, records)
 
-    def _count(self, rows: Mapping[Topic, NDArray[np.void]], *, joined: bool) -> None:
+    def _count(self, rows: Mapping[Topic, NDArray[np.void]], unread: set[Topic]) -> None:
         """Count converted rows; of several magnetometers only the first is joined."""
-        used = min((topic for topic in rows if topic.name == _MAGNETOMETER), default=None)
         for topic, found in rows.items():
-            if topic.name == _MAGNETOMETER and not (joined and topic == used):
+            if topic in unread:
                 self.skipped[topic.name] += len(found)
             else:
                 self.messages += len(found)
@@ -318,7 +334,11 @@ def _repeated_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | Non
 
 def _name(topic: Topic) -> str:
     """Return the name of a topic in a recording."""
-    numbered = topic.multi_id or (topic.name in _KINDS and _KINDS[topic.name].numbered)
+    numbered = (
+        topic.multi_id
+        or topic.name == "sensor_gps"
+        or (topic.name in _KINDS and _KINDS[topic.name].numbered)
+    )
     return f"{topic.name}.{topic.multi_id}" if numbered else topic.name
 
 

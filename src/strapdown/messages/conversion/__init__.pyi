@@ -1,5 +1,12 @@
 __all__: list[str]  # noqa: PYI035 (made from what follows)
 
+from .gnss import barometer_from_fluid_pressure as barometer_from_fluid_pressure
+from .gnss import fluid_pressure_from_barometer as fluid_pressure_from_barometer
+from .gnss import gnss_from_navsat as gnss_from_navsat
+from .gnss import navsat_from_gnss as navsat_from_gnss
+from .gnss import trajectory_from_ros_odometry as trajectory_from_ros_odometry
+from .gnss import twist_from_gnss as twist_from_gnss
+from .gnss import velocity_of_twist as velocity_of_twist
 from .horus import floats_from_messages as floats_from_messages
 from .horus import imu_from_series as imu_from_series
 from .horus import messages_from_floats as messages_from_floats
@@ -22,6 +29,8 @@ from .px4_estimates import trajectory_from_vehicle_attitude as trajectory_from_v
 from .px4_estimates import trajectory_from_vehicle_odometry as trajectory_from_vehicle_odometry
 from .px4_estimates import vehicle_attitude_from_trajectory as vehicle_attitude_from_trajectory
 from .px4_estimates import vehicle_odometry_from_trajectory as vehicle_odometry_from_trajectory
+from .px4_gnss import barometer_from_air_data as barometer_from_air_data
+from .px4_gnss import gnss_from_sensor_gps as gnss_from_sensor_gps
 from .px4_rates import fifo_delays_ns as fifo_delays_ns
 from .px4_rates import sensor_combined_from_vehicle_imu as sensor_combined_from_vehicle_imu
 from .px4_rates import series_from_sensor_accel as series_from_sensor_accel

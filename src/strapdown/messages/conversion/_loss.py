@@ -211,6 +211,8 @@ def ros_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
         "velocity_world": trajectory.velocity_world is not None,
         "moving": trajectory.moving is not None,
         "name": trajectory.name != "",
+        "position_covariance": trajectory.position_covariance is not None,
+        "velocity_covariance": trajectory.velocity_covariance is not None,
     }
 
 
@@ -219,6 +221,8 @@ def vehicle_odometry_from_trajectory(trajectory: Trajectory) -> dict[str, bool]:
         "t_ns below one microsecond": _finer(trajectory.t_ns),
         "moving": trajectory.moving is not None,
         "name": trajectory.name != "",
+        "position_covariance": trajectory.position_covariance is not None,
+        "velocity_covariance": trajectory.velocity_covariance is not None,
     }
 
 

@@ -1,0 +1,192 @@
+"""Alignment in motion: attitude from GNSS velocities and positions, without rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown._checks import as_params
+from strapdown.errors import ValueRangeError
+from strapdown.estimation.navigation.navigator import StrapdownNavigator
+from strapdown.estimation.navigation.params import NavigatorParams
+from strapdown.estimation.navigation.prior import NavigationPrior
+from strapdown.geometry import euler, quaternion
+from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.series.series import require_series
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from strapdown._typing import FloatArray
+    from strapdown.estimation.navigation.aiding import Aiding
+    from strapdown.estimation.navigation.result import NavigationResult
+    from strapdown.inertial.navigation import Place
+    from strapdown.series import ImuSeries
+
+__all__ = ["align_in_motion"]
+
+FIRST_WINDOW_S: Final = 10.0  # then twice as long, until the heading is known
+LEVEL_S: Final = 1.0  # of the mean specific force from which tilt is guessed
+HEADINGS: Final = 8  # hypotheses
+SAME: Final = 0.5  # rad; hypotheses with closer headings at the end have converged
+DECISIVE: Final = 25.0  # difference of the sums of NIS that excludes a hypothesis
+ROUNDS: Final = 3  # of linearisation about the smoothed start
+POSITION_SIGMA: Final = 100.0  # m, of the prior, ...
+VELOCITY_SIGMA: Final = 30.0  # m/s
+TILT_SIGMA: Final = 0.3  # rad
+HEADING_SIGMA: Final = math.pi / math.sqrt(3.0)  # rad; that of any angle
+
+
+def align_in_motion(
+    data: ImuSeries,
+    aiding: Iterable[Aiding],
+    params: NavigatorParams | None = None,
+    *,
+    place: Place | None = None,
+    heading_sigma: float = 0.1,
+) -> NavigationPrior:
+    """Return a start whose attitude is estimated from motion, of unknown heading.
+
+    Rotated into the world, the specific force explains the changes of velocity at the true
+    heading only. The navigator runs from several headings; the one with the smallest innovations
+    is refined by smoothing. The time that this uses begins at the first sample and is doubled
+    until the heading is known. It needs accelerations in the horizontal plane, as in curves, at
+    a start or at a stop; a constant velocity has no information about heading. The forward axis
+    need not be along the velocity.
+
+    Parameters
+    ----------
+    data : ImuSeries
+        From the start of the navigation.
+    aiding : iterable of Aiding
+        With velocities or positions in the world; aiding outside of the data is left out.
+    params : NavigatorParams, optional
+        Noise and bias of the sensor.
+    place : Place, optional
+        As for :class:`StrapdownNavigator`.
+    heading_sigma : float, optional
+        Standard deviation with which the heading has to be known in the end [rad].
+
+    Returns
+    -------
+    NavigationPrior
+        Smoothed state at the first sample. Its covariance is that before any aiding (any
+        heading), so that data and aiding may be processed from there without being used twice;
+        the consistent covariance is that of the navigator that does so.
+
+    Raises
+    ------
+    ValueRangeError
+        The aiding has no velocity or position, or the heading stays unknown.
+    """
+    require_series(data)
+    params = replace(as_params(params, NavigatorParams), gate=1.0)
+    data = data.in_frames(world=WorldFrame.ENU, body=BodyFrame.FLU)
+    first_ns, last_ns = (int(data.t_ns[k]) for k in (0, -1)) if len(data) else (0, 0)
+    usable = [each for each in aiding if first_ns <= each.t_ns <= last_ns]
+    if not any(each.kind in {"position", "velocity"} for each in usable):
+        raise ValueRangeError(
+            f"expected aiding with velocities or positions within the data, got {len(usable)}"
+            f" of other kinds from {first_ns} to {last_ns} ns; compare the clocks"
+        )
+    window_ns = round(FIRST_WINDOW_S * NS_PER_S)
+    while True:
+        part = data[data.t_ns <= first_ns + window_ns]
+        told = [each for each in usable if each.t_ns <= part.t_ns[-1]]
+        start, sigma = _aligned(part, told, params, place)
+        if sigma <= heading_sigma:
+            return start
+        if part.t_ns[-1] == last_ns:
+            found = (
+                "several headings fit" if math.isinf(sigma) else f"{math.degrees(sigma):.0f} deg"
+            )
+            raise ValueRangeError(
+                f"expected motion that determines the heading within"
+                f" {math.degrees(heading_sigma):.0f} deg, got {found} after"
+                f" {window_ns / NS_PER_S:.0f} s; accelerate or turn, or give the heading"
+            )
+        window_ns *= 2
+
+
+def _aligned(
+    data: ImuSeries, aiding: list[Aiding], params: NavigatorParams, place: Place | None
+) -> tuple[NavigationPrior, float]:
+    """Return the start and the sigma of its heading; infinite where several headings fit."""
+    guesses = [
+        _prior(params, _level(data, heading), aiding)
+        for heading in 2.0 * math.pi * np.arange(HEADINGS) / HEADINGS
+    ]
+    narrow = math.pi / HEADINGS
+    runs = [
+        _run(data, aiding, params, place, _with_heading_sigma(guess, narrow)) for guess in guesses
+    ]
+    misfits = np.array([sum(each.nis for each in run.aiding) for run in runs])
+    best = int(misfits.argmin())
+    ends = [run.q_world_from_body[-1] for run in runs]
+    away = np.array([quaternion.angle_between(end, ends[best]) for end in ends])
+    if (misfits[away > SAME] < misfits[best] + DECISIVE).any():
+        return guesses[best], math.inf
+    start = _with_heading_sigma(guesses[best], narrow)
+    for _ in range(ROUNDS):
+        smoothed = _run(data, aiding, params, place, start, smooth=True)
+        start = _prior(params, smoothed.q_world_from_body[0], aiding, smoothed)
+    return start, float(np.sqrt(smoothed.covariance[0, 8, 8]))
+
+
+def _run(
+    data: ImuSeries,
+    aiding: list[Aiding],
+    params: NavigatorParams,
+    place: Place | None,
+    start: NavigationPrior,
+    *,
+    smooth: bool = False,
+) -> NavigationResult:
+    navigator = StrapdownNavigator(params, start=start, place=place)
+    return navigator.run(data, aiding=aiding, smooth=smooth)
+
+
+def _level(data: ImuSeries, heading: float) -> FloatArray:
+    """Return the attitude with this heading and the tilt of the first specific forces."""
+    early = data.t_ns <= data.t_ns[0] + round(LEVEL_S * NS_PER_S)
+    x, y, z = np.nanmean(data.specific_force[early], axis=0)
+    return euler.to_quaternion([math.atan2(y, z), math.atan2(-x, math.hypot(y, z)), heading], "zyx")
+
+
+def _prior(
+    params: NavigatorParams,
+    q_world_from_body: FloatArray,
+    aiding: list[Aiding],
+    smoothed: NavigationResult | None = None,
+) -> NavigationPrior:
+    """Return a start with the covariance before any aiding."""
+    sigmas = [POSITION_SIGMA] * 3 + [VELOCITY_SIGMA] * 3 + [TILT_SIGMA] * 2 + [HEADING_SIGMA]
+    sigmas += [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
+    covariance = np.diag(np.square(sigmas))
+    if smoothed is not None:
+        return NavigationPrior(
+            q_world_from_body,
+            smoothed.velocity_world[0],
+            smoothed.position_world[0],
+            gyro_bias=smoothed.gyro_bias[0],
+            accel_bias=smoothed.accel_bias[0],
+            covariance=covariance,
+        )
+    first = {
+        kind: next((a.value for a in aiding if a.kind == kind and a.frame == "world"), np.zeros(3))
+        for kind in ("velocity", "position")
+    }
+    return NavigationPrior(
+        q_world_from_body, first["velocity"], first["position"], covariance=covariance
+    )
+
+
+def _with_heading_sigma(start: NavigationPrior, sigma: float) -> NavigationPrior:
+    """Return a start with another standard deviation of the heading."""
+    covariance = np.array(start.covariance)
+    covariance[8, 8] = sigma**2
+    return replace(start, covariance=covariance)

@@ -1,0 +1,101 @@
+"""GNSS receivers in ROS: fixes, and the topics of their velocities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from strapdown.errors import FormatError
+from strapdown.formats._nearest_rows import on_nearest_rows
+from strapdown.messages.cdr import in_payload
+from strapdown.messages.conversion import velocity_of_twist
+from strapdown.messages.navsat import NavSatFix
+from strapdown.messages.ros_odometry import RosOdometry
+from strapdown.messages.ros_types import (
+    NAV_SAT_FIX,
+    ODOMETRY,
+    TWIST_STAMPED,
+    TWIST_WITH_COVARIANCE_STAMPED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from strapdown.messages.cdr import Batch, Payload, Wire
+    from strapdown.series import GnssSeries
+
+__all__ = ["FIELDWISE", "TWISTS", "decode_each", "with_velocities"]
+
+TWISTS: Final = (TWIST_WITH_COVARIANCE_STAMPED.name, TWIST_STAMPED.name)
+"""Types of velocities, the more complete first."""
+FIELDWISE: Final[dict[str, type[NavSatFix | RosOdometry]]] = {
+    NAV_SAT_FIX.name: NavSatFix,
+    ODOMETRY.name: RosOdometry,
+}
+"""Types whose messages are read field by field."""
+
+
+def decode_each(
+    kind: str, payloads: Sequence[Payload], wire: Wire, *, lenient: bool
+) -> list[NavSatFix] | list[RosOdometry]:
+    """Decode messages of a type in ``FIELDWISE``; if lenient, leave out what cannot be read.
+
+    Raises
+    ------
+    FormatError
+        A message is damaged; the error begins with its index. Never if lenient.
+    """
+    found: list[Any] = []
+    for row, data in enumerate(payloads):
+        try:
+            found.append(FIELDWISE[kind].from_wire(data, wire))
+        except FormatError as error:
+            if not lenient:
+                raise in_payload(row, error) from None
+    return found
+
+
+def with_velocities(
+    gnss: dict[str, GnssSeries], twists: Sequence[Mapping[str, Batch]]
+) -> dict[str, int]:
+    """Add velocities to the receivers that they belong to, by equal stamps.
+
+    Parameters
+    ----------
+    gnss : dict of str to GnssSeries
+        By topic; changed.
+    twists : sequence of mappings of str to Batch
+        Velocities by topic, those of preferred types first.
+
+    Returns
+    -------
+    dict of str to int
+        Number of messages that belong to no receiver, by topic.
+    """
+    left = {topic: len(batch) for group in twists for topic, batch in group.items()}
+    for topic, series in gnss.items():
+        choices = [
+            (name, group[name]) for group in twists for name in _names(topic) if name in group
+        ]
+        for name, batch in choices[:1]:
+            velocity, covariance = velocity_of_twist(batch)
+            both = np.concatenate([velocity, covariance.reshape(-1, 9)], axis=1)
+            values, placed = on_nearest_rows(series.t_ns, batch.stamps_ns, both, within_ns=0)
+            if placed.any():
+                covariance = np.nan_to_num(values[:, 3:]).reshape(-1, 3, 3)
+                gnss[topic] = series.replace(
+                    velocity_world=values[:, :3], velocity_covariance=covariance
+                )
+                left[name] -= int(placed.sum())
+    return {topic: count for topic, count in left.items() if count}
+
+
+def _names(topic: str) -> Iterator[str]:
+    """Yield the topics of the velocity of a receiver: ours, and those of common drivers.
+
+    >>> list(_names("/gps/fix"))
+    ['/gps/fix/velocity', '/gps/fix_velocity', '/gps/vel']
+    """
+    parent, slash, _ = topic.rpartition("/")
+    yield from (f"{topic}/velocity", f"{topic}_velocity", f"{parent}{slash}vel")

@@ -1,0 +1,1 @@
+"""Files of GNSS receivers and of programs for their observations: NMEA 0183, RTKLIB."""

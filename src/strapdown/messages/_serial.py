@@ -1,0 +1,174 @@
+"""Reading and writing of ROS messages field by field, in the forms of ROS 1 and ROS 2.
+
+For messages with texts or numbers of several types; :mod:`strapdown.messages.cdr` is faster where a
+message is a header and float64 only. Its docstring describes both forms.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from strapdown.errors import FormatError, TruncatedError, ValueRangeError
+from strapdown.messages.cdr import Wire, byte_order
+from strapdown.messages.uorb import ENCAPSULATION
+from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from strapdown.messages.cdr import Payload
+
+__all__ = ["MessageReader", "MessageWriter"]
+
+_PADDING: Final = 3
+"""Most bytes after a message: some middleware fills up to a multiple of 4."""
+
+
+class MessageReader:
+    """Reader of the fields of one message, in their order.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The whole payload.
+    wire : Wire
+        Form of the message.
+
+    Raises
+    ------
+    FormatError
+        The encapsulation is not plain CDR; TruncatedError where there is none.
+    """
+
+    def __init__(self, data: Payload, wire: Wire) -> None:
+        self._data, self._wire = data, wire
+        order, alignment = byte_order(data) if wire is Wire.CDR else ("<", 1)
+        self._order, self._alignment = order, alignment
+        self._at = len(ENCAPSULATION) if wire is Wire.CDR else 0
+
+    def numbers(self, code: str, count: int = 1) -> tuple[Any, ...]:
+        """Return numbers of the type that a letter of :mod:`struct` names.
+
+        Raises
+        ------
+        TruncatedError
+            The message ends before the last of them.
+        """
+        size = struct.calcsize("<" + code)
+        start = self._at + _gap(self._at, min(size, self._alignment), self._wire)
+        self._advance(start, start + size * count)
+        return struct.unpack_from(f"{self._order}{count}{code}", self._data, start)
+
+    def text(self) -> str:
+        """Return a text.
+
+        Raises
+        ------
+        FormatError
+            It is not UTF-8; TruncatedError where the message ends before its end.
+        """
+        (length,) = self.numbers("I")
+        start = self._at
+        self._advance(start, start + length)
+        raw = bytes(self._data[start : self._at])
+        try:
+            return (raw[:-1] if self._wire is Wire.CDR and raw[-1:] == b"\0" else raw).decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"expected text in UTF-8, got {raw[:40]!r}", offset=start + error.start
+            ) from None
+
+    def header(self) -> tuple[int, str]:
+        """Return time [ns] and frame of a ``std_msgs/Header``.
+
+        Raises
+        ------
+        FormatError
+            The time is negative, or its nanoseconds reach a second; or as :meth:`text`.
+        """
+        if self._wire is Wire.ROS1:
+            self.numbers("I")
+        start = self._at
+        (seconds,) = self.numbers("I" if self._wire is Wire.ROS1 else "i")
+        (nanoseconds,) = self.numbers("I")
+        if seconds < 0 or nanoseconds >= NS_PER_S:
+            raise FormatError(
+                f"expected seconds from 0 and nanoseconds below 1000000000, got {seconds} s "
+                f"{nanoseconds} ns",
+                offset=start,
+            )
+        return seconds * NS_PER_S + nanoseconds, self.text()
+
+    def finish(self) -> None:
+        """Check that the message ends here.
+
+        Raises
+        ------
+        FormatError
+            There are more bytes than padding.
+        """
+        rest = len(self._data) - self._at
+        if rest > (_PADDING if self._wire is Wire.CDR else 0):
+            raise FormatError(f"expected the end of the message, got {rest} bytes", offset=self._at)
+
+    def _advance(self, start: int, stop: int) -> None:
+        if stop > len(self._data):
+            raise TruncatedError(
+                f"expected {stop - start} more bytes, got {max(len(self._data) - start, 0)}",
+                offset=len(self._data),
+            )
+        self._at = stop
+
+
+class MessageWriter:
+    """Writer of the fields of one message, in their order.
+
+    Parameters
+    ----------
+    wire : Wire
+        Form of the message: little endian, for ROS 2 version 1 of XCDR.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._data = bytearray(ENCAPSULATION if wire is Wire.CDR else b"")
+
+    def numbers(self, code: str, *values: float) -> None:
+        """Append numbers of the type that a letter of :mod:`struct` names.
+
+        Raises
+        ------
+        ValueRangeError
+            A number does not fit.
+        """
+        size = struct.calcsize("<" + code) if self._wire is Wire.CDR else 1
+        self._data += bytes(_gap(len(self._data), size, self._wire))
+        try:
+            self._data += struct.pack(f"<{len(values)}{code}", *values)
+        except struct.error as error:
+            raise ValueRangeError(f"expected numbers that fit their field: {error}") from None
+
+    def header(self, stamp_ns: int, frame_id: str, seq: int = 0) -> None:
+        """Append a ``std_msgs/Header``.
+
+        Raises
+        ------
+        ValueRangeError
+            The time or the number does not fit.
+        """
+        if self._wire is Wire.ROS1:
+            self.numbers("I", seq)
+        seconds, nanoseconds = divmod(stamp_ns, NS_PER_S)
+        self.numbers("I" if self._wire is Wire.ROS1 else "i", seconds)
+        self.numbers("I", nanoseconds)
+        name = frame_id.encode() + (b"\0" if self._wire is Wire.CDR else b"")
+        self.numbers("I", len(name))
+        self._data += name
+
+    def data(self) -> bytes:
+        """Return the message."""
+        return bytes(self._data)
+
+
+def _gap(at: int, alignment: int, wire: Wire) -> int:
+    """Return the bytes of padding before a field; CDR counts from behind the encapsulation."""
+    return -(at - len(ENCAPSULATION)) % alignment if wire is Wire.CDR else 0

@@ -1,0 +1,143 @@
+"""``NavSatFix``: ``sensor_msgs/NavSatFix`` with its header, in the forms of ROS 1 and ROS 2.
+
+Unlike the messages of :mod:`strapdown.messages.cdr` it does not consist of numbers of one type:
+
+==========  ============================  =======================================
+type        field                         unit
+==========  ============================  =======================================
+int8        ``status``                    -1 no fix, 0 fix, 1 SBAS, 2 GBAS
+uint16      ``service``                   bits of the systems used
+float64     ``latitude``, ``longitude``   deg
+float64     ``altitude``                  m above the WGS 84 ellipsoid
+float64[9]  ``position_covariance``       m^2, ENU, row by row
+uint8       ``position_covariance_type``  0 unknown, 1 approximated, 2 diagonal
+                                          known, 3 known
+==========  ============================  =======================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from strapdown.messages._serial import MessageReader, MessageWriter
+from strapdown.messages.cdr import Wire
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from strapdown.messages.cdr import Payload
+
+__all__ = ["NavSatFix"]
+
+
+@dataclass(frozen=True)
+class NavSatFix:
+    """One ``sensor_msgs/NavSatFix``.
+
+    Parameters
+    ----------
+    header_stamp_ns : int
+        Time in the header [ns].
+    frame_id : str
+        Frame that the header names.
+    status, service : int
+        Kind of the fix, and the satellite systems.
+    latitude, longitude : float
+        [deg].
+    altitude : float
+        Above the WGS 84 ellipsoid [m]; NaN where there is none.
+    position_covariance : tuple of 9 floats
+        [m^2, ENU].
+    position_covariance_type : int
+        Origin of the covariance.
+
+    Examples
+    --------
+    >>> message = NavSatFix(1, "gps", latitude=40.1, longitude=-105.1, altitude=1601.4)
+    >>> NavSatFix.from_cdr(message.to_cdr()) == message
+    True
+    """
+
+    NO_FIX: ClassVar[int] = -1
+    FIX: ClassVar[int] = 0
+    SBAS_FIX: ClassVar[int] = 1
+    GBAS_FIX: ClassVar[int] = 2
+    COVARIANCE_UNKNOWN: ClassVar[int] = 0
+    COVARIANCE_APPROXIMATED: ClassVar[int] = 1
+    COVARIANCE_DIAGONAL_KNOWN: ClassVar[int] = 2
+    COVARIANCE_KNOWN: ClassVar[int] = 3
+
+    header_stamp_ns: int = 0
+    frame_id: str = ""
+    status: int = 0
+    service: int = 1
+    latitude: float = 0.0
+    longitude: float = 0.0
+    altitude: float = 0.0
+    position_covariance: tuple[float, ...] = (0.0,) * 9
+    position_covariance_type: int = 0
+
+    @classmethod
+    def from_wire(cls, data: Payload, wire: Wire) -> Self:
+        """Read a serialised message.
+
+        Raises
+        ------
+        TruncatedError
+            It ends early; carries the offset.
+        FormatError
+            It is longer, or its header is invalid.
+        """
+        reader = MessageReader(data, wire)
+        stamp_ns, frame_id = reader.header()
+        (status,), (service,) = reader.numbers("b"), reader.numbers("H")
+        latitude, longitude, altitude, *covariance = reader.numbers("d", 12)
+        (kind,) = reader.numbers("B")
+        reader.finish()
+        return cls(
+            stamp_ns,
+            frame_id,
+            status=status,
+            service=service,
+            latitude=latitude,
+            longitude=longitude,
+            altitude=altitude,
+            position_covariance=tuple(covariance),
+            position_covariance_type=kind,
+        )
+
+    def to_wire(self, wire: Wire, *, seq: int = 0) -> bytes:
+        """Serialise the message; only the ROS 1 form holds ``seq``.
+
+        Raises
+        ------
+        ValueRangeError
+            A number does not fit its field.
+        """
+        writer = MessageWriter(wire)
+        writer.header(self.header_stamp_ns, self.frame_id, seq)
+        writer.numbers("b", self.status)
+        writer.numbers("H", self.service)
+        place = self.latitude, self.longitude, self.altitude
+        writer.numbers("d", *place, *self.position_covariance)
+        writer.numbers("B", self.position_covariance_type)
+        return writer.data()
+
+    @classmethod
+    def from_cdr(cls, data: Payload) -> Self:
+        """Read the ROS 2 form; errors are those of :meth:`from_wire`."""
+        return cls.from_wire(data, Wire.CDR)
+
+    def to_cdr(self) -> bytes:
+        """Return the ROS 2 form; errors are those of :meth:`to_wire`."""
+        return self.to_wire(Wire.CDR)
+
+    @classmethod
+    def from_ros1(cls, data: Payload) -> Self:
+        """Read the ROS 1 form; errors are those of :meth:`from_wire`."""
+        return cls.from_wire(data, Wire.ROS1)
+
+    def to_ros1(self) -> bytes:
+        """Return the ROS 1 form; errors are those of :meth:`to_wire`."""
+        return self.to_wire(Wire.ROS1)
