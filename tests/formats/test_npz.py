@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tracemalloc
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -271,3 +272,18 @@ def test_a_damaged_array_costs_its_column_or_the_topic_that_needs_it(
     if topic in held:
         assert getattr(held[topic], column) is None
     assert back.trajectories == recording.trajectories
+
+
+def test_a_member_that_claims_half_a_gigabyte_is_read_to_the_end_of_the_file(path, recording):
+    npz.write(path, recording)
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 20 : entry + 28] = struct.pack("<II", 2**29, 2**29)  # both sizes of the first
+    path.write_bytes(data)
+    tracemalloc.start()
+    for way in ("strict", "salvage"):
+        with pytest.raises(FormatError):
+            files.open(path, on_error=way)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**26

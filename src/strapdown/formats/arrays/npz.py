@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
-from strapdown.formats._guard import foreign_reader
+from strapdown.formats._guard import BoundedPath, foreign_reader
 from strapdown.formats.arrays import npz_recording
 from strapdown.formats.arrays.npz_recording import (
     DESCRIPTION,
@@ -189,7 +189,7 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
 @contextmanager
 def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
     """Open an archive; in salvage one of ours also without its directory."""
-    with path.open("rb") as stream:
+    with BoundedPath(path).open("rb") as stream:
         if zipfile.is_zipfile(stream):
             with zipfile.ZipFile(stream) as archive:
                 yield archive
