@@ -11,6 +11,7 @@ import numpy as np
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import filled
 from strapdown.estimation.attitude import normalise, turn_world
+from strapdown.estimation.error_state.bias_prior import double_bias_prior, is_bias_odd
 from strapdown.estimation.error_state.field import (
     forget_field,
     gather_field,
@@ -71,7 +72,6 @@ ODD_FORCE: Final = 0.2  # of gravity: a larger difference makes the first tilt u
 ODD_TILT_SIGMA: Final = 0.5  # rad
 
 ODD_SPEED: Final = 16.0  # squared standard deviations: at a larger velocity it is reset
-ODD_BIAS: Final = 2.5  # standard deviations; a larger bias doubles the prior
 
 
 @kernel
@@ -181,7 +181,9 @@ def end_window(s: ErrorStateMemory, p: ErrorStateParams) -> None:
         if s.field.count > 0:
             measure_field(s, p, span)
         correct(s)
-        widen_biases(s)
+        if is_bias_odd(s):
+            double_bias_prior(s)
+            correct(s)
         refuse_matrix(s, p)
         publish(s)
     begin_window(s)
@@ -201,6 +203,7 @@ def predict(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
         covariance[PHI + i][PHI + i] += turn + lost.turn[i]
         covariance[XI + i][XI + i] += speed
         covariance[BIAS_ERROR + i][BIAS_ERROR + i] += bias
+    s.bias_scale = math.sqrt(s.bias_scale * s.bias_scale + bias)
     let_field_age(s, p, span)
 
 
@@ -267,16 +270,6 @@ def correct(s: ErrorStateMemory) -> None:
     s.field.deviation += e[NORTH]
     s.field.delay += e[AGE]
     symmetrise(s.error_covariance)
-
-
-@kernel
-def widen_biases(s: ErrorStateMemory) -> None:
-    """Double the prior of the gyro bias on all axes if one is far beyond it."""
-    scale, bias = s.bias_scale, s.gyro_bias
-    if max(abs(bias[0]), abs(bias[1]), abs(bias[2])) > ODD_BIAS * scale:
-        s.bias_scale = 2.0 * scale
-        for i in range(3):
-            s.error_covariance[BIAS_ERROR + i][BIAS_ERROR + i] += 3.0 * scale * scale
 
 
 @kernel

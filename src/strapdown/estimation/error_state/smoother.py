@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from strapdown.estimation.error_state.recording import (
     read,
     without_dropouts,
 )
+from strapdown.estimation.error_state.rest import bias_at_rest
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.smoothing import (
     DELAY,
@@ -57,14 +59,25 @@ PLACE_SIGMA: Final = 3.0  # m, about the place of the first knot
 LASTING: Final = np.r_[
     BIAS_ERROR:OWN_ERRORS, FIELD : DELAY + 1
 ]  # errors that a restart of the clock does not reset
-SURPRISE: Final = 2.5  # standard deviations; beyond this bias the prior is doubled
-MOST_DOUBLINGS: Final = 8
+SURPRISE: Final = 2.5  # standard deviations; beyond this bias the prior is widened
+MOST_ATTEMPTS: Final = 8
+MOST_WIDENED: Final = 16.0  # in an attempt
+LEAST_KNOWN: Final = 0.01  # part of the prior variance of a bias that counts as determined
 FAR: Final = 12.0  # standard deviations from 0; a solution beyond is rejected
 FIELD_SIGMA: Final = 0.5  # of the field's strength, about its median along the nominal path
 
 _fill_rows: Final = MachineCode(
     fill, Step, Knot, Nominal, Constants, SmoothedCovariance, FilterRow, name="smoother: rows"
 )
+
+
+class Attempt(NamedTuple):
+    """Result of smoothing with one prior of the gyro bias, and the prior that it suggests."""
+
+    rows: RecordArray
+    calibration: SelfCalibration | None
+    largest_bias: float  # [rad/s]
+    fitting_prior: float  # standard deviation [rad/s]
 
 
 class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
@@ -121,15 +134,19 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 accel_range=p.accel_range,
             )
         )
-        return vqf.run(series, use_magnetic_field=use_magnetic_field)
+        bias = bias_at_rest(series if use_magnetic_field else series.replace(magnetic_field=None))
+        centered = series.replace(angular_velocity=series.angular_velocity - bias)
+        nominal = vqf.run(centered, use_magnetic_field=use_magnetic_field)
+        return replace(nominal, gyro_bias=nominal.gyro_bias + bias)
 
     def _with_fitting_prior(
         self, recording: Recording, progress: Callable[[float], object]
     ) -> tuple[RecordArray, SelfCalibration | None]:
-        """Return the rows and the calibration; double the prior of a gyro with a larger bias.
+        """Return the rows and the calibration; widen the prior of a gyro with a larger bias.
 
         A tight prior prevents a scale error from being assigned to the bias about the vertical,
-        which gravity does not determine. A gyro with a large bias shows it on all axes.
+        which gravity does not determine. A gyro with a large bias shows it on all axes. The
+        prior then becomes as wide as the biases suggest.
         """
         smoother, told = self, 0.0
 
@@ -139,22 +156,23 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 told = done
                 progress(done)
 
-        for _ in range(MOST_DOUBLINGS):
-            out, calibration, largest = smoother._smooth(recording, tell)
+        for _ in range(MOST_ATTEMPTS):
+            found = smoother._smooth(recording, tell)
             prior = smoother.params.bias_prior
-            if largest <= SURPRISE * prior:
+            fits = found.largest_bias <= SURPRISE * prior
+            if fits and (smoother is self or found.fitting_prior <= prior):
                 break
-            smoother = ErrorStateSmoother(replace(smoother.params, bias_prior=2.0 * prior))
-        return out, calibration
+            factor = min(max(found.fitting_prior / prior, 2.0), MOST_WIDENED)
+            widened = prior * 2.0 ** math.ceil(math.log2(factor))
+            smoother = ErrorStateSmoother(replace(smoother.params, bias_prior=widened))
+        return found.rows, found.calibration
 
-    def _smooth(
-        self, recording: Recording, progress: Callable[[float], object]
-    ) -> tuple[RecordArray, SelfCalibration | None, float]:
-        """Return the rows, the calibration, and the largest gyro bias."""
+    def _smooth(self, recording: Recording, progress: Callable[[float], object]) -> Attempt:
+        """Smooth with the prior of the parameters."""
         out = np.zeros(len(recording.t), FilterRow.dtype())
         left = np.ones(len(out), bool)
         end: KnotPrior | None = None
-        largest = 0.0
+        largest = fitting = 0.0
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
         for first, last in pairwise([*starts, len(recording.t)]):
@@ -162,9 +180,9 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 continue
             knots = knots_of(recording, first, last - 1, self.params.window)
             for part, solution in self._pieces(recording, knots, end, progress):
-                largest = max(
-                    largest, float(np.nanmax(np.abs(solution.path["gyro_bias"]), initial=0.0))
-                )
+                biases = np.abs(solution.path["gyro_bias"])
+                largest = max(largest, float(np.nanmax(biases, initial=0.0)))
+                fitting = max(fitting, self._fitting_prior(solution))
                 if self._is_plausible(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
                     left[part["at"][0] : part["at"][-1] + 1] = False
@@ -173,9 +191,20 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         out["at_rest"] = recording.nominal.rest
         _leave(out, np.flatnonzero(left), recording.nominal, self.params.bias_prior)
         if end is None:
-            return out, None, largest
+            return Attempt(out, None, largest, fitting)
         at = np.concatenate(knots_at)
-        return out, _calibration(recording, at, out, end, self.params.matrix_prior), largest
+        calibration = _calibration(recording, at, out, end, self.params.matrix_prior)
+        return Attempt(out, calibration, largest, fitting)
+
+    def _fitting_prior(self, solution: Solution) -> float:
+        """Return the standard deviation of the prior that the biases of a solution suggest.
+
+        With a prior of variance s and a posterior of variance p an estimate scatters by s - p,
+        so a bias of one standard deviation is estimated as sqrt(1 - p / s) of it.
+        """
+        bias = np.abs(solution.path["gyro_bias"][0])
+        known = 1.0 - solution.spreads["bias"][0] / self.params.bias_prior**2
+        return float(np.nanmax(bias / np.sqrt(np.maximum(known, LEAST_KNOWN)), initial=0.0))
 
     def _pieces(
         self,

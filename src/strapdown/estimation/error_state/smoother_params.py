@@ -50,7 +50,7 @@ class SmootherParams(FilterParams):
         Standard deviations at the start [rad]; heading only with a magnetometer.
     speed_prior, bias_prior, accel_prior : float
         Of velocity [m/s], gyro bias [rad/s] and accelerometer bias [m/s^2] at the start. A
-        ``bias_prior`` that turns out to be too small is doubled.
+        ``bias_prior`` that turns out to be too small is widened.
     matrix_prior : float
         Of each element of the gyro's scale and misalignment; 0: a calibrated gyro.
     delay_prior : float

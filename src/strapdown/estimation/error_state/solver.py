@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._kernels.compilation import MachineCode
+from strapdown.estimation.error_state.field import SHORTEST_PROOF_S, TURNING
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
     BIAS_ERROR,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strapdown._kernels.records import RecordArray
-    from strapdown._typing import FloatArray
+    from strapdown._typing import BoolArray, FloatArray
     from strapdown.estimation.error_state.recording import Recording
 
 __all__ = ["KnotPrior", "Piece", "Solution"]
@@ -54,6 +55,7 @@ __all__ = ["KnotPrior", "Piece", "Solution"]
 ROUNDS: Final = 6
 CONVERGED: Final = 1e-3  # rad; largest rotation of the last step
 LEAST_WEIGHT: Final = 1e-6
+QUARTILES: Final = (25.0, 50.0, 75.0)
 
 _PHI: Final = slice(PHI, PHI + 3)
 _XI: Final = slice(XI, XI + 3)
@@ -147,6 +149,7 @@ class Piece:
         heading = quaternion.from_rotation_vector([0.0, 0.0, turn[2]])
         self.path["orientation"] = quaternion.multiply(heading, q)
         self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
+        self.rejected = np.zeros(count, bool)  # knots whose field is not used
         self.windows = np.empty(count - 1, Window.dtype())
         self.residuals = np.empty(count - 1, WindowResidual.dtype())
         self.estimates = np.empty(count, KnotEstimate.dtype())
@@ -156,13 +159,11 @@ class Piece:
     def solve(self, join: int, progress: Callable[[float], object]) -> Solution:
         """Return the smoothed piece; the next one begins at its knot ``join``."""
         known = [join, -1]
-        for k in range(ROUNDS):
-            self._filter()
-            path, constants, means = self.path[known], self.constants, self.estimates["mean"][known]
-            step = self._smooth()
-            progress((k + 1) / (ROUNDS + 1))
-            if step < CONVERGED:
-                break
+        path, constants, means = self._iterate(known, progress)
+        elsewhere = self._at_rest_elsewhere()
+        if elsewhere.any():
+            self.rejected = elsewhere
+            path, constants, means = self._iterate(known, progress)
         at_join, end = (
             KnotPrior(_moved(path[k : k + 1], means[k : k + 1]), _adjusted(constants, means[k]), p)
             for k, p in enumerate(self.estimates["covariance"][known])
@@ -173,6 +174,43 @@ class Piece:
             at_join.nominal["orientation"] = self.path["orientation"][join]
             at_join.covariance[2, :] = at_join.covariance[:, 2] = 0.0
         return Solution(self.knots, self.path, self.constants, spreads, at_join, end)
+
+    def _iterate(
+        self, known: list[int], progress: Callable[[float], object]
+    ) -> tuple[RecordArray, RecordArray, FloatArray]:
+        """Correct the path until it converges; return what the last estimates are relative to.
+
+        These are the states at knots, the constants, and the estimated errors.
+        """
+        for k in range(ROUNDS):
+            self._filter()
+            path, constants, means = self.path[known], self.constants, self.estimates["mean"][known]
+            step = self._smooth()
+            progress((k + 1) / (ROUNDS + 1))
+            if step < CONVERGED:
+                break
+        return path, constants, means
+
+    def _at_rest_elsewhere(self) -> BoolArray:
+        """Return the knots at rest if the field at rest is another than in rotation, else none.
+
+        Both are steady, and differ, if the medians of their headings are further apart than both
+        interquartile ranges, as a root of the sum of squares. The field in rotation is proved by
+        it; at rest the field of any magnet is steady.
+        """
+        knots = self.knots
+        rest: BoolArray = knots["rest"] & knots["has_field"]
+        turning = (np.linalg.norm(knots["rate"], axis=1) > TURNING) & knots["has_field"]
+        least = SHORTEST_PROOF_S / self.params.window
+        if min(np.count_nonzero(rest), np.count_nonzero(turning)) >= least:
+            east, north, _ = self._field_in_world().T
+            heading = np.arctan2(east, north)
+            low, middle, high = np.transpose(
+                [np.percentile(heading[rows], QUARTILES) for rows in (rest, turning)]
+            )
+            if abs(middle[0] - middle[1]) > np.hypot(*(high - low)):
+                return rest
+        return np.zeros(len(knots), bool)
 
     def _filter(self) -> None:
         """Linearise about the path, and run the forward filter."""
@@ -212,12 +250,16 @@ class Piece:
 
     def _weigh(self) -> None:
         """Weight the fields by their distance from the usual one: Cauchy's weight, squared."""
-        swing = self.constants["delay"] * self.knots["swing"]
-        field = quaternion.rotate(self.path["orientation"], self.knots["field"] - swing)
         usual = np.append(0.0, self.constants["field"])
-        off = ((field - usual) ** 2).sum(axis=1) / self.params.field_tolerance**2
+        off = ((self._field_in_world() - usual) ** 2).sum(axis=1) / self.params.field_tolerance**2
         off[~self.knots["has_field"]] = 0.0
+        off[self.rejected] = np.inf
         self.knots["weight"] = np.maximum(LEAST_WEIGHT, (1.0 + off) ** -2)
+
+    def _field_in_world(self) -> FloatArray:
+        """Return the field at every knot, corrected for the delay."""
+        swing = self.constants["delay"] * self.knots["swing"]
+        return quaternion.rotate(self.path["orientation"], self.knots["field"] - swing)
 
     def _first_error(self) -> FloatArray:
         """Return the estimate at the first knot as an error of the path."""

@@ -1,0 +1,48 @@
+"""Prior of the gyro bias, widened when the bias turns out to be larger.
+
+A prior is a measurement of 0 with its variance. It is widened by removing a part of the
+information of this measurement, so afterwards all estimates are those that the wider prior would
+have given from the start: tilt, heading and velocity are corrected for what the bias did to them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from strapdown._kernels.kernel import kernel
+from strapdown.estimation.error_state.model import BIAS_ERROR
+from strapdown.estimation.error_state.update import joseph, project
+from strapdown.geometry.vectors import clear, square
+
+if TYPE_CHECKING:
+    from strapdown.estimation.error_state.state import ErrorStateMemory
+
+ODD_BIAS: Final = 2.5  # standard deviations; a larger bias doubles the standard deviation
+
+
+@kernel
+def is_bias_odd(s: ErrorStateMemory) -> bool:
+    """Whether the bias is far beyond its prior."""
+    return square(s.gyro_bias) > ODD_BIAS * ODD_BIAS * s.bias_scale * s.bias_scale
+
+
+@kernel
+def double_bias_prior(s: ErrorStateMemory) -> None:
+    """Double the standard deviation of the prior on all axes, for this and all earlier windows.
+
+    The error in ``correction`` becomes the change of the estimates. Priors of the variances v and
+    4 v differ by the information 3/4 / v, so it is removed by a measurement of that variance, but
+    negative.
+    """
+    covariance, c = s.error_covariance, s.correction
+    noise = -s.bias_scale * s.bias_scale / 0.75
+    clear(c.error)
+    for axis in range(3):
+        clear(c.column)
+        project(covariance, c.column, BIAS_ERROR + axis, 1.0)
+        variance = c.column[BIAS_ERROR + axis] + noise
+        for i in range(len(c.gain)):
+            c.gain[i] = c.column[i] / variance
+        residual = -s.gyro_bias[axis] - c.error[BIAS_ERROR + axis]
+        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+    s.bias_scale *= 2.0

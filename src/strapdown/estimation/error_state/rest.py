@@ -1,0 +1,138 @@
+"""Gyro bias of a recording from its rests, however large it is.
+
+At rest the gyro reads its bias, and gyro, accelerometer and magnetometer vary only by noise. The
+variation does not depend on the size of the bias, so a rest is found by it alone. A steady
+rotation about the vertical looks alike; it counts as rest only if it agrees with most others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.estimation.error_state.motion import REST_FORCE, REST_RATE, REST_RATE_LIMIT
+from strapdown.estimation.error_state.recording import all_three
+from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE
+from strapdown.units import RAD_PER_DEG
+
+if TYPE_CHECKING:
+    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown.series import ImuSeries
+
+__all__ = ["bias_at_rest"]
+
+WINDOW_S: Final = 1.0  # of the running mean
+SHORTEST_S: Final = 1.5  # of a rest, and of all with a bias up to REST_RATE; longer for larger ones
+REST_FIELD: Final = 0.1  # of the field: largest change of its mean at rest
+USUAL_BIAS: Final = 3.0 * RAD_PER_DEG  # rad/s; larger ones need proportionally longer rests
+LONGEST_STEP_NS: Final = 500_000_000  # a rest does not continue across a longer gap
+
+
+def bias_at_rest(series: ImuSeries) -> FloatArray:
+    """Return the gyro bias from the rests of a recording; 0 without any.
+
+    A stretch is at rest if the distances of angular velocity and specific force from their
+    running means stay below the bounds of VQF, and the running means of specific force and
+    magnetic field do not change. Of the stretches those count whose mean angular velocities
+    agree with each other within the bound, for the longest total time weighted by a Cauchy
+    distribution of the bias.
+
+    Parameters
+    ----------
+    series : ImuSeries
+        In any body frame; rows that are not plausible are not used.
+
+    Returns
+    -------
+    (3,) array
+        [rad/s, body].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from strapdown.series import ImuSeries
+    >>> t_ns = np.arange(500) * 10_000_000
+    >>> series = ImuSeries(t_ns, [[0.0, 0.0, 0.07]] * 500, [[0.0, 0.0, 9.81]] * 500)
+    >>> bias_at_rest(series).round(3).tolist()
+    [0.0, 0.0, 0.07]
+    """
+    rate, force = series.angular_velocity, series.specific_force
+    good = all_three(np.abs(rate) < MAX_RATE) & all_three(np.abs(force) < MAX_FORCE)
+    if np.count_nonzero(good) < 2:
+        return np.zeros(3)
+    rate, force = rate[good], force[good]
+    step_ns = np.diff(series.t_ns[good], prepend=0)
+    joined = (step_ns >= 0) & (step_ns < LONGEST_STEP_NS)
+    t_ns = np.cumsum(np.where(joined, step_ns, LONGEST_STEP_NS))
+    window = window_about(t_ns)
+    mean_force = running_mean(force, *window)
+    steady = distance(rate, running_mean(rate, *window)) < REST_RATE
+    steady &= distance(force, mean_force) < REST_FORCE
+    slow = [(mean_force, REST_FORCE)]
+    if series.magnetic_field is not None:
+        field, strength = bridged(t_ns, series.magnetic_field[good])
+        slow.append((running_mean(field, *window), REST_FIELD * strength))
+    means, lengths = [], []
+    for first, last in stretches(steady, joined):
+        part = slice(first, last)
+        mean = rate[part].mean(axis=0)
+        length = (t_ns[last - 1] - t_ns[first]) * 1e-9
+        if length < SHORTEST_S or np.abs(mean).max() > REST_RATE_LIMIT:
+            continue
+        if all(distance(v[part], v[part].mean(axis=0)).max() <= bound for v, bound in slow):
+            means.append(mean)
+            lengths.append(length)
+    return agreed(np.reshape(means, (-1, 3)), np.array(lengths))
+
+
+def window_about(t_ns: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first row of the window about each sample, and the one after its last."""
+    half = round(0.5e9 * WINDOW_S)
+    return np.searchsorted(t_ns, t_ns - half), np.searchsorted(t_ns, t_ns + half, side="right")
+
+
+def running_mean(v: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
+    """Return the mean of the rows of each window."""
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(v, axis=0)])
+    mean: FloatArray = (total[last] - total[first]) / (last - first)[:, None]
+    return mean
+
+
+def distance(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the distance of each row."""
+    found: FloatArray = np.sqrt(((a - b) ** 2).sum(axis=1))
+    return found
+
+
+def bridged(t_ns: IntArray, field: FloatArray) -> tuple[FloatArray, float]:
+    """Return the field with missing readings interpolated, and its median strength."""
+    seen = all_three(np.abs(field) < MAX_FIELD)
+    if not seen.any():
+        return np.zeros_like(field), 0.0
+    strength = float(np.median(np.linalg.norm(field[seen], axis=1)))
+    if seen.all():
+        return field, strength
+    known = t_ns[seen]
+    return np.stack([np.interp(t_ns, known, v) for v in field[seen].T], axis=1), strength
+
+
+def stretches(steady: BoolArray, joined: BoolArray) -> IntArray:
+    """Return first row and row after the last of each run of steady samples without a gap."""
+    inner = steady[1:] & steady[:-1] & joined[1:]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inner, [False]])))
+    edges[1::2] += 1
+    return edges.reshape(-1, 2)
+
+
+def agreed(means: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Return the mean angular velocity of those stretches that agree for the longest time."""
+    best, bias = 0.0, np.zeros(3)
+    for mean in means:
+        alike = distance(means, mean) < REST_RATE
+        center = lengths[alike] @ means[alike] / lengths[alike].sum()
+        total, size = float(lengths[alike].sum()), float(np.abs(center).max())
+        score = total / (1.0 + size * size / (USUAL_BIAS * USUAL_BIAS))
+        if score > best and total >= SHORTEST_S * size / REST_RATE:
+            best, bias = score, center
+    return bias
