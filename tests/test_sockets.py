@@ -55,6 +55,11 @@ address = "ipc:sockets_attitude"
 from = ["imu", "attitude"]
 file = "run.mcap"
 """
+STUDY = """
+duration = 2
+settle = 1
+run = [{ motion = "circle", sensor = "MPU-6050", filter = "mahony" }]
+"""
 
 # Imports once, then runs each command in a child that it forks and watches.
 PARENT = r"""
@@ -203,6 +208,8 @@ TABLE = {
     "plot": ("plot imu.mcap --output imu.svg --force", NONE),
     "view": ("view imu.mcap --port 18800", LOOPBACK),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
+    "study": ("study study.toml --output results --executor pool:1", NONE),
+    "report": ("report results --output report.html --force", NONE),
     "allan": ("allan imu.mcap", NONE),
     "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
     "warm": ("warm mahony", NONE),
@@ -271,6 +278,7 @@ def watched(parent, tmp_path_factory):
     (folder / "table.csv").write_text(TABLE_OF_A_PHONE)
     (folder / "steps.py").write_text(STEPS)
     (folder / "pipeline.toml").write_text(PIPELINE)
+    (folder / "study.toml").write_text(STUDY)
 
     def run(line, *, stop=0.0, **environment):
         job = {

@@ -51,6 +51,8 @@ VERBS = {
     "plot": "Draw a recording.",
     "view": "Show recordings and live topics in the browser: attitude, charts, timeline.",
     "evaluate": "Compare an estimated attitude or position with a reference.",
+    "study": "Simulate many runs, estimate and evaluate them, in several processes.",
+    "report": "Draw the results of a study as one page.",
     "allan": "Characterise the noise of a sensor from a log at rest.",
     "calibrate": "Calibrate a sensor from poses, turns, or its use.",
     "warm": "Compile machine code beforehand, so that long recordings need not wait for it.",

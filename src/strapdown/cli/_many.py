@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -21,6 +18,7 @@ from strapdown.cli._outcome import EXIT_FAILED, Outcome, exit_code, quietly
 from strapdown.cli._reading_options import reading
 from strapdown.cli._streams import DASH
 from strapdown.errors import StrapdownError
+from strapdown.fleet import completed
 from strapdown.transport.address import is_address
 
 if TYPE_CHECKING:
@@ -187,25 +185,12 @@ def _results(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[int, _Row]]:
         for number, job in enumerate(jobs):
             yield number, _attempt(job)
         return
-    count = min(workers, len(jobs))
-    with ProcessPoolExecutor(count, get_context("spawn"), _end_with_ctrl_c) as pool:
-        numbers = {pool.submit(_attempt, job): number for number, job in enumerate(jobs)}
+    for number, future in completed(_attempt, jobs, f"pool:{workers}"):
         try:
-            for future in as_completed(numbers):
-                number = numbers[future]
-                try:
-                    yield number, future.result()
-                except BrokenProcessPool:
-                    reason = "its process, or one beside it, was killed; try fewer --workers"
-                    yield number, _Row(jobs[number].source, EXIT_FAILED, error=reason)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _end_with_ctrl_c() -> None:
-    """End a process of the pool by Ctrl-C at once; the command itself reports it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+            yield number, future.result()
+        except BrokenExecutor:
+            reason = "its process was killed; it may need more memory than there is"
+            yield number, _Row(jobs[number].source, EXIT_FAILED, error=reason)
 
 
 def _attempt(job: _Job) -> _Row:

@@ -1,0 +1,52 @@
+"""Tasks of the tests, where other processes can import them."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def square(number):
+    return {"number": number, "square": number * number / 3.0}
+
+
+def slow_first(number):
+    time.sleep(0.3 * (number == 0))
+    return square(number)
+
+
+def reciprocal(number):
+    return {"number": number, "reciprocal": 1.0 / number}
+
+
+def killed_once(folder, number):
+    """End the process of a number by SIGKILL the first time."""
+    marker = Path(folder) / f"{number}"
+    if number in {2, 5} and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(number)
+
+
+def killed_always(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(number)
+
+
+def counted(folder, number):
+    """Leave a file for every call."""
+    (Path(folder) / f"{number}-{time.monotonic_ns()}-{os.getpid()}").touch()
+    return square(number)
+
+
+def waits(folder, number):
+    """Announce the process, and wait where the folder has no file ``go``."""
+    (Path(folder) / f"pid-{os.getpid()}").touch()
+    while number >= 4 and not (Path(folder) / "go").exists():
+        time.sleep(0.02)
+    return square(number)
+
+
+def length(path):
+    return {"bytes": path.stat().st_size}

@@ -1,0 +1,219 @@
+"""Studies: the runs of a file, their figures, tables and report."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from strapdown import fleet
+from strapdown.errors import FormatError, UnsupportedError
+from strapdown.fleet.study import shipped
+
+GRID = """
+title = "Small & short"
+duration = 6
+settle = 2
+
+[sensor.mixed]
+profile = "mpu6050"
+gyro = "stim300"
+
+[grid]
+motions = ["circle"]
+sensors = ["mpu6050", "mixed"]
+rates = [50]
+seeds = 3
+faults = ["none", "drop"]
+filters = ["mahony", "vqf smoothed"]
+"""
+
+
+@pytest.fixture
+def threads():
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def study_of(tmp_path):
+    def write(text):
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return fleet.Study.from_file(path)
+
+    return write
+
+
+def table(path):
+    return pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+
+
+def test_a_grid_is_the_product_of_its_lists(study_of):
+    study = study_of(GRID)
+    assert (len(study.items), study.runs) == (12, 24)
+    assert [item["seed"] for item in study.items[:6]] == [0, 0, 1, 1, 2, 2]
+    assert study.items[-1]["sensor"] == {"name": "mixed", "profile": "mpu6050", "gyro": "stim300"}
+
+
+def test_a_list_has_the_runs_that_it_names(study_of):
+    study = study_of("""
+    duration = 3
+    settle = 1
+    [[run]]
+    motion = "circle"
+    sensor = "mpu6050"
+    seed = 7
+    filter = "vqf"
+    [[run]]
+    motion = "wander"
+    sensor = "bmi088"
+    filter = ["vqf", "eskf"]
+    fault = "gap"
+    """)
+    assert [(item["motion"], item["seed"], item["filters"]) for item in study.items] == [
+        ("circle", 7, ["vqf"]),
+        ("wander", 1, ["vqf", "eskf"]),
+    ]
+
+
+def test_a_study_has_a_row_for_each_run_and_the_same_bytes_from_more_processes(
+    study_of, tmp_path, contents, threads
+):
+    study = study_of(GRID)
+    fleet.run_study(study, tmp_path / "threads", executor=threads)
+    manifest = fleet.run_study(study, tmp_path / "processes", executor="pool:2")
+    assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
+    assert fleet.run_study(study, tmp_path / "threads", executor=threads).executed == 0
+    assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
+    rows = table(tmp_path / "processes" / "results.parquet")
+    assert len(rows) == 24
+    assert {row["unit"] for row in rows} == {unit.name for unit in manifest.units}
+    assert all(row["error"] is None and row["dof"] == 2 for row in rows)
+    assert all(0.0 < row["inclination_deg"] <= row["inclination_max_deg"] for row in rows)
+    assert all(row["samples"] == 300 for row in rows if row["fault"] == "none")
+    assert all(row["samples"] < 300 for row in rows if row["fault"] == "drop")
+
+
+def test_the_summary_is_that_of_the_runs(study_of, tmp_path, threads):
+    fleet.run_study(study_of(GRID), tmp_path / "out", executor=threads)
+    rows = table(tmp_path / "out" / "results.parquet")
+    summary = table(tmp_path / "out" / "summary.parquet")
+    assert len(summary) == 8
+    group = summary[0]
+    axes = ("motion", "sensor", "rate", "fault", "filter")
+    values = [row["heading_deg"] for row in rows if all(row[name] == group[name] for name in axes)]
+    assert len(values) == group["runs"] == 3
+    np.testing.assert_allclose(group["heading_deg_mean"], np.mean(values), rtol=1e-12)
+    np.testing.assert_allclose(group["heading_deg_std"], np.std(values, ddof=1), rtol=1e-9)
+    assert (group["heading_deg_min"], group["heading_deg_max"]) == (min(values), max(values))
+
+
+def test_an_ideal_sensor_at_rest_has_no_error_and_a_noisy_one_has(study_of, tmp_path, threads):
+    study = study_of("""
+    duration = 6
+    settle = 2
+    [grid]
+    motions = ["static"]
+    sensors = ["ideal", "mpu6050"]
+    filters = ["eskf"]
+    """)
+    fleet.run_study(study, tmp_path / "out", executor=threads)
+    ideal, real = table(tmp_path / "out" / "results.parquet")
+    assert ideal["inclination_max_deg"] < 1e-6 < 1e-3 < real["inclination_deg"]
+    assert ideal["nees"] < 1e-9
+    assert ideal["within"] == 1.0
+
+
+def test_a_failed_run_is_a_row_with_its_error(study_of, tmp_path, threads):
+    study = study_of(GRID.replace('motions = ["circle"]', 'motions = ["circle", "study.toml"]'))
+    manifest = fleet.run_study(study, tmp_path / "out", executor=threads)
+    rows = table(tmp_path / "out" / "results.parquet")
+    failed = [row for row in rows if row["error"]]
+    assert {row["motion"] for row in failed} == {"study"}
+    assert {row["filter"] for row in failed} == {"mahony", "vqf smoothed"}
+    assert failed[0]["error"].startswith(f"{tmp_path / 'study.toml'}: ")
+    assert len(manifest.failed) == 12
+    fleet.write_report(tmp_path / "out", tmp_path / "report.html")
+    assert "48 runs, 24 of them failed" in (tmp_path / "report.html").read_text()
+
+
+def test_moments_merge_to_those_of_all_numbers():
+    values = np.random.default_rng(3).normal(5.0, 2.0, 1000)
+    parts = [fleet.Moments.of(part.tolist()) for part in np.split(values, [0, 1, 400])]
+    merged = fleet.Moments()
+    for part in parts:
+        merged = merged.merge(part)
+    assert merged.count == 1000
+    np.testing.assert_allclose(merged.mean, values.mean(), rtol=1e-13)
+    np.testing.assert_allclose(merged.deviation, values.std(ddof=1), rtol=1e-13)
+    assert (merged.smallest, merged.largest) == (values.min(), values.max())
+
+
+def test_the_report_has_three_pictures_and_needs_no_other_file(study_of, tmp_path, threads):
+    fleet.run_study(study_of(GRID), tmp_path / "out", executor=threads)
+    page, again = tmp_path / "report.html", tmp_path / "again.html"
+    best = fleet.write_report(tmp_path / "out", page)
+    fleet.write_report(tmp_path / "out", again)
+    assert page.read_bytes() == again.read_bytes()
+    text = page.read_text()
+    assert "<h1>Small &amp; short</h1>" in text
+    pictures = re.findall(r'src="([^"]*)"', text)
+    assert len(pictures) == 3
+    for picture in pictures:
+        assert base64.b64decode(picture.removeprefix("data:image/png;base64,")).startswith(
+            b"\x89PNG"
+        )
+    assert len(best) == 4
+    assert best[0].startswith("fault none, sensor mpu6050: ")
+    with pytest.raises(FileExistsError):
+        fleet.write_report(tmp_path / "out", page)
+    with pytest.raises(UnsupportedError, match=r"\.html"):
+        fleet.write_report(tmp_path / "out", tmp_path / "report.pdf")
+
+
+def test_a_folder_without_study_is_refused(tmp_path):
+    with pytest.raises(FormatError, match="expected the results of strapdown study"):
+        fleet.write_report(tmp_path, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_shipped_studies_are_read(name):
+    study = fleet.Study.from_file(name)
+    assert study.runs >= 200
+    assert len({json.dumps(item, sort_keys=True) for item in study.items}) == len(study.items)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("vqf smoothed", "vqd"), "there is no filter 'vqd'; the nearest names: 'vqf'"),
+        (("circle", "circel"), "no motion or file 'circel'; the nearest names: 'circle'"),
+        (('"mpu6050", "mixed"', '"mpu650"'), "'mpu650'.*mpu6050"),
+        (('"drop"', '"dorp"'), "there is no fault 'dorp'; the nearest names: 'drop'"),
+        (("[50]", "[0]"), "expected a rate of 1 to 10000 Hz, got 0"),
+        (("[50]", '["fast"]'), "expected a number as rate, got 'fast'"),
+        (("seeds = 3", "seeds = [-1]"), "expected seeds of 0 or more, got -1"),
+        (("seeds = 3", "seeds = 0"), "expected seed in every grid and run, got none"),
+        (("faults", "fault"), r"there is no key of \[grid\] 'fault'; the nearest names: 'faults'"),
+        (("settle = 2", "settle = 6"), "expected settle of 0 s or more and less than the duration"),
+        (("[grid]", "[gird]"), "there is no key of a study 'gird'; the nearest names: 'grid'"),
+        (("gyro =", "gyros ="), r"there is no key of \[sensor.mixed\] 'gyros'"),
+        (("[grid]", "[grid"), "expected TOML: "),
+        ((GRID, "duration = 9"), r"expected a table \[grid\], or one \[\[run\]\] or more"),
+    ],
+)
+def test_a_mistake_in_a_study_is_named(change, message, study_of):
+    with pytest.raises(FormatError, match=rf"study\.toml: .*{message}"):
+        study_of(GRID.replace(*change))
+
+
+def test_an_unknown_study_is_named_with_those_that_exist():
+    with pytest.raises(
+        FormatError, match="expected a file, or a study of strapdown: filters, gyro"
+    ):
+        fleet.Study.from_file("gyros")
