@@ -2,8 +2,8 @@
 
 Run with ``python benchmarks/fleet.py [TASKS]``. Each task waits for 20 ms without using a processor
 and returns a row; two workers. ``bare`` is ``concurrent.futures`` alone with the same pool,
-``map`` adds digests, result files and the manifest, ``skip`` is a second run of everything. The cost
-of a task is the wall time beyond that of the waiting, without the start, divided by the tasks.
+``map`` adds digests, result files and the manifest, ``skip`` is a second run of everything. The
+cost of a task is the wall time beyond that of the waiting, without the start, divided by the tasks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from _machine import describe
 from distributed import Client, LocalCluster
 
+from _machine import describe
 from strapdown import fleet
 
 if TYPE_CHECKING:
