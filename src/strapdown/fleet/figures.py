@@ -95,6 +95,7 @@ def plot_metric(
         A panel for each combination of axes other than the abscissa and the lines, on a log scale.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 (a slow import that only pictures need)
+    from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415 (as above)
 
     layout = Layout.of(rows)
     groups = layout.groups(rows)
@@ -106,6 +107,9 @@ def plot_metric(
         if expected is not None:
             axis.axhline(expected, color=GREY, linewidth=1.0, linestyle="dashed", zorder=1)
         axis.set_yscale("log")
+        axis.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
         axis.set_ylabel(label)
         axis.set_title(name, loc="right", fontsize="small", color="#555555")
         axis.grid(alpha=0.3)

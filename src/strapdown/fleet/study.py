@@ -27,6 +27,7 @@ from strapdown.evaluation import (
 from strapdown.evaluation.covariances import nees
 from strapdown.geometry import quaternion
 from strapdown.motion import MOTIONS
+from strapdown.samples import SampleKind
 from strapdown.sensors import SpecWarning
 from strapdown.simulation import find_sensor, simulate
 from strapdown.units import NS_PER_S, RAD_PER_DEG
@@ -222,7 +223,8 @@ def _noted(sensor: Mapping[str, Any]) -> list[str]:
 
 
 def _spec(sensor: Mapping[str, Any], rate_hz: float) -> ImuSpec:
-    spec = find_sensor(sensor["profile"], rate_hz=rate_hz)
+    """Return the specification of a sensor, whose samples are means over their interval."""
+    spec = find_sensor(sensor["profile"], rate_hz=rate_hz, sampling=SampleKind.MEAN)
     if "gyro" not in sensor:
         return spec
     return replace(spec, gyro=find_sensor(sensor["gyro"], rate_hz=rate_hz).gyro)
@@ -247,6 +249,8 @@ def simulate_and_evaluate(item: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Without a magnetometer the heading is relative to the start: the mean heading error of the
     first second after ``settle`` is removed, and NEES and bound are those of the inclination.
+    Samples are means over their interval: samples of an instant would make every filter late by
+    half an interval, which hides the errors of good sensors.
 
     Parameters
     ----------
