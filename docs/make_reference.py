@@ -44,6 +44,7 @@ SECTIONS = {
         "evaluation",
         "plots",
         "viewer",
+        "fleet",
         "warming",
     ),
     "Simulation": ("motion", "motion.command_file", "sensors", "simulation", "webots"),

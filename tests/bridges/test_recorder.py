@@ -18,6 +18,7 @@ from strapdown.errors import RecordError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import (
     Imu,
+    NavSatFix,
     Odometry,
     Pose2D,
     Pose3D,
@@ -83,9 +84,11 @@ def messages() -> list[object]:
         VehicleImuStatus,
         VehicleOdometry,
     )
+    fix = NavSatFix(1_000_000_000, "gps", latitude=47.4, longitude=8.5, altitude=480.0)
     return [
         imu,
         ros,
+        fix,
         odometry,
         Pose3D(*rng.normal(size=7), timestamp_ns=1_000_000_000),
         Pose2D(1.0, 2.0, 0.5),
@@ -122,6 +125,7 @@ def test_series_are_read_of_the_types_that_have_one(tmp_path):
         recording.trajectories
     )
     assert list(recording.increments) == ["VehicleImu"]
+    assert recording.gnss["NavSatFix"].altitude.tolist() == [480.0]
     assert recording.report.skipped.keys() == {
         "Pose2D",
         "Quaternion",
