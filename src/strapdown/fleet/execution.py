@@ -35,7 +35,7 @@ def completed(
 
     A process that is lost (killed, out of memory) ends a pool. The items that it may have been
     working on are then run again, each alone, and the others in a new pool. An item that ends
-    its process again has an exception, :class:`concurrent.futures.BrokenExecutor`.
+    its process again has an exception, ``BrokenExecutor``.
 
     Parameters
     ----------

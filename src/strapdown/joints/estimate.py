@@ -57,7 +57,7 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
     Each sensor is fixed to one segment, in any orientation. Its inclination is estimated by
     smoothing, without magnetometer. The heading between the sensors, the axes and the centre of
     the joint then follow from the joint itself: both segments move its centre, and a hinge
-    shares its axis (:mod:`strapdown.joints.model`).
+    shares its axis.
 
     Parameters
     ----------

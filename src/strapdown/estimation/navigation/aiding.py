@@ -216,7 +216,7 @@ class Aiding:
             [ns].
         altitude : float
             Above the origin, within ``altitude_bias_sigma`` of
-            :class:`~strapdown.estimation.navigation.NavigatorParams` [m].
+            ``NavigatorParams`` [m].
         sigma : float
             Standard deviation of its noise [m].
         """
