@@ -263,8 +263,14 @@ def test_every_verb_is_in_the_table():
 
 @pytest.fixture(scope="module")
 def parent():
+    # In a test NiceGUI would expect its own fixtures.
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     with subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PARENT],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         yield process
         process.stdin.close()
@@ -347,7 +353,7 @@ def test_a_command_opens_nothing_beyond_loopback(verb, watched, need_peer):
     for peer in PEERS.keys() & verb.split():
         need_peer(*PEERS[peer])
     line = line.format(topic=f"t{os.getpid()}_{uuid4().hex[:8]}")
-    stop = STOPPED if verb in ENDLESS else 0.0
+    stop = (4.0 * STOPPED if verb == "view" else STOPPED) if verb in ENDLESS else 0.0
     if "ros1" in verb:
         with rosmaster() as uri:
             code, seen, out = watched(line, stop=stop, ROS_MASTER_URI=uri)
