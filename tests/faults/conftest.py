@@ -219,10 +219,7 @@ def rows():
     return rows_of
 
 
-@pytest.fixture(
-    params=[17, pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.long)],
-    ids=["thinned", "slow", "whole"],
-)
+@pytest.fixture(params=[17, pytest.param(1, marks=pytest.mark.long)], ids=["thinned", "whole"])
 def stride(request) -> int:
     """Step of a sweep, as of other tests; here the whole takes many minutes."""
     return request.param
