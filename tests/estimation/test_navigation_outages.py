@@ -40,9 +40,15 @@ def test_errors_are_as_large_as_the_covariances_say(benchmark, name):
     assert found["filter"].outage < 0.1 * found["open loop"].outage
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["BMI088", "ADIS16470", "HG4930"])
-@pytest.mark.parametrize("sigma", [0.02, 0.5, 1.5])
+@pytest.mark.parametrize(
+    "sigma",
+    [
+        pytest.param(0.02, marks=pytest.mark.long),
+        pytest.param(0.5, marks=pytest.mark.slow),
+        pytest.param(1.5, marks=pytest.mark.long),
+    ],
+)
 def test_covariances_of_many_runs_are_consistent(benchmark, name, sigma):
     found = benchmark.monte_carlo(name, sigma, 40)
     for label in ("filter", "smoother"):

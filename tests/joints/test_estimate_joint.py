@@ -227,9 +227,14 @@ def test_bad_input_is_named(walks):
         estimate_joint(one, blind, "hinge", orientations=orientations)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", JointKind)
-@pytest.mark.parametrize("sheet", ["BMI160", "MPU-9250"])
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        pytest.param("BMI160", marks=pytest.mark.slow),
+        pytest.param("MPU-9250", marks=pytest.mark.long),
+    ],
+)
 def test_ten_minutes_of_a_consumer_sensor_without_magnetometer_are_within_one_degree(
     kind, sheet, benchmark
 ):
