@@ -83,7 +83,8 @@ def test_every_block_has_a_language_that_is_executed():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_interactive_blocks_print_what_they_say(page):
+def test_interactive_blocks_print_what_they_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     check_interactive(page, blocks(page, "pycon"))
 
 
