@@ -30,6 +30,8 @@ __all__ = ["RecoveryReport", "recover"]
 
 RECOVERED: Final = "strapdown/recovered"
 """Name of the metadata record with the losses of an MCAP file."""
+BUFFER: Final = 2**20
+"""Bytes that are written at once: a tenth of a second of a recording is much less."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _recover_series(source: Path, target: Path, *, force: bool) -> RecoveryRepor
 def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
     from strapdown.formats.mcap.copying import McapCopy  # noqa: PLC0415 (it needs mcap)
 
-    with replacing(target, force=force) as partial, partial.open("wb") as stream:
+    with replacing(target, force=force) as partial, partial.open("wb", BUFFER) as stream:
         scan = McapCopy(source, stream)
         for _ in scan.batches():
             pass
