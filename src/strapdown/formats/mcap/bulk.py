@@ -91,6 +91,10 @@ _INDEX_OFFSET: Final = struct.Struct("<HQ")
 _INDEX_MIDDLE: Final = struct.Struct("<QI")
 _INDEX_END: Final = struct.Struct("<2Q")
 _FOOTER: Final = struct.Struct("<BQQQ")
+_ENDING: Final = 512
+"""More than the end of the data, statistics, offsets, footer and the index of one chunk [bytes]."""
+_ENDING_OF_CHANNEL: Final = 20
+"""Size of a channel in statistics and in the index of a chunk [bytes]."""
 
 
 class Rows(NamedTuple):
@@ -147,6 +151,7 @@ class McapFile:
         self._attachments: list[AttachmentIndex] = []
         self._chunks: list[bytes] = []  # index records: the library takes eight times as long
         self._times: list[tuple[int, int]] = []  # least and largest of each chunk
+        self._summary_size = 0  # of all but what _ENDING includes
         self._counts: Counter[int] = Counter()
         self._chunk = _Chunk()
         self._waiting: deque[Future[None]] = deque()
@@ -176,13 +181,15 @@ class McapFile:
             self._schemas.append(what)
         else:
             self._channels.append(what)
-        self._chunk.append(_bytes(what))
+        self._chunk.append(record := _bytes(what))
+        self._summary_size += len(record)
 
     def add_metadata(self, name: str, entries: Mapping[str, str]) -> None:
         """Write a metadata record after the completed chunks."""
         self._drain(0)
         record = _bytes(Metadata(name, dict(entries)))
         self._metadata.append(MetadataIndex(offset=self._at, length=len(record), name=name))
+        self._summary_size += len(_bytes(self._metadata[-1]))
         self._emit(record)
 
     def add_attachment(self, record: bytes, index: AttachmentIndex) -> None:
@@ -190,6 +197,7 @@ class McapFile:
         self.flush()
         index.offset, index.length = self._at, len(record)
         self._attachments.append(index)
+        self._summary_size += len(_bytes(index))
         self._emit(record)
 
     def add_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
@@ -252,6 +260,11 @@ class McapFile:
     def size(self) -> int:
         """Bytes written to the stream, always complete records."""
         return self._at
+
+    @property
+    def ending(self) -> int:
+        """Most bytes that :meth:`finish` will write once the next chunk is written."""
+        return self._summary_size + _ENDING + _ENDING_OF_CHANNEL * len(self._channels)
 
     @property
     def messages(self) -> int:
@@ -368,6 +381,7 @@ class McapFile:
             + _INDEX_END.pack(len(like.data), like.uncompressed_size)
         )
         self._chunks.append(RECORD.pack(Opcode.CHUNK_INDEX, len(content)) + content)
+        self._summary_size += len(self._chunks[-1])
 
     def _emit(self, data: bytes) -> None:
         self._stream.write(data)
