@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import ExitStack
 from importlib.util import find_spec
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -167,11 +168,12 @@ with Topic(Imu, name=sys.argv[1], backend=Zenoh(connect=(sys.argv[2],))) as topi
 """
 
 
+KINDS = ("fd", "task")
+
+
 def resources() -> tuple[int, int]:
     """Count the descriptors and the threads of this process."""
-    descriptors, threads = (
-        len(list(Path("/proc/self", kind).iterdir())) for kind in ("fd", "task")
-    )
+    descriptors, threads = (sum(1 for _ in Path("/proc/self", kind).iterdir()) for kind in KINDS)
     return descriptors, threads
 
 
@@ -258,7 +260,7 @@ def test_waits_flushes_and_new_messages_do_not_depend_on_the_wall_clock(tmp_path
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as process:
         with Topic(Imu, name=name, backend="ipc", history=0) as topic:
-            assert topic.wait_for_publisher(20.0)
+            assert topic.recv(20.0).timestamp_ns == 0
             process.stdin.write("joined\n")
             process.stdin.flush()
             assert topic.recv(20.0).timestamp_ns == 1  # though an hour older than this handle
