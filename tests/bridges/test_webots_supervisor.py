@@ -495,7 +495,7 @@ def test_a_proto_has_the_fields_of_its_node(serve_world, tmp_path):
 
 
 @pytest.mark.parametrize("command", [52, 55])
-def test_a_reset_is_told_and_puts_everything_back(library, command):
+def test_a_reset_puts_everything_back(library, command):
     crate = library.from_def("CRATE")
     translation = library.field(crate, "translation")
     children = library.field(0, "children")
@@ -505,7 +505,7 @@ def test_a_reset_is_told_and_puts_everything_back(library, command):
     library.set(translation, 2.0, 3.0, 4.0)
     library.step()
     told = library.ask(bytes([command]))
-    assert told[0, 55] == []
+    assert (0, 55) not in told  # news of R2025b, which R2025a cannot read
     assert told[0, 4] == 0.0
     assert told[0, 97] == [new]
     assert library.counts[0, "children"] == count

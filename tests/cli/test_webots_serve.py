@@ -17,6 +17,7 @@ import pytest
 from strapdown.cli.webots_serve import serve
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.formats import open as open_recording
+from strapdown.webots.scene.kinematic import VelocityModel
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }
@@ -60,6 +61,19 @@ def test_a_profile_with_other_angles_is_refused_for_inertial_units(world, profil
 def test_an_unknown_profile_is_named(world):
     with pytest.raises(UnknownNameError, match="R1999a"):
         serve(world=str(world), profile="R1999a")
+
+
+def test_options_of_the_world_are_passed_on(world, monkeypatch):
+    seen = {}
+
+    def stop(_path, **options):
+        seen.update(options)
+        raise ValueRangeError("seen enough")
+
+    monkeypatch.setattr("strapdown.webots.World", stop)
+    with pytest.raises(ValueRangeError, match="seen enough"):
+        serve(world=str(world), velocity_model=VelocityModel.ODE, late_devices=True)
+    assert (seen["velocity_model"], seen["late_devices"]) == ("ode", True)
 
 
 @pytest.mark.parametrize("tcp", ["", "x", "host:", "70000", "host:-1", "1.5"])

@@ -293,6 +293,27 @@ DIFFERENCES: Final = (
         "each angle; yAxis enables the rounding of pitch, zAxis that of yaw",
     ),
     Difference(
+        "`zAxis FALSE` (the page: the second element is NaN)",
+        "pitch, the second angle, is NaN",
+        "pitch is a number: y of the rotation axis is set to 0",
+        "no effect",
+        "pitch is NaN; with a resolution r and yAxis TRUE it is -2147483648 r",
+    ),
+    Difference(
+        "`resolution 0` (the page: in the list of valid values, not in the text)",
+        "refused from Python; in a file -1, one warning",
+        "-1, one warning; Webots does so only if the field changes, here also in a file",
+        "as R2025a",
+        "as R2025a",
+    ),
+    Difference(
+        "`noise 1.0` (the page: not in the range [0, 1), but defined as pi/2)",
+        "accepted: sigma = pi/2; above 1 as `resolution 0`, with 0 in a file",
+        "accepted: sigma = pi; no limit",
+        "as R2025a",
+        "no effect: the field does not exist",
+    ),
+    Difference(
         "rounding",
         "symmetric, ties away from zero",
         "trunc(v/r + 0.5) r",

@@ -38,7 +38,7 @@ _FAST: Final = 2
 """Number of the simulation mode without pauses, the only one."""
 
 # Commands to a supervisor that have other numbers than the request.
-_ANIMATION_STARTED, _ANIMATION_STOPPED, _COUNT_CHANGED, _RESET = 16, 17, 20, 55
+_ANIMATION_STARTED, _ANIMATION_STOPPED, _COUNT_CHANGED = 16, 17, 20
 _NODE_REMOVED, _FIELD = 97, 87
 
 
@@ -259,7 +259,7 @@ class SupervisorCommands:
             (self._numbers("orientation", each, 9), self._numbers("position", each, 3))
             for each in ((number, base) if base else (number,))
         ]
-        self._answer(command, "ii16d", base, number, *pose_matrix(*poses))
+        self._answer(command, "II16d", base, number, *pose_matrix(*poses))
 
     def _do_center_of_mass(self, command: int, number: int) -> None:
         self._answer(command, "3d", *self._numbers("center_of_mass", number, 3))
@@ -282,7 +282,7 @@ class SupervisorCommands:
 
     def _do_contact_points(self, command: int, number: int, descendants: int) -> None:
         self._report_inert("Node.getContactPoints")
-        self._answer(command, "iBi", number, descendants, 0)
+        self._answer(command, "IBi", number, descendants, 0)
 
     def _do_static_balance(self, command: int, _number: int) -> None:
         self._report_inert("Node.getStaticBalance")
@@ -412,8 +412,6 @@ class SupervisorCommands:
         history = self._port.supervise("history")
         if history == self._history:
             return
-        if history[1] != self._history[1]:
-            yield record(_RESET, "")
         self._history = history
         gone = {number for number in self._known if self._ask("from_id", number) is None}
         self._known -= gone
