@@ -291,7 +291,7 @@ class TestRequests:
     def test_an_unknown_command_ends_its_payload_only(self):
         data = bytes([54, 38, 38])
         incoming = read_request(request(32, record(0, data), record(1, pack("<BH", 1, 8))), KINDS)
-        assert incoming.unknown == ["command 54 of a robot"]
+        assert incoming.supervision == data  # of a supervisor, or skipped
         assert incoming.requests == [(1, "period", (8,))]
         assert not incoming.leaving
 
