@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from struct import pack, unpack_from
 
@@ -27,6 +28,7 @@ Robot {
 }
 Robot { name "other" controller "own" }
 """
+COMMAND = [sys.executable, "-c", "from strapdown.cli import main; main()", "webots", "serve"]
 
 
 @pytest.fixture
@@ -87,19 +89,9 @@ def test_a_port_is_a_number(world, tcp):
 )
 def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):
     recording = tmp_path / "run.mcap"
-    command = [sys.executable, "-c", "from strapdown.cli import main; main()", "webots", "serve"]
-    command += ["--world", str(world), "--record", str(recording), "--json"]
+    command = [*COMMAND, "--world", str(world), "--record", str(recording), "--json"]
     command += ["--duration", "0.16"] if ending == "duration" else []
-    user = f"strapdown-test-{os.getpid()}"
-    environment = os.environ | {"USER": user, "WEBOTS_HOME": ""}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        line = process.stderr.readline()
-        url = re.fullmatch(r"WEBOTS_CONTROLLER_URL='ipc://(\d+)/my robot'\n", line)
-        assert url is not None, line
-        assert int(url[1]) == process.pid
-        folder = Path("/tmp/webots", user, url[1])  # noqa: S108 (where controllers look)
+    with started(command) as (process, folder):
         with socket.socket(socket.AF_UNIX) as peer:
             peer.settimeout(10.0)
             connect(peer, f"{folder}/ipc/my%20robot/extern")
@@ -124,6 +116,36 @@ def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):
     assert open_recording(recording).imu
     assert not folder.exists()
     folder.parent.rmdir()
+
+
+def test_a_supervisor_chooses_the_exit_code(world):
+    world.write_text(WORLD.replace('"my robot"', '"my robot" supervisor TRUE'))
+    with started([*COMMAND, "--world", str(world)]) as (process, folder):
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(10.0)
+            connect(peer, f"{folder}/ipc/my%20robot/extern")
+            exchange(peer, pack("<iI", 8, 0))
+            quit_with_5 = pack("<HiBi", 0, 5, 54, 5)
+            exchange(peer, pack("<iI", 8 + len(quit_with_5), 0) + quit_with_5)
+            peer.sendall(bytes(4))
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 5, errors
+    folder.parent.rmdir()
+
+
+@contextmanager
+def started(command):
+    """Start the verb; give its process, and the folder in which controllers find it."""
+    user = f"strapdown-test-{os.getpid()}"
+    environment = os.environ | {"USER": user, "WEBOTS_HOME": ""}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        line = process.stderr.readline()
+        url = re.fullmatch(r"WEBOTS_CONTROLLER_URL='ipc://(\d+)/my robot'\n", line)
+        assert url is not None, line
+        assert int(url[1]) == process.pid
+        yield process, Path("/tmp/webots", user, url[1])  # noqa: S108 (where controllers look)
 
 
 def connect(peer, path):

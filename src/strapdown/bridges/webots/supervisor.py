@@ -219,7 +219,7 @@ class SupervisorCommands:
             self._arguments.skip()
             return
         value = self._value(KINDS[base])
-        name, _ = self._field(number, index)
+        name = self._name(number, index)
         if name:
             self._ask("set", number, name, None if place < 0 else place, value)
 
@@ -237,7 +237,7 @@ class SupervisorCommands:
                 self._answer(command, "i", node)
 
     def _do_remove_value(self, _command: int, number: int, index: int, place: int) -> None:
-        name, _ = self._field(number, index)
+        name = self._name(number, index)
         if name:
             self._ask("remove_item", number, name, None if place < 0 else place)
 
@@ -364,11 +364,14 @@ class SupervisorCommands:
 
     def _field(self, number: int, index: int) -> tuple[str, str]:
         """Return name and type of a field of a node; empty if there is none."""
+        name = self._name(number, index)
+        kind, _ = (self._ask("field", number, name) if name else None) or ("", -1)
+        return name, kind
+
+    def _name(self, number: int, index: int) -> str:
+        """Return the name of a field of a node; empty if there is none."""
         names = self._ask("fields", number) or []
-        if not 0 <= index < len(names):
-            return "", ""
-        kind, _ = self._ask("field", number, names[index]) or ("", -1)
-        return names[index], kind
+        return names[index] if 0 <= index < len(names) else ""
 
     def _count(self, number: int, name: str) -> int:
         """Return the number of values, or of nodes; -1 for a single value of another type."""
