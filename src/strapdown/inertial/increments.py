@@ -209,6 +209,7 @@ def integrate(
         is_last = _last_members(series.t_ns, window)
         most = int(is_last.sum())
     unclipped = np.zeros(len(series), np.uint8)
+    unclipped.setflags(write=False)  # as bits of a series are: one machine code for both
     tally = np.zeros(kernels.EVENTS, np.int64)
     out = _room_for(most)
     state, rows = quickest(kernels.integrate, len(series))(
