@@ -6,6 +6,8 @@ import itertools
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from logging import getLogger
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -23,7 +25,7 @@ from strapdown.errors import FormatError, TransportError, UnknownNameError
 from strapdown.transport import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
     from typing import Self
@@ -331,24 +333,23 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
             raise table.error(line, "from")
 
 
-def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> list[str]:
-    """Return the names of stages, each after those that it receives from."""
-    done: list[str] = []
-    left = list(parts)
-    while left:
-        ready = [name for name in left if {*sources[name]} <= {*done}]
-        if not ready:
-            around = " <- ".join(_circle(left[0], sources, set(left)))
-            raise parts[left[0]].table.error(f"expected no circle, got {around}", "from")
-        done += ready
-        left = [name for name in left if name not in ready]
-    return done
+def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> Iterable[str]:
+    """Return the names of stages, each after those that it receives from.
 
+    A stage also receives from one that publishes on the live topic that it reads.
 
-def _circle(name: str, sources: Mapping[str, list[str]], left: set[str]) -> list[str]:
-    """Return stages that receive from each other in a circle, beginning with one of them."""
-    path: list[str] = []
-    while name not in path:
-        path.append(name)
-        name = next(source for source in sources[name] if source in left)
-    return [*path[path.index(name) :], name]
+    Raises
+    ------
+    FormatError
+        Messages would go round in a cycle; its stages are named in the order of the data.
+    """
+    before = {name: [*sources[name]] for name in parts}
+    for (name, part), (other, sink) in product(parts.items(), repeat=2):
+        if part.address and part.address == sink.address and part.gives and not sink.gives:
+            before[name].append(other)
+    try:
+        return [*TopologicalSorter(before).static_order()]
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        line = f"expected no cycle, got {' -> '.join(cycle)}: remove one of these connections"
+        raise parts[cycle[-1]].table.error(line, "from", "address") from error
