@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from strapdown._html import FieldsAsHtml
 from strapdown._words import counted, wording
+from strapdown.bridges.live.pipeline.detect import DetectSink
+from strapdown.bridges.live.pipeline.odometry import OdometryStage
 from strapdown.bridges.live.pipeline.part import State
 from strapdown.bridges.live.pipeline.sinks import RecordSink, TopicSink
 from strapdown.bridges.live.pipeline.sources import LogSource, TopicSource, device_source
-from strapdown.bridges.live.pipeline.stages import FilterStage, SensorStage
+from strapdown.bridges.live.pipeline.stages import CalibrateStage, FilterStage, SensorStage
 from strapdown.bridges.live.pipeline.tables import PipelineFile, read_tables
 from strapdown.errors import FormatError, TransportError, UnknownNameError
 from strapdown.transport import Topic
@@ -50,8 +52,11 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
     "device": device_source,
     "log": LogSource,
     "topic": _topic,
+    "calibrate": CalibrateStage,
     "sensor": SensorStage,
     "filter": FilterStage,
+    "odometry": OdometryStage,
+    "detect": DetectSink,
     "record": RecordSink,
 }
 """Stages by the kind in their header."""

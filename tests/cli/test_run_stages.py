@@ -1,0 +1,136 @@
+"""Stages of pipelines compute what the verbs do with the same recording, bit for bit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import strapdown
+from strapdown.bridges.live import Pipeline
+from strapdown.calibration import ImuCalibration, TriadCalibration, save_calibration
+from strapdown.cli._app import app
+from strapdown.errors import FormatError
+from strapdown.simulation import simulate
+
+runner = CliRunner()
+PATIENCE_S = 60.0
+LOG = '[log.imu]\nfile = "imu.csv"\nspeed = inf\n'
+RECORD = '[record.file]\nfrom = "out"\nfile = "run.mcap"\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a recording of a body that rests, then moves, and falls at the end."""
+    series = simulate("wander", "MPU-6050", 6.0, rate_hz=100.0, seed=1).samples.series()
+    force, rate = series.specific_force.copy(), series.angular_velocity.copy()
+    force[:150], rate[:150] = force[0], 1e-3
+    force[500:530] = 0.01
+    force[530:534] = [0.0, 0.0, 90.0]
+    moved = series.replace(specific_force=force, angular_velocity=rate)
+    strapdown.write(tmp_path / "imu.csv", moved)
+    return tmp_path
+
+
+def verb(*arguments):
+    done = runner.invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code in {0, 3}, done.output
+
+
+def ran(folder, text):
+    """Run a pipeline to its end, and return its report by part."""
+    with Pipeline(text, folder=folder) as running:
+        running.start()
+        assert running.wait(PATIENCE_S)
+    report = running.report()
+    assert not report.failed, report
+    return {part.name: part for part in report.parts}
+
+
+def same_track(ours, theirs):
+    assert ours.t_ns.tolist() == theirs.t_ns.tolist()
+    np.testing.assert_array_equal(ours.position_world, theirs.position_world)
+    np.testing.assert_array_equal(ours.q_world_from_body, theirs.q_world_from_body)
+
+
+@pytest.mark.parametrize("foot", [False, True])
+def test_odometry_is_that_of_the_verb(folder, foot):
+    ran(folder, f'{LOG}[odometry.out]\nfrom = "imu"\nfoot = {str(foot).lower()}\n{RECORD}')
+    verb("odometry", folder / "imu.csv", *["--foot"] * foot, "-o", folder / "verb.mcap")
+    same_track(
+        strapdown.open(folder / "run.mcap").trajectory("out"),
+        strapdown.open(folder / "verb.mcap").trajectory("odometry"),
+    )
+
+
+def test_parameters_of_odometry_are_keys(folder):
+    text = f'{LOG}[odometry.out]\nfrom = "imu"\nfoot = true\ncontact_height = 0.3\n'
+    ran(folder, text + RECORD)
+    verb(
+        "odometry", folder / "imu.csv", "--foot", "--set", "contact_height=0.3",
+        "-o", folder / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(folder / "run.mcap").trajectory("out"),
+        strapdown.open(folder / "verb.mcap").trajectory("odometry"),
+    )
+    with pytest.raises(FormatError, match=r"line 7: odometry\.out\.contact_hight: there is no key"):
+        Pipeline(text.replace("height", "hight"), folder=folder)
+
+
+def test_events_are_those_of_the_verb(folder):
+    kinds = ["free_fall", "impact", "still"]
+    text = f'[detect.events]\nfrom = "imu"\nkind = {kinds}\nfile = "events.jsonl"\n'
+    parts = ran(folder, LOG + text)
+    verb("detect", folder / "imu.csv", "--kind", ",".join(kinds), "-o", folder / "verb.json")
+    ours = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    theirs = json.loads((folder / "verb.json").read_text())["events"]
+    assert {each["kind"] for each in theirs} >= {"free_fall", "impact"}
+    assert sorted(ours, key=str) == sorted(theirs, key=str)
+    assert f"{len(theirs)} events in" in parts["events"].notes[0]
+
+
+def test_a_calibration_is_that_of_the_verb(folder):
+    rng = np.random.default_rng(3)
+    triads = (
+        TriadCalibration(matrix=np.eye(3) + 0.02 * rng.normal(size=(3, 3)), bias=rng.normal(size=3))
+        for _ in range(2)
+    )
+    calibration = ImuCalibration(
+        accel=next(triads), gyro=next(triads), g_sensitivity=1e-3 * rng.normal(size=(3, 3))
+    )
+    save_calibration(calibration, folder / "imu.toml")
+    ran(folder, f'{LOG}[calibrate.out]\nfrom = "imu"\nfile = "imu.toml"\n{RECORD}')
+    verb("convert", folder / "imu.csv", folder / "verb.mcap", "--calibration", folder / "imu.toml")
+    ours = strapdown.open(folder / "run.mcap").imu_series()
+    theirs = strapdown.open(folder / "verb.mcap").imu_series()
+    np.testing.assert_array_equal(ours.specific_force, theirs.specific_force)
+    np.testing.assert_array_equal(ours.angular_velocity, theirs.angular_velocity)
+
+
+def test_single_messages_are_calibrated_as_blocks_are(folder):
+    calibration = ImuCalibration(accel=TriadCalibration(matrix=np.eye(3) * 1.01 + 0.003))
+    save_calibration(calibration, folder / "imu.toml")
+    text = f'{LOG}[calibrate.out]\nfrom = "imu"\nfile = "imu.toml"\n{RECORD}'
+    ran(folder, text.replace("inf", "20"))
+    expected = calibration.apply(strapdown.open(folder / "imu.csv").imu_series())
+    ours = strapdown.open(folder / "run.mcap").imu_series()
+    np.testing.assert_array_equal(ours.specific_force, expected.specific_force)
+
+
+WRONG = {
+    '[calibrate.out]\nfrom = "imu"\nfile = "none.toml"': "calibrate.out.file: ",
+    '[detect.out]\nfrom = "imu"\nfile = "e.jsonl"\nkind = "fal"': "out.kind: there is no detector",
+    '[detect.out]\nfrom = "imu"': "expected file = a text",
+    '[detect.out]\nfrom = "imu"\nfile = "no/e.jsonl"': "expected a folder that exists",
+    '[detect.out]\nfrom = "imu"\nfile = "imu.csv"': "exists already",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_said_with_its_line(folder, text):
+    with pytest.raises(FormatError, match="line ") as caught:
+        Pipeline(LOG + text, folder=folder)
+    assert WRONG[text] in str(caught.value)
