@@ -10,9 +10,14 @@ from typer.testing import CliRunner
 
 import strapdown
 from strapdown.bridges.live import Pipeline
+from strapdown.bridges.live.navigation import LiveNavigation
 from strapdown.calibration import ImuCalibration, TriadCalibration, save_calibration
 from strapdown.cli._app import app
 from strapdown.errors import FormatError
+from strapdown.estimation.navigation import NavigatorParams
+from strapdown.formats import Recording
+from strapdown.messages import Imu, conversion
+from strapdown.series import GnssSeries
 from strapdown.simulation import simulate
 
 runner = CliRunner()
@@ -120,7 +125,89 @@ def test_single_messages_are_calibrated_as_blocks_are(folder):
     np.testing.assert_array_equal(ours.specific_force, expected.specific_force)
 
 
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory):
+    """A recording of 25 s with fixes of 5 Hz between the samples, from its first second on."""
+    made = simulate("wander", "ADIS16470", 25.0, rate_hz=100.0, seed=1)
+    rows = np.arange(60, len(made.truth), 20)
+    sigma = np.array([0.02, 0.02, 0.04])
+    noise = np.random.default_rng(2).standard_normal((rows.size, 3)) * sigma
+    fixes = GnssSeries.from_local_enu(
+        made.truth.t_ns[rows] + 3_000_000 * (rows % 40 == 0),
+        made.truth.position_world[rows] + noise,
+        (*np.radians([47.4, 8.5]), 450.0),
+        np.tile(np.diag(sigma**2), (rows.size, 1, 1)),
+    )
+    path = tmp_path_factory.mktemp("drive") / "drive.mcap"
+    series = made.samples.series(stamps="true")
+    strapdown.write(path, Recording(imu={"imu": series}, gnss={"fix": fixes}))
+    return path
+
+
+NAVIGATE = """
+[log.imu]
+file = "drive.mcap"
+topic = "imu"
+speed = {speed}
+
+[log.fix]
+file = "drive.mcap"
+topic = "fix"
+speed = {speed}
+
+[navigate.out]
+from = ["fix", "imu"]
+lever_arm = [0.1, 0, 0.3]
+latency = 0.01
+"""
+
+
+@pytest.mark.parametrize("heading", [None, 0.3])
+def test_navigation_is_that_of_the_verb(drive, tmp_path, heading):
+    (tmp_path / "drive.mcap").symlink_to(drive)
+    stated = "" if heading is None else f"heading = {heading}\n"
+    parts = ran(tmp_path, NAVIGATE.format(speed="inf") + stated + RECORD)
+    verb(
+        "navigate", drive, "--lever-arm", "0.1", "0", "0.3", "--latency", "0.01",
+        *([] if heading is None else ["--set", f"heading={heading}"]),
+        "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(tmp_path / "run.mcap").trajectory("out"),
+        strapdown.open(tmp_path / "verb.mcap").trajectory("navigation"),
+    )
+    source = "motion" if heading is None else "parameters"
+    assert parts["out"].notes == (f"out: heading at the start: {source}",)
+
+
+def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
+    recording = strapdown.open(drive)
+    imu = [Imu.from_record(each) for each in conversion.imu_from_series(recording.imu_series())]
+    fixes = conversion.navsat_from_gnss(recording.gnss_series())
+    params = NavigatorParams(heading=0.3, heading_sigma=0.1)
+    prompt, late = (LiveNavigation(params, lever_arm=(0, 0, 0), latency=0.0) for _ in range(2))
+    ends = []
+    for navigation, delay_ns in ((prompt, 0), (late, 500_000_000)):
+        waiting, poses = list(fixes), []
+        for sample in imu:
+            while waiting and waiting[0].header_stamp_ns + delay_ns <= sample.timestamp_ns:
+                navigation.aid(waiting.pop(0))
+            poses += navigation.take(sample)
+        assert navigation.late == 0
+        assert poses[-1].timestamp_ns == imu[-1].timestamp_ns
+        ends.append(poses[-1].position)
+    # Both have used every fix but the last ones, which the other does not have yet.
+    assert np.abs(ends[0] - ends[1]).max() < 0.1
+
+
 WRONG = {
+    '[navigate.out]\nfrom = "imu"': "expected parts, each once, in from, got imu",
+    '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
+        "expected one part of Imu and one of NavSatFix, got Imu from 'imu', Imu from 'b'"
+    ),
+    '[navigate.out]\nfrom = ["imu", "imu"]\nlever_arm = [1, 2]': (
+        "navigate.out.lever_arm: expected a list of 3 numbers, got [1, 2]"
+    ),
     '[calibrate.out]\nfrom = "imu"\nfile = "none.toml"': "calibrate.out.file: ",
     '[detect.out]\nfrom = "imu"\nfile = "e.jsonl"\nkind = "fal"': "out.kind: there is no detector",
     '[detect.out]\nfrom = "imu"': "expected file = a text",

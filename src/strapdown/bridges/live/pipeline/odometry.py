@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from strapdown.bridges.live.fusion import BLOCK, incoming, sample_of
+from strapdown.bridges.live.navigation import pose_of
 from strapdown.bridges.live.pipeline.part import Part
 from strapdown.bridges.live.pipeline.stages import params_of
 from strapdown.estimation.foot import FootNavigator
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from strapdown.bridges.live.pipeline.tables import Table
-    from strapdown.estimation.foot.result import FootEstimate
-    from strapdown.estimation.navigation import NavigationEstimate
 
-__all__ = ["OdometryStage", "pose_of"]
+__all__ = ["OdometryStage"]
 
 _AT_REST = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0)
 
@@ -72,9 +71,3 @@ class OdometryStage(Part):
     def losses(self) -> list[str]:
         """Return what the navigator left out."""
         return [*super().losses(), *self._navigator.report.losses()]
-
-
-def pose_of(t_ns: int, estimate: NavigationEstimate | FootEstimate) -> Pose3D:
-    """Return the pose of an estimate at a stamp."""
-    position, q = estimate.position_world.tolist(), estimate.q_world_from_body.tolist()
-    return Pose3D(*position, *q, t_ns)

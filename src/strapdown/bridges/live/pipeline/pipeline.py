@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from strapdown._html import FieldsAsHtml
 from strapdown._words import counted, wording
 from strapdown.bridges.live.pipeline.detect import DetectSink
+from strapdown.bridges.live.pipeline.navigate import NavigateStage
 from strapdown.bridges.live.pipeline.odometry import OdometryStage
 from strapdown.bridges.live.pipeline.part import State
 from strapdown.bridges.live.pipeline.sinks import RecordSink, TopicSink
@@ -56,6 +57,7 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
     "sensor": SensorStage,
     "filter": FilterStage,
     "odometry": OdometryStage,
+    "navigate": NavigateStage,
     "detect": DetectSink,
     "record": RecordSink,
 }
@@ -246,6 +248,7 @@ class Pipeline:
         # Without pacing, senders wait for receivers; otherwise slow receivers lose messages.
         way = "reliable" if any(part.speed == math.inf for part in self.parts) else "sensor"
         for part in self.parts:
+            part.waits = way == "reliable"
             if part.gives is not None:
                 behind = self._behind[part.name]
                 name = f"pipeline/{number}/{part.name}"
