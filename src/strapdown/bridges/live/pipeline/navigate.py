@@ -91,7 +91,7 @@ class NavigateStage(Part):
         navigation = self._navigation
         found = super().losses()
         if navigation.late:
-            found.append(f"{counted(navigation.late, 'fix', 'fixes')} later than the buffer")
+            found.append(f"{counted(navigation.late, 'aiding')} later than the buffer")
         return (
             found
             if navigation.navigator is None
