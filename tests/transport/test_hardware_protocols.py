@@ -191,7 +191,10 @@ def test_stamps_of_a_device_keep_their_spacing_and_follow_its_clock():
     device_us = (np.arange(2000) * 5_000 * (1.0 + 50e-6) + 2**32 - 10**6) % 2**32
     arrival_ns = true_ns + 1_000_000 + rng.exponential(2e6, 2000).astype(np.int64)
     found = np.array(
-        [clock.stamp(d * 1e3, a) for d, a in zip(device_us, arrival_ns.tolist(), strict=True)]
+        [
+            clock.stamps([(d * 1e3, a)])[0]
+            for d, a in zip(device_us, arrival_ns.tolist(), strict=True)
+        ]
     )
     late_ms = (found - true_ns)[200:] * 1e-6
     assert clock.restarts == 0
@@ -203,11 +206,18 @@ def test_stamps_of_a_device_keep_their_spacing_and_follow_its_clock():
 
 def test_a_device_that_begins_again_keeps_the_clock_of_the_host():
     clock = DeviceClock()
-    first = [clock.stamp(k * 1e7, 10**15 + k * 10**7) for k in range(100)]
-    again = [clock.stamp(k * 1e7, 10**15 + 3 * 10**9 + k * 10**7) for k in range(100)]
+    first = clock.stamps((k * 1e7, 10**15 + k * 10**7) for k in range(100))
+    again = clock.stamps((k * 1e7, 10**15 + 3 * 10**9 + k * 10**7) for k in range(100))
     assert clock.restarts == 1
     assert again[0] - first[0] == 3 * 10**9
     assert again[-1] - again[0] == 99 * 10**7
+
+
+def test_samples_that_arrive_together_keep_their_spacing():
+    clock = DeviceClock()
+    assert clock.stamps((k * 1e7, 10**15) for k in range(5)) == [
+        10**15 - 40_000_000 + k * 10**7 for k in range(5)
+    ]
 
 
 DECLARED = """

@@ -220,17 +220,13 @@ class IioSensor:
         data = self._rest + data
         whole = len(data) // scan.size
         self._rest = data[whole * scan.size :]
+        scans = [scan.values(data[row * scan.size :]) for row in range(whole)]
         period_ns = NS_PER_S / self._rate_hz
-        found = []
-        for row in range(whole):
-            raw = scan.values(data[row * scan.size :])
-            stamp_ns = raw.pop("in_timestamp", None)
-            early_ns = arrival_ns - round((whole - 1 - row) * period_ns)
-            if stamp_ns is not None:
-                clock = self._clock
-                early_ns = stamp_ns if clock is None else clock.stamp(stamp_ns, early_ns)
-            found.append(self._message(raw, early_ns))
-        return found
+        arrivals = [arrival_ns - round((whole - 1 - row) * period_ns) for row in range(whole)]
+        stamps = [each.pop("in_timestamp", at) for each, at in zip(scans, arrivals, strict=True)]
+        if self._clock is not None and "in_timestamp" in scan.names:
+            stamps = self._clock.stamps(zip(stamps, arrivals, strict=True))
+        return [self._message(*each) for each in zip(scans, stamps, strict=True)]
 
     def _polled(self) -> list[Imu]:
         """Return one sample, at its time."""

@@ -72,7 +72,7 @@ class SerialPort(Port):
         try:
             self._port: Any = serial.Serial(path, baud, timeout=_WAIT_S, exclusive=True)
         except (serial.SerialException, OSError, ValueError) as error:
-            raise TransportError(f"{backend.name}:{path}: {_cause(error)}") from error
+            raise TransportError(f"{backend.name}:{name}: {_cause(error)}") from error
         self.byte_ns = _BITS * 1e9 / baud
 
     def read(self) -> tuple[bytes, int]:

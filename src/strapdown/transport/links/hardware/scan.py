@@ -111,6 +111,11 @@ class Scan:
             end, widest = at + element.size, max(widest, element.size)
         return cls(tuple(places), -(-end // widest) * widest)
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the channels."""
+        return [name for name, _, _ in self.places]
+
     def values(self, data: bytes) -> dict[str, int]:
         """Return the raw values at the beginning of bytes, by channel."""
         return {name: e.value(data[at : at + e.size]) for name, at, e in self.places}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from strapdown.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["DeviceClock"]
 
@@ -20,7 +23,8 @@ class DeviceClock:
     A sample arrives after its stamp by a delay that is never negative, so the offset between the
     clocks is the smallest difference of arrival and stamp so far. It may rise by 100 ppm of the
     time of the device, so that it follows a slow device. The stamps keep the spacing of the
-    device, without the jitter of the arrivals, and are late by the smallest delay.
+    device, without the jitter of the arrivals, and are late by the smallest delay. Samples that
+    arrive together are stamped together.
 
     Parameters
     ----------
@@ -35,45 +39,57 @@ class DeviceClock:
     Examples
     --------
     >>> clock = DeviceClock(modulus_ns=2.0**16 * 1e3)
-    >>> clock.stamp(65_000e3, 1_000_000_000), clock.stamp(464e3, 1_001_500_000)
-    (1000000000, 1001000100)
+    >>> clock.stamps([(65_000e3, 1_000_000_000), (464e3, 1_001_500_000)])
+    [1000000100, 1001000100]
     """
 
     def __init__(self, modulus_ns: float = 0.0) -> None:
         self.restarts = 0
-        self._modulus_ns = modulus_ns
-        self._device_ns: float | None = None
+        self._modulus_ns = round(modulus_ns)
+        self._device_ns: int | None = None
         self._arrival_ns = self._last_ns = 0
-        self._offset_ns = self._turns_ns = 0.0
+        self._offset_ns = self._turns_ns = 0
 
-    def stamp(self, device_ns: float, arrival_ns: int) -> int:
-        """Return the stamp of a sample on the clock of the host [ns].
+    def stamps(self, times: Iterable[tuple[float, int]]) -> list[int]:
+        """Return the stamps of samples that arrive together on the clock of the host [ns].
 
         Parameters
         ----------
-        device_ns : float
-            Its stamp by the device [ns].
-        arrival_ns : int
-            Clock of the host when it arrived [ns].
+        times : iterable of (float, int)
+            For each the stamp by the device, and the clock of the host when it arrived [ns].
         """
-        last = device_ns if self._device_ns is None else self._device_ns
-        step = device_ns - last
-        if step < 0.0 and self._modulus_ns:
+        found: list[int] = []
+        together: list[int] = []
+        for exact_ns, arrival_ns in times:
+            device_ns = round(exact_ns)
+            step = self._step(device_ns, arrival_ns)
+            if step is None:
+                found += self._settled(together)
+                together, self._turns_ns = [], 0
+            offset_ns = arrival_ns - device_ns - self._turns_ns
+            if step is not None:
+                offset_ns = min(offset_ns, self._offset_ns + round(_DRIFT * step))
+            self._offset_ns, self._device_ns, self._arrival_ns = offset_ns, device_ns, arrival_ns
+            together.append(device_ns + self._turns_ns)
+        return found + self._settled(together)
+
+    def _step(self, device_ns: int, arrival_ns: int) -> int | None:
+        """Return the time since the last sample; None where the device has begun, or again."""
+        if self._device_ns is None:
+            return None
+        step = device_ns - self._device_ns
+        if step < 0 and self._modulus_ns:
             step += self._modulus_ns
             self._turns_ns += self._modulus_ns
-        waited = arrival_ns - self._arrival_ns
-        begins = self._device_ns is None
-        if not begins and not 0.0 <= step <= waited + _RESTART_NS:
-            self.restarts += 1
-            begins = True
-        if begins:
-            self._turns_ns = 0.0
-        unwrapped = device_ns + self._turns_ns
-        difference = arrival_ns - unwrapped
-        if begins or difference < self._offset_ns + _DRIFT * step:
-            self._offset_ns = difference
-        else:
-            self._offset_ns += _DRIFT * step
-        self._device_ns, self._arrival_ns = device_ns, arrival_ns
-        self._last_ns = max(round(unwrapped + self._offset_ns), self._last_ns + 1)
-        return self._last_ns
+        if 0 <= step <= arrival_ns - self._arrival_ns + _RESTART_NS:
+            return step
+        self.restarts += 1
+        return None
+
+    def _settled(self, unwrapped: list[int]) -> list[int]:
+        """Return the stamps of times of the device, each after the one before."""
+        found = []
+        for device_ns in unwrapped:
+            self._last_ns = max(device_ns + self._offset_ns, self._last_ns + 1)
+            found.append(self._last_ns)
+        return found

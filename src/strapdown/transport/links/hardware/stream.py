@@ -99,7 +99,11 @@ class StreamSensor:
         if not data:
             return []
         readings = self._decoder.feed(data, is_whole=self._port.IS_WHOLE)
-        return [self._message(each, arrival_ns) for each in readings]
+        stamps = self._stamps(readings, arrival_ns)
+        return [
+            Imu(*self._in_body(each.accel), *self._in_body(each.gyro), stamp_ns)
+            for each, stamp_ns in zip(readings, stamps, strict=True)
+        ]
 
     def reopen(self) -> None:
         """Open the port again."""
@@ -126,14 +130,17 @@ class StreamSensor:
         """Close the port."""
         self._port.close()
 
-    def _message(self, reading: Reading, arrival_ns: int) -> Imu:
-        arrival_ns -= round(reading.behind * self._port.byte_ns)
-        if self._is_host or reading.stamp_ns is None:
-            self._last_ns = max(arrival_ns, self._last_ns + 1)
-        else:
-            self._last_ns = self._clock.stamp(reading.stamp_ns, arrival_ns)
-        accel, gyro = self._in_body(reading.accel), self._in_body(reading.gyro)
-        return Imu(*accel, *gyro, self._last_ns)
+    def _stamps(self, readings: list[Reading], arrival_ns: int) -> list[int]:
+        """Return the stamps of readings that arrive together."""
+        byte_ns = self._port.byte_ns
+        arrivals = [arrival_ns - round(each.behind * byte_ns) for each in readings]
+        times = [each.stamp_ns for each in readings]
+        known = [time for time in times if time is not None]
+        if not self._is_host and len(known) == len(times):
+            return self._clock.stamps(zip(known, arrivals, strict=True))
+        for row, arrival in enumerate(arrivals):
+            self._last_ns = arrivals[row] = max(arrival, self._last_ns + 1)
+        return arrivals
 
     def _in_body(self, vector: Three) -> Three:
         """Return a vector in FLU."""
