@@ -97,7 +97,7 @@ def test_stamps_may_be_arrivals(port):
     assert second.timestamp_ns - first.timestamp_ns == pytest.approx(bits * 1e9 / 115200, rel=1e-3)
 
 
-def test_damage_and_losses_are_counted_by_the_topic(port):
+def test_damage_and_losses_are_counted_by_the_topic_and_said_at_the_end(port, caplog):
     sensor, path = port
     later = bytearray(XSENS)
     later[8] += 4
@@ -111,6 +111,8 @@ def test_damage_and_losses_are_counted_by_the_topic(port):
     assert stats.malformed == 1
     assert stats.lost_transport == 3
     assert stats.received == 2
+    assert "2 samples, 1 bad checksum, " in caplog.text
+    assert "3 lost by the count of the sensor" in caplog.text
 
 
 def test_bytes_of_another_protocol_are_a_problem(port):

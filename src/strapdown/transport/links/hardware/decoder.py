@@ -48,7 +48,8 @@ class Counts:
     unreadable : int
         Messages whose fields are no numbers, or that end early.
     resyncs, skipped_bytes : int
-        Places at which bytes belong to no message, after the first one, and these bytes.
+        Places at which bytes belong to no message, other than after a bad checksum, and all bytes
+        that were skipped after the first message.
     lost : int
         Samples that are missing by the count that the sensor sends.
     bytes : int
@@ -65,16 +66,17 @@ class Counts:
 
     @property
     def damaged(self) -> int:
-        """Messages that cannot be used."""
-        return self.bad_checksums + self.unreadable
+        """Places at which at least one message cannot be used."""
+        return self.bad_checksums + self.unreadable + self.resyncs
 
     def __str__(self) -> str:
         parts = [counted(self.samples, "sample")]
         if self.bad_checksums:
             parts.append(counted(self.bad_checksums, "bad checksum"))
         if self.resyncs:
-            places = counted(self.resyncs, "place")
-            parts.append(f"{counted(self.skipped_bytes, 'byte')} skipped at {places}")
+            parts.append(counted(self.resyncs, "resynchronisation"))
+        if self.skipped_bytes:
+            parts.append(f"{counted(self.skipped_bytes, 'byte')} skipped")
         if self.unreadable:
             parts.append(f"{self.unreadable} unreadable")
         if self.lost:
@@ -189,7 +191,8 @@ class Decoder:
             packet = bytes(buffer[:length])
             body = packet[: length - size]
             if of(body[framing.checksum_from :]) != int.from_bytes(packet[length - size :], "big"):
-                self.counts.bad_checksums += self._synchronised
+                self.counts.bad_checksums += self._synchronised and not self._skipping
+                self._skipping = True
                 self._skip(1)
                 continue
             del buffer[:length]

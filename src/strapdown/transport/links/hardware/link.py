@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from logging import getLogger
+from logging import INFO, WARNING, getLogger
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
@@ -117,7 +117,8 @@ class HardwareLink(Link):
         self._stop.set()
         self._thread.join(_JOIN_S)
         self._sensor.close()
-        _log.info("%s: %s", self._backend, self._sensor.account())
+        level = WARNING if self._sensor.damaged or self._sensor.lost else INFO
+        _log.log(level, "%s: %s", self._backend, self._sensor.account())
 
     def _run(self) -> None:
         """Deliver samples until closed; open the port again where it has gone."""
