@@ -17,7 +17,7 @@ from strapdown.errors import FormatError
 from strapdown.estimation.navigation import NavigatorParams
 from strapdown.formats import Recording
 from strapdown.messages import Imu, conversion
-from strapdown.series import GnssSeries
+from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import simulate
 
 runner = CliRunner()
@@ -180,6 +180,31 @@ def test_navigation_is_that_of_the_verb(drive, tmp_path, heading):
     assert parts["out"].notes == (f"out: heading at the start: {source}",)
 
 
+def test_navigation_with_a_barometer_is_that_of_the_verb(drive, tmp_path):
+    recording = strapdown.open(drive)
+    imu = recording.imu_series()
+    rng = np.random.default_rng(4)
+    pressure = BarometerSeries(
+        imu.t_ns[::10] + 1, np.zeros(len(imu.t_ns[::10])),
+        pressure=95_000.0 + rng.normal(0.0, 5.0, len(imu.t_ns[::10])),
+    )  # fmt: skip
+    strapdown.write(
+        tmp_path / "drive.mcap",
+        Recording(imu={"imu": imu}, gnss=recording.gnss, barometers={"baro": pressure}),
+    )
+    text = NAVIGATE.format(speed="inf").replace('["fix", "imu"]', '["fix", "imu", "baro"]')
+    log = '[log.baro]\nfile = "drive.mcap"\ntopic = "baro"\nspeed = inf\n'
+    ran(tmp_path, text + "heading = 0.3\n" + log + RECORD)
+    verb(
+        "navigate", tmp_path / "drive.mcap", "--lever-arm", "0.1", "0", "0.3",
+        "--latency", "0.01", "--set", "heading=0.3", "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(tmp_path / "run.mcap").trajectory("out"),
+        strapdown.open(tmp_path / "verb.mcap").trajectory("navigation"),
+    )
+
+
 def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
     recording = strapdown.open(drive)
     imu = [Imu.from_record(each) for each in conversion.imu_from_series(recording.imu_series())]
@@ -203,7 +228,7 @@ def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
 WRONG = {
     '[navigate.out]\nfrom = "imu"': "expected parts, each once, in from, got imu",
     '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
-        "expected one part of Imu and one of NavSatFix, got Imu from 'imu', Imu from 'b'"
+        "expected parts of Imu, of NavSatFix and optionally of FluidPressure, got Imu from 'imu', "
     ),
     '[navigate.out]\nfrom = ["imu", "imu"]\nlever_arm = [1, 2]': (
         "navigate.out.lever_arm: expected a list of 3 numbers, got [1, 2]"

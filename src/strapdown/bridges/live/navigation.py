@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import deque
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.bridges.live.fusion import sample_of
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.navigation import StrapdownNavigator, gnss_aiding
-from strapdown.estimation.navigation.gnss import with_accuracy
+from strapdown.estimation.navigation import (
+    StrapdownNavigator,
+    barometer_aiding,
+    gnss_aiding,
+)
+from strapdown.estimation.navigation.gnss import BAROMETER_SIGMA, with_accuracy
 from strapdown.estimation.navigation.in_motion import FIRST_WINDOW_S
 from strapdown.estimation.navigation.start import (
     LEVEL_NS,
@@ -24,7 +28,7 @@ from strapdown.estimation.navigation.start import (
     states_heading,
 )
 from strapdown.inertial.navigation import Place
-from strapdown.messages import Pose3D, conversion
+from strapdown.messages import Batch, NavSatFix, Pose3D, conversion
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
         NavigationPrior,
         NavigatorParams,
     )
-    from strapdown.messages import Imu, NavSatFix
+    from strapdown.messages import FluidPressure, Imu
     from strapdown.samples import ImuSample
 
 __all__ = ["LiveNavigation", "pose_of"]
@@ -49,10 +53,11 @@ LONGEST_WINDOW_S: Final = 160.0
 class LiveNavigation:
     """Navigation from the first fix on, as ``strapdown navigate`` does with a whole recording.
 
-    Poses are those of the verb, bit for bit, if every fix is given before the first sample that is
-    later than it. A later fix corrects the poses after its arrival, up to ``buffer`` seconds back.
-    The start needs a second of samples if the parameters state the heading; otherwise it waits for
-    the motion that determines it. The poses up to then follow at once.
+    Poses are those of the verb, bit for bit, if every fix and every pressure of a barometer is
+    given before the first sample that is later than it. A later one corrects the poses after its
+    arrival, up to ``buffer`` seconds back. The start needs a second of samples if the parameters
+    state the heading; otherwise it waits for the motion that determines it. The poses up to then
+    follow at once.
 
     Parameters
     ----------
@@ -72,29 +77,36 @@ class LiveNavigation:
         self.navigator: StrapdownNavigator | None = None
         self.notes: list[str] = []
         self.unused = self.late = 0
-        """Fixes without position or before the first sample, and older than the buffer."""
-        self.known_ns = -(2**63)
-        """Stamp of the latest fix [ns]."""
-        self._fixes: list[tuple[int, NavSatFix]] = []
+        """Fixes without position or messages before the first sample; aiding beyond the buffer."""
+        self._pending: list[tuple[int, NavSatFix | FluidPressure]] = []
+        self._level: float | None = None
         self._first_ns: int | None = None
         self._samples: deque[ImuSample] = deque()
         self._aiding: list[Aiding] = []
         self._start_ns: int | None = None
         self._window_ns = round(FIRST_WINDOW_S * NS_PER_S)
 
-    def aid(self, fix: NavSatFix) -> None:
-        """Use a fix, from the next sample on."""
-        stamp_ns = fix.header_stamp_ns - self._latency_ns
-        self.known_ns = max(self.known_ns, stamp_ns)
-        insort(self._fixes, (stamp_ns, fix), key=itemgetter(0))
+    def aid(self, message: NavSatFix | FluidPressure) -> int:
+        """Use a fix or a pressure, from the next sample on; return its time [ns]."""
+        stamp_ns = message.header_stamp_ns
+        if isinstance(message, NavSatFix):
+            stamp_ns -= self._latency_ns
+        insort(self._pending, (stamp_ns, message), key=itemgetter(0))
+        return stamp_ns
 
     def take(self, message: Imu) -> Iterator[Pose3D]:
         """Yield the poses that a sample completes: none before the start, later one."""
         sample = sample_of(message)
         if self._first_ns is None:
             self._first_ns = sample.t_ns
-        while self._fixes and self._fixes[0][0] <= sample.t_ns:
-            self._use(*self._fixes.pop(0))
+        while self._pending and self._pending[0][0] <= sample.t_ns:
+            stamp_ns, each = self._pending.pop(0)
+            if stamp_ns < self._first_ns:
+                self.unused += 1
+            elif isinstance(each, NavSatFix):
+                self._use_fix(stamp_ns, each)
+            else:
+                self._use_pressure(each)
         if self.navigator is not None:
             yield self._step(sample)
             return
@@ -115,10 +127,10 @@ class LiveNavigation:
                 prior, source = start_at_fix(self.params, self._series(), aiding, self._place())
                 yield from self._run_from(prior, source)
 
-    def _use(self, stamp_ns: int, fix: NavSatFix) -> None:
+    def _use_fix(self, stamp_ns: int, fix: NavSatFix) -> None:
         """Convert a fix to aiding; the first defines the origin."""
         series = conversion.gnss_from_navsat([fix]).replace(t_ns=np.array([stamp_ns]))
-        if self._first_ns is None or stamp_ns < self._first_ns or not series.has_fix[0]:
+        if not series.has_fix[0]:
             self.unused += 1
             return
         series, assumed = with_accuracy(series)
@@ -129,9 +141,25 @@ class LiveNavigation:
         if self.origin is None:
             return
         found = gnss_aiding(series, self.origin, lever_arm=self._lever_arm)
-        self._aiding = sorted([*self._aiding, *found], key=attrgetter("t_ns"))
+        self._add(found)
         if self._start_ns is None and any(each.kind == "position" for each in found):
             self._start_ns = stamp_ns
+
+    def _use_pressure(self, message: FluidPressure) -> None:
+        """Convert a pressure to aiding by an altitude above that of the first one."""
+        values = np.array([[message.fluid_pressure, message.variance]])
+        stamp = np.array([message.header_stamp_ns])
+        batch = Batch(stamp, values, (message.frame_id,), np.zeros(1, np.int64))
+        series = conversion.barometer_from_fluid_pressure(batch)
+        if self._level is None and math.isfinite(series.altitude[0]):
+            self._level = float(series.altitude[0])
+        self._add(barometer_aiding(series, BAROMETER_SIGMA, origin=self._level))
+
+    def _add(self, found: list[Aiding]) -> None:
+        """Add aiding in the order of time, altitudes after fixes."""
+        self._aiding = sorted(
+            [*self._aiding, *found], key=lambda each: (each.t_ns, each.kind == "altitude")
+        )
 
     def _begin(self, now_ns: int) -> Iterator[Pose3D]:
         """Begin if the samples so far determine the start."""

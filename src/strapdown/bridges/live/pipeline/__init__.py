@@ -9,8 +9,9 @@ kind           keys                                       takes               gi
                ``profile``; ``sensor``, ``rate``,
                ``seed``, ``duration``, ``speed``,
                ``start_ns``
-``log``        ``file``, ``topic``, ``speed``                                 ``Imu`` or
-                                                                              ``NavSatFix``
+``log``        ``file``, ``topic``, ``speed``                                 ``Imu``,
+                                                                              ``NavSatFix`` or
+                                                                              ``FluidPressure``
 ``topic``      ``address``                                                    ``Imu``, or the type
                                                                               in the address
 ``topic``      ``address``, ``from``                      any                 (publishes)
@@ -18,8 +19,9 @@ kind           keys                                       takes               gi
 ``sensor``     ``from``, ``sensor``, ``rate``, ``seed``   ``Imu``             ``Imu``
 ``filter``     ``from``, ``filter``, its parameters       ``Imu``             ``Pose3D``
 ``odometry``   ``from``, ``foot``, its parameters         ``Imu``             ``Pose3D``
-``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu`` and         ``Pose3D``
-               its parameters                             ``NavSatFix``
+``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu``,            ``Pose3D``
+               its parameters                             ``NavSatFix``,
+                                                          ``FluidPressure``
 ``detect``     ``from``, ``kind``, ``file``               ``Imu``             (writes)
 ``record``     ``from`` (one or more), ``file``,          any                 (writes)
                ``split_bytes``, ``split_s``,

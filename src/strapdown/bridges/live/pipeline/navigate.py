@@ -1,4 +1,4 @@
-"""Navigation in a pipeline: an IMU and a GNSS receiver in, poses out."""
+"""Navigation in a pipeline: an IMU, a GNSS receiver and a barometer in, poses out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strapdown.bridges.live.navigation import LiveNavigation
 from strapdown.bridges.live.pipeline.part import Part, State
 from strapdown.bridges.live.pipeline.stages import params_of
 from strapdown.estimation.navigation import NavigatorParams
-from strapdown.messages import Imu, NavSatFix, Pose3D
+from strapdown.messages import FluidPressure, Imu, NavSatFix, Pose3D
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,11 @@ _OVER: Final = (State.ENDED, State.FAILED)
 class NavigateStage(Part):
     """Inertial navigation aided by fixes, as that of ``strapdown navigate``.
 
-    In a pipeline without pacing a sample waits for a fix that is later, so that all are processed
-    in the order of their stamps; otherwise samples are answered at once.
+    In a pipeline without pacing a sample waits for a fix and a pressure that are later, so that all
+    are processed in the order of their stamps; otherwise samples are answered at once.
     """
 
-    SOURCES = range(2, 3)
+    SOURCES = range(2, 4)
     gives = Pose3D
 
     def __init__(self, table: Table) -> None:
@@ -45,33 +45,39 @@ class NavigateStage(Part):
         )
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Receive samples from one stage, and fixes from the other."""
+        """Receive samples from one stage, fixes from another, and pressures from a third."""
         super().join(parts)
-        by_type = {part.gives: part for part in parts}
-        if by_type.keys() != {Imu, NavSatFix}:
+        kinds = [part.gives for part in parts]
+        wanted = [Imu, NavSatFix, *([FluidPressure] if FluidPressure in kinds else [])]
+        if sorted(kinds, key=str) != sorted(wanted, key=str):
             got = ", ".join(f"{getattr(p.gives, '__name__', '')} from {p.name!r}" for p in parts)
-            raise self.table.error(
-                f"expected one part of Imu and one of NavSatFix, got {got}", "from"
-            )
-        self._imu, self._gnss = by_type[Imu], by_type[NavSatFix]
+            line = f"expected parts of Imu, of NavSatFix and optionally of FluidPressure, got {got}"
+            raise self.table.error(line, "from")
+        self._imu = parts[kinds.index(Imu)]
+        self._aids = [part for part in parts if part is not self._imu]
         self.rate_hz = self._imu.rate_hz
 
     def work(self) -> None:
         """Answer every sample after the start by a pose."""
-        imu, fixes = self.inlets[self._imu.name], self.inlets[self._gnss.name]
+        imu = self.inlets[self._imu.name]
         waiting, is_last = deque[Imu](), False
+        known_ns = dict.fromkeys((part.name for part in self._aids), -math.inf)
         while not is_last:
             is_last = self.stop.is_set()
-            waits = self.waits and not is_last and self._gnss.state not in _OVER
-            for fix in fixes.recv_all():
-                self._navigation.aid(fix)
+            live = [part.name for part in self._aids if part.state not in _OVER]
+            for name in known_ns:
+                for message in self.inlets[name].recv_all():
+                    known_ns[name] = self._navigation.aid(message)
             if is_last:
                 waiting.extend(imu.recv_all())
             elif not waiting and (first := imu.recv(timeout=_SLICE_S)) is not None:
                 waiting.extend((first, *imu.recv_all()))
-            self._answer(waiting, self._navigation.known_ns if waits else math.inf)
-            if waiting and (late := fixes.recv(timeout=_SLICE_S)) is not None:
-                self._navigation.aid(late)
+            behind = live if self.waits and not is_last else []
+            self._answer(waiting, min((known_ns[name] for name in behind), default=math.inf))
+            if waiting:
+                slowest = min(behind, key=lambda name: known_ns[name])
+                if (late := self.inlets[slowest].recv(timeout=_SLICE_S)) is not None:
+                    known_ns[slowest] = self._navigation.aid(late)
         for pose in self._navigation.finish():
             self.give(pose)
         self.notes += self._navigation.notes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import strapdown.formats as files
 from strapdown.bridges.live.pipeline.part import Part
-from strapdown.messages import Imu, NavSatFix, conversion
-from strapdown.series import GnssSeries
+from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
+from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
 from strapdown.transport.address import open_topic, parse_address
@@ -77,7 +77,7 @@ class PacedSource(Part):
         self.speed = table.positive("speed") or 1.0
 
     @abstractmethod
-    def blocks(self) -> Iterator[ImuSeries | GnssSeries]:
+    def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
         """Yield the samples."""
 
     def work(self) -> None:
@@ -91,11 +91,15 @@ class PacedSource(Part):
                 self.made(1)
 
 
-def _messages(series: ImuSeries | GnssSeries) -> Iterator[tuple[int, object]]:
+def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tuple[int, object]]:
     """Yield the stamps and messages of a series."""
     if isinstance(series, GnssSeries):
         for fix in conversion.navsat_from_gnss(series):
             yield fix.header_stamp_ns, fix
+        return
+    if isinstance(series, BarometerSeries):
+        for stamp_ns, frame_id, values, _ in conversion.fluid_pressure_from_barometer(series):
+            yield stamp_ns, FluidPressure(stamp_ns, frame_id, *values.tolist())
         return
     for record in conversion.imu_from_series(series):
         yield int(record["timestamp_ns"]), Imu.from_record(record)
@@ -212,7 +216,7 @@ class WorldSource(DeviceSource):
 
 
 class LogSource(PacedSource):
-    """The IMU, or a GNSS receiver, of a recording."""
+    """The IMU, a GNSS receiver or a barometer of a recording."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -220,9 +224,11 @@ class LogSource(PacedSource):
         topic = table.get("topic", str)
         with table.about("file"):
             recording = files.open(path, on_error="salvage")
-        self._series: ImuSeries | GnssSeries
+        self._series: ImuSeries | GnssSeries | BarometerSeries
         with table.about("topic", "file"):
-            if topic in recording.gnss or (recording.gnss and not recording.imu):
+            if topic is not None and topic in recording.barometers:
+                self._series, self.gives = recording.barometers[topic], FluidPressure
+            elif topic in recording.gnss or (recording.gnss and not recording.imu):
                 self._series, self.gives = recording.gnss_series(topic), NavSatFix
             else:
                 self._series = recording.imu_series(topic)
@@ -231,7 +237,7 @@ class LogSource(PacedSource):
             self.rate_hz = (len(self._series) - 1) * NS_PER_S / span_ns if span_ns > 0 else None
         self._report = recording.report
 
-    def blocks(self) -> Iterator[ImuSeries | GnssSeries]:
+    def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
         """Yield all samples or fixes."""
         for start in range(0, len(self._series), _ROWS):
             yield self._series[start : start + _ROWS]
