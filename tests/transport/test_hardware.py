@@ -115,7 +115,7 @@ def test_damage_and_losses_are_counted_by_the_topic_and_said_at_the_end(port, ca
     assert "3 lost by the count of the sensor" in caplog.text
 
 
-def test_bytes_of_another_protocol_are_a_problem(port):
+def test_bytes_of_another_protocol_are_a_problem(port, caplog):
     sensor, path = port
     with Topic(Imu, name=path, backend=Serial(protocol="xsens-mti")) as topic:
         topic.try_recv()
@@ -123,6 +123,7 @@ def test_bytes_of_another_protocol_are_a_problem(port):
             os.write(sensor, line(k))
         until(lambda: topic.stats().problem)
         assert "check protocol, baud" in topic.stats().problem
+    assert caplog.text.count("check protocol, baud") == 1
 
 
 def test_a_port_that_goes_and_comes_again(tmp_path):
@@ -283,6 +284,20 @@ def test_scans_of_a_buffer_are_samples_in_si_units_with_the_stamps_of_the_kernel
     np.testing.assert_allclose(
         found[3].linear_acceleration, 0.000598 * np.array([2000.0, -1000.0, 16003.0])
     )
+
+
+def test_stamps_of_another_clock_of_the_kernel_become_those_of_the_wall_clock(iio):
+    (iio / "sys/iio:device3/current_timestamp_clock").write_text("monotonic\n")
+    with iio_topic(iio) as topic:
+        topic.try_recv()
+        with (iio / "dev/iio:device3").open("wb", buffering=0) as buffer:
+            scans = (struct.pack("<6hxxxxq", *range(6), 10**9 * k) for k in range(3))
+            buffer.write(b"".join(scans))
+            found = received(topic, 3)
+        now_ns = time.time_ns()
+    stamps = [each.timestamp_ns for each in found]
+    assert np.diff(stamps).tolist() == [10**9, 10**9]
+    assert 0 <= now_ns - stamps[-1] < 10**9
 
 
 def test_without_a_buffer_attributes_are_polled(iio):
