@@ -305,3 +305,21 @@ def test_scans_are_aligned_and_sign_extended(tmp_path):
 @pytest.mark.parametrize("module", [checksums, decoder, scan, stamps])
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_bytes_raise_and_good_ones_are_found_after_them(name):
+    rng = np.random.default_rng(7)
+    data = SAMPLES[name][0]
+    found = Decoder(find_protocol(name))
+    for _ in range(300):
+        piece = bytearray(data * 3)
+        for at in rng.integers(0, len(piece), rng.integers(0, 6)):
+            piece[at] = rng.integers(256)
+        del piece[: rng.integers(0, len(piece))]
+        found.feed(bytes(piece))
+        found.feed(rng.bytes(int(rng.integers(0, 40))), is_whole=bool(rng.integers(2)))
+    before = found.counts.samples
+    found.feed(b"\n" + data * 50)
+    assert found.counts.samples >= before + 40
+    assert len(found._buffer) < 1024
