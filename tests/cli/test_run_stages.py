@@ -205,6 +205,23 @@ def test_navigation_with_a_barometer_is_that_of_the_verb(drive, tmp_path):
     )
 
 
+def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_path):
+    (tmp_path / "drive.mcap").symlink_to(drive)
+    text = NAVIGATE.format(speed=10.0) + "heading = 0.3\nheading_sigma = 0.1\nbuffer = 5\n"
+    parts = ran(tmp_path, text + RECORD)
+    assert parts["out"].received == parts["imu"].sent == 2500
+    assert parts["out"].losses == ()
+    verb(
+        "navigate", drive, "--lever-arm", "0.1", "0", "0.3", "--latency", "0.01",
+        "--set", "heading=0.3", "--set", "heading_sigma=0.1", "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    ours = strapdown.open(tmp_path / "run.mcap").trajectory("out")
+    theirs = strapdown.open(tmp_path / "verb.mcap").trajectory("navigation")
+    assert ours.t_ns.tolist() == theirs.t_ns.tolist()
+    off = ours.position_world[-500:] - theirs.position_world[-500:]
+    assert np.abs(off).max() < 0.1  # of fixes that come after their samples
+
+
 def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
     recording = strapdown.open(drive)
     imu = [Imu.from_record(each) for each in conversion.imu_from_series(recording.imu_series())]
