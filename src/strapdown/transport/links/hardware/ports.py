@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -64,7 +65,7 @@ class SerialPort(Port):
 
     def __init__(self, name: str, backend: Serial, baud: int) -> None:
         try:
-            import serial  # noqa: PLC0415 (of an extra)
+            serial = import_module("serial")
         except ImportError:
             raise BackendMissingError(backend.name, extra="hardware") from None
         path = f"/{name}" if Path(f"/{name}").exists() else name
