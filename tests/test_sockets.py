@@ -227,6 +227,7 @@ TABLE = {
     "mavlink record": ("mavlink record link.mcap --listen 0 --duration 0.5", LOOPBACK),
     # The network backends, joined by a verb.
     "cat zenoh": ("cat zenoh:{topic}?listen=tcp/127.0.0.1:0", LOOPBACK),
+    "cat udp": ("cat udp:14997?protocol=csv", LOOPBACK),
     "bridge zenoh": (
         "bridge local:{topic} zenoh:{topic}?listen=tcp/127.0.0.1:0 --duration 0.5",
         LOOPBACK,
