@@ -311,7 +311,8 @@ class TestFiles:
         a_world = world()
         with record(a_world, tmp_path / "run.mcap") as report:
             driven(a_world, steps=2, devices=("gyro", "gps"))
-        assert report.notes == ("GPS 'gps' is not recorded",)
+        (note,) = report.notes
+        assert note.startswith("GPS 'gps' is not recorded; set gpsCoordinateSystem of WorldInfo to")
         with record(world(), tmp_path / "empty.mcap") as report:
             pass
         assert "is empty" in report.notes[0]

@@ -54,8 +54,9 @@ def record(
 ) -> Iterator[RecordingReport]:
     """Write every sample of the inertial sensors of a world to a file, in bounded memory.
 
-    Topics are those of :meth:`SensorLog.recording`. CSV contains one table: ``imu/data``, or the
-    first device if no robot has such a topic; the others are listed as losses.
+    So are the fixes of every GPS, in a world with the coordinate system WGS84. Topics are those of
+    :meth:`SensorLog.recording`. CSV contains one table: ``imu/data``, or the first device if no
+    robot has such a topic; the others are listed as losses.
     The file appears, complete, when the ``with`` statement ends without an error.
 
     Parameters
@@ -90,7 +91,7 @@ def record(
             block = log.recording()
             if path.suffix.lower() == ".csv":
                 block = _one_table(block, samples, left_out)
-            for topic, series in block.imu.items():
+            for topic, series in {**block.imu, **block.gnss}.items():
                 samples[topic] = samples.get(topic, 0) + len(series)
             writer.write(block)
             log.clear()
@@ -111,13 +112,19 @@ def _one_table(block: Recording, written: Mapping[str, int], left_out: set[str])
     chosen = known[0]
     covered = chosen.removesuffix("imu/data")  # imu/data includes the devices of its robot
     left_out.update(topic for topic in block.imu if not topic.startswith(covered))
-    return replace(block, imu={topic: s for topic, s in block.imu.items() if topic == chosen})
+    left_out.update(block.gnss)
+    imu = {topic: series for topic, series in block.imu.items() if topic == chosen}
+    return replace(block, imu=imu, gnss={})
 
 
 def _notes(log: SensorLog, samples: Mapping[str, int], path: Path) -> Iterator[str]:
     if not samples:
         yield f"{path} is empty: no controller enabled an inertial sensor for a whole period"
     for name, kind in log.other.items():
-        yield f"{kind} {name!r} is not recorded"
+        local = kind == "GPS"
+        advice = (
+            "; set gpsCoordinateSystem of WorldInfo to WGS84 to record its fixes" if local else ""
+        )
+        yield f"{kind} {name!r} is not recorded{advice}"
     if log.resets:
         yield f"the simulation was reset {log.resets} times; time stamps continue over each reset"
