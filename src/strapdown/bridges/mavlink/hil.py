@@ -1,0 +1,322 @@
+"""A robot of a Webots world that an autopilot flies over MAVLink, as hardware in the loop (HIL).
+
+The simulator listens on TCP, as PX4's ``simulator_mavlink`` expects it: the autopilot connects and
+gets HIL_SENSOR at every basic step and HIL_GPS at the period of the receiver, in simulated time. It
+answers with HIL_ACTUATOR_CONTROLS. From its first answer on both run in lockstep: time advances
+only after an answer to the last HIL_SENSOR.
+
+Readings are those of the robot's devices: the first Accelerometer, Gyro, GPS and Altimeter; the
+first InertialUnit gives the attitude in which the magnetic field is seen. Body axes are forward,
+right, down. Pressure is that of the standard atmosphere, and the magnetic field one of 0.48 gauss
+that points to the north of the world and dips by 63 degrees.
+
+References
+----------
+MAVLink, ``common.xml``: HIL_SENSOR, HIL_GPS, HIL_ACTUATOR_CONTROLS. PX4 user guide, "Simulation":
+MAVLink API of the simulator, and lockstep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from strapdown.errors import DeviceError, PeerLostError, ValueRangeError
+from strapdown.formats.mavlink.frames import Decoder, end_of_frame
+from strapdown.formats.mavlink.messages import dialect
+from strapdown.geometry import quaternion
+from strapdown.webots.api import Robot
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+    from strapdown.formats.mavlink.messages import WireMessage
+    from strapdown.webots.world.world import World
+
+__all__ = ["HilReport", "HilSimulator", "pressure_at"]
+
+PX4_PORT: Final = 4560
+"""Port at which PX4 looks for its simulator."""
+
+_FLIP: Final = np.array([1.0, -1.0, -1.0])  # forward, left, up to forward, right, down
+_FIELD_ENU: Final = 0.48 * np.array([0.0, math.cos(math.radians(63)), -math.sin(math.radians(63))])
+_SENSOR_FIELDS: Final = 0x1FFF  # all but the bit of a reset
+_QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
+_BUFFER: Final = 1 << 16
+
+
+def pressure_at(altitude: float) -> float:
+    """Return the pressure [hPa] of the standard atmosphere at an altitude [m], below 11 km.
+
+    Examples
+    --------
+    >>> round(pressure_at(0.0), 2), round(pressure_at(1000.0), 1)
+    (1013.25, 898.7)
+    """
+    return float(1013.25 * (1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
+
+
+@dataclass(frozen=True)
+class HilReport:
+    """An account of a flight.
+
+    Parameters
+    ----------
+    time_s : float
+        Simulated time [s].
+    sensors, fixes, controls : int
+        Messages sent of HIL_SENSOR and HIL_GPS, and received of HIL_ACTUATOR_CONTROLS.
+    """
+
+    time_s: float
+    sensors: int
+    fixes: int
+    controls: int
+
+
+class HilSimulator:
+    """The simulator's end of MAVLink HIL.
+
+    Parameters
+    ----------
+    world : World
+        With WGS84 as its GPS coordinate system.
+    listen : str
+        ``[HOST:]PORT``; without a host only this machine can connect. Port 0 is any free one.
+    robot : str, optional
+        Name of the robot; by default the only one.
+    motors : sequence of str, optional
+        Names of the motors in the order of the outputs; by default ``motor 1``, ``motor 2`` ...
+    patience_s : float
+        Longest wait for an autopilot, and for its answer [s].
+
+    Raises
+    ------
+    DeviceError
+        The robot lacks a sensor or has no such motor, or the GPS is not geodetic.
+    BackendMissingError
+        pymavlink is not installed.
+    OSError
+        The address is not available.
+
+    Examples
+    --------
+    >>> with HilSimulator(World("quadcopter")) as simulator:  # doctest: +SKIP
+    ...     simulator.fly(60.0)  # in another terminal: PX4's none_iris
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        listen: str = f"127.0.0.1:{PX4_PORT}",
+        robot: str | None = None,
+        motors: tuple[str, ...] = (),
+        patience_s: float = 60.0,
+    ) -> None:
+        self._world = world
+        self._robot = Robot(world, robot=robot)
+        self._patience_s = patience_s
+        self._step_ms = round(world.basic_time_step)
+        self._fit(motors)
+        self._module = dialect()
+        self._mav = self._module.MAVLink(None, srcSystem=1, srcComponent=51)
+        self.decoder = Decoder()
+        """Counts what was received."""
+        self._pending = b""
+        self._peer: socket.socket | None = None
+        self._counts = {"sensors": 0, "fixes": 0, "controls": 0}
+        host, _, port = listen.rpartition(":")
+        if not (port.isascii() and port.isdigit()) or int(port) > 65535:
+            raise ValueRangeError(f"expected [HOST:]PORT with a port of 0 to 65535, got {listen!r}")
+        self._server = socket.create_server((host or "127.0.0.1", int(port)))
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of this end."""
+        host, port = self._server.getsockname()[:2]
+        return host, port
+
+    def fly(self, duration_s: float) -> HilReport:
+        """Wait for an autopilot, and simulate until a time, or until it disconnects.
+
+        Parameters
+        ----------
+        duration_s : float
+            Simulated seconds.
+
+        Raises
+        ------
+        PeerLostError
+            No autopilot connects, or one in lockstep does not answer.
+        """
+        self._server.settimeout(self._patience_s)
+        try:
+            self._peer, _ = self._server.accept()
+        except TimeoutError:
+            raise PeerLostError(
+                f"expected an autopilot to connect to {self.address}, got none in"
+                f" {self._patience_s:g} s"
+            ) from None
+        self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        begin, lockstep = self._world.time_s, False
+        next_fix = begin
+        with contextlib.suppress(ConnectionError):
+            while self._world.time_s - begin < duration_s - 1e-9:
+                if self._robot.step(self._step_ms) == -1:
+                    break
+                if self._world.time_s >= next_fix - 1e-9:
+                    self._send_fix()
+                    next_fix += 1e-3 * self._gps.sampling_period
+                self._send_sensor()
+                answered = self._await_controls(wait=lockstep)
+                if answered and not lockstep:
+                    lockstep = True
+                    while self._await_controls(wait=False, timeout_s=_QUIET_S):
+                        """Discard the answers to what was sent before the first one."""
+        return HilReport(self._world.time_s - begin, **self._counts)
+
+    def close(self) -> None:
+        """Disconnect."""
+        for end in (self._peer, self._server):
+            if end is not None:
+                end.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _fit(self, motors: tuple[str, ...]) -> None:
+        """Find and enable the devices."""
+        found: dict[str, Any] = {}
+        for index in range(self._robot.getNumberOfDevices()):
+            device = self._robot.getDeviceByIndex(index)
+            found.setdefault(type(device).__name__, device)
+            if device.getName() in motors or (not motors and device.getName().startswith("motor ")):
+                found.setdefault("motors", {})[device.getName()] = device
+        missing = {"Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit"} - found.keys()
+        wanted = set(motors) - set(found.get("motors", {}))
+        if missing or wanted or not found.get("motors"):
+            lacks = ", ".join(sorted(missing | wanted)) or "motors: motor 1, motor 2, ..."
+            raise DeviceError(f"robot {self._robot.name!r} cannot be flown: it has no {lacks}")
+        self._accelerometer, self._gyro = found["Accelerometer"], found["Gyro"]
+        self._gps, self._unit = found["GPS"], found["InertialUnit"]
+        self._altimeter = found["Altimeter"]
+        info = self._world.file.world_info
+        systems = info.text("coordinateSystem"), info.text("gpsCoordinateSystem")
+        if systems != ("ENU", "WGS84"):
+            raise DeviceError(
+                "expected a world whose WorldInfo has the coordinateSystem 'ENU' and the"
+                f" gpsCoordinateSystem 'WGS84', got {systems[0]!r} and {systems[1]!r}"
+            )
+        devices = self._world.robots[self._robot.getName()].devices
+        gps = next(device.node for device in devices if device.name == self._gps.getName())
+        self._accuracy_cm = max(1, round(100.0 * gps.number("accuracy")))
+        self._motors = [found["motors"][name] for name in motors or sorted(found["motors"])]
+        for sensor in (self._accelerometer, self._gyro, self._altimeter, self._unit):
+            sensor.enable(self._step_ms)
+        self._gps.enable(max(1, round(100 / self._step_ms)) * self._step_ms)
+        for motor in self._motors:
+            motor.setPosition(math.inf)
+            motor.setVelocity(0.0)
+
+    def _send(self, message: WireMessage) -> None:
+        if self._peer is not None:
+            self._peer.sendall(message.pack(self._mav))
+            self._mav.seq = (self._mav.seq + 1) % 256
+
+    def _send_sensor(self) -> None:
+        force = _FLIP * self._accelerometer.getValues()
+        rate = _FLIP * self._gyro.getValues()
+        R_world_from_body = quaternion.to_matrix(np.array(self._unit.getQuaternion()))
+        field = _FLIP * (R_world_from_body.T @ _FIELD_ENU)
+        altitude = self._altimeter.getValue()
+        self._send(
+            self._module.MAVLink_hil_sensor_message(
+                self._stamp(), *map(float, (*force, *rate, *field)), pressure_at(altitude), 0.0,
+                altitude, 15.0 - 0.0065 * altitude, _SENSOR_FIELDS, 0,
+            )
+        )  # fmt: skip
+        self._counts["sensors"] += 1
+
+    def _send_fix(self) -> None:
+        latitude, longitude, altitude = self._gps.getValues()
+        if math.isnan(latitude):
+            return
+        east, north, up = self._gps.getSpeedVector()
+        speed = math.hypot(east, north)
+        course = math.degrees(math.atan2(east, north)) % 360.0
+        self._send(
+            self._module.MAVLink_hil_gps_message(
+                self._stamp(), 3, round(1e7 * latitude), round(1e7 * longitude),
+                round(1e3 * altitude), self._accuracy_cm, self._accuracy_cm,
+                round(100 * speed), round(100 * north), round(100 * east), round(-100 * up),
+                round(100 * course) % 36000, 12,
+            )
+        )  # fmt: skip
+        self._counts["fixes"] += 1
+
+    def _await_controls(self, *, wait: bool, timeout_s: float | None = None) -> bool:
+        """Pass outputs to the motors; return whether there were any."""
+        usual = self._patience_s if wait else 1e-3 * self._step_ms
+        until = time.monotonic() + (usual if timeout_s is None else timeout_s)
+        while True:
+            for message in self._receive(until - time.monotonic()):
+                if message.get_type() == "HIL_ACTUATOR_CONTROLS":
+                    self._counts["controls"] += 1
+                    self._drive(message)
+                    return True
+            if time.monotonic() >= until:
+                if wait:
+                    raise PeerLostError(
+                        f"expected HIL_ACTUATOR_CONTROLS within {self._patience_s:g} s, got none;"
+                        " does the autopilot still run?"
+                    )
+                return False
+
+    def _receive(self, timeout_s: float) -> list[WireMessage]:
+        """Return the messages whose last byte has arrived."""
+        if self._peer is None:
+            return []
+        self._peer.settimeout(max(timeout_s, 1e-4))
+        try:
+            data = self._peer.recv(_BUFFER)
+        except TimeoutError:
+            return []
+        if not data:
+            raise ConnectionAbortedError
+        data = self._pending + data
+        messages: list[WireMessage] = []
+        at = 0
+        while at < len(data):
+            end = end_of_frame(data, at)
+            if len(data) - at < 3 or (end is not None and end > len(data)):
+                break
+            taken = self.decoder.take(data, at, is_lost=False)
+            at = at + 1 if taken is None else taken[1]
+            messages += [] if taken is None else [taken[0]]
+        self._pending = data[at:]
+        return messages
+
+    def _drive(self, message: Any) -> None:  # noqa: ANN401 (a class of pymavlink)
+        """Turn the motors at the share of their greatest velocity that an output is."""
+        for motor, output in zip(self._motors, message.controls, strict=False):
+            share = output if math.isfinite(output) else 0.0
+            motor.setVelocity(min(max(share, 0.0), 1.0) * motor.getMaxVelocity())
+
+    def _stamp(self) -> int:
+        return round(1e6 * self._world.time_s)
