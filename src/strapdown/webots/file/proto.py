@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from strapdown.errors import BackendMissingError, FormatError, UnsupportedError
 from strapdown.webots.file.grounds import GROUNDS, ground
 from strapdown.webots.file.node_types import coerce
-from strapdown.webots.file.proto_library import PROTO_PATH, ProtoLibrary, ProtoSource
+from strapdown.webots.file.proto_library import PROTO_PATH, PROTOS, ProtoLibrary, ProtoSource
 from strapdown.webots.file.reader import MAX_NODES, Reader, decode, read_externproto, read_version
 from strapdown.webots.file.releases import modernise, replace
 from strapdown.webots.file.templates import Evaluator, field_values, is_template, language_of
@@ -302,6 +302,12 @@ class Expander:
         address = place.addresses.get(node.type, "")
         source = self._library.find(node.type, address)
         if source is not None:
+            if "://" in address and PROTOS in source.path.parents:
+                self._notice(
+                    node.type,
+                    f"line {node.line}: PROTO at {address!r} is not fetched: a simpler one of"
+                    " strapdown with the same devices is used",
+                )
             return self._read(source)
         if address and place.carries:
             raise UnsupportedError(
