@@ -48,6 +48,7 @@ PX4_PORT: Final = 4560
 _FLIP: Final = np.array([1.0, -1.0, -1.0])  # forward, left, up to forward, right, down
 _FIELD_ENU: Final = 0.48 * np.array([0.0, math.cos(math.radians(63)), -math.sin(math.radians(63))])
 _SENSOR_FIELDS: Final = 0x1FFF  # all but the bit of a reset
+_LOOK_S: Final = 0.2  # longest wait between checks whether to stop
 _QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
 _BUFFER: Final = 1 << 16
 
@@ -132,6 +133,7 @@ class HilSimulator:
         """Counts what was received."""
         self._pending = b""
         self._peer: socket.socket | None = None
+        self._stopped = False
         self._counts = {"sensors": 0, "fixes": 0, "controls": 0}
         host, _, port = listen.rpartition(":")
         if not (port.isascii() and port.isdigit()) or int(port) > 65535:
@@ -157,19 +159,11 @@ class HilSimulator:
         PeerLostError
             No autopilot connects, or one in lockstep does not answer.
         """
-        self._server.settimeout(self._patience_s)
-        try:
-            self._peer, _ = self._server.accept()
-        except TimeoutError:
-            raise PeerLostError(
-                f"expected an autopilot to connect to {self.address}, got none in"
-                f" {self._patience_s:g} s"
-            ) from None
-        self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._accept()
         begin, lockstep = self._world.time_s, False
         next_fix = begin
         with contextlib.suppress(ConnectionError):
-            while self._world.time_s - begin < duration_s - 1e-9:
+            while self._world.time_s - begin < duration_s - 1e-9 and not self._stopped:
                 if self._robot.step(self._step_ms) == -1:
                     break
                 if self._world.time_s >= next_fix - 1e-9:
@@ -182,6 +176,10 @@ class HilSimulator:
                     while self._await_controls(wait=False, timeout_s=_QUIET_S):
                         """Discard the answers to what was sent before the first one."""
         return HilReport(self._world.time_s - begin, **self._counts)
+
+    def stop(self) -> None:
+        """End the simulation at its present step; from any thread, or a signal handler."""
+        self._stopped = True
 
     def close(self) -> None:
         """Disconnect."""
@@ -199,6 +197,21 @@ class HilSimulator:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _accept(self) -> None:
+        """Wait for an autopilot."""
+        until = time.monotonic() + self._patience_s
+        self._server.settimeout(min(_LOOK_S, self._patience_s))
+        while self._peer is None and not self._stopped:
+            with contextlib.suppress(TimeoutError):
+                self._peer, _ = self._server.accept()
+                self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._peer is None and time.monotonic() > until:
+                host, port = self.address
+                raise PeerLostError(
+                    f"expected an autopilot to connect to {host}:{port} within"
+                    f" {self._patience_s:g} s, got none"
+                )
 
     def _fit(self, motors: tuple[str, ...]) -> None:
         """Find and enable the devices."""
@@ -274,8 +287,8 @@ class HilSimulator:
         """Pass outputs to the motors; return whether there were any."""
         usual = self._patience_s if wait else 1e-3 * self._step_ms
         until = time.monotonic() + (usual if timeout_s is None else timeout_s)
-        while True:
-            for message in self._receive(until - time.monotonic()):
+        while not self._stopped:
+            for message in self._receive(min(until - time.monotonic(), _LOOK_S)):
                 if message.get_type() == "HIL_ACTUATOR_CONTROLS":
                     self._counts["controls"] += 1
                     self._drive(message)
@@ -286,7 +299,8 @@ class HilSimulator:
                         f"expected HIL_ACTUATOR_CONTROLS within {self._patience_s:g} s, got none;"
                         " does the autopilot still run?"
                     )
-                return False
+                break
+        return False
 
     def _receive(self, timeout_s: float) -> list[WireMessage]:
         """Return the messages whose last byte has arrived."""
