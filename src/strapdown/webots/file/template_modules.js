@@ -63,13 +63,13 @@ const __vectors = (keys) => {
 
 __modules.wbvector2 = {
   ...__vectors(["x", "y"]),
-  angle: (a, b) => Math.atan2(b.y - a.y, b.x - a.x),
+  angle: (a, b) => Math.atan2(a.y - b.y, a.x - b.x),
   cross: (a, b) => a.x * b.y - a.y * b.x,
   intersection: (p1, p2, p3, p4) => {
     const {minus, cross} = __modules.wbvector2;
     const r = minus(p2, p1), s = minus(p4, p3), area = cross(r, s);
     const t = cross(minus(p3, p1), s) / area, u = cross(minus(p3, p1), r) / area;
-    if (area === 0 || t < 0 || t > 1 || u < 0 || u > 1) return undefined;
+    if (area === 0 || t < 0 || t > 1 || u < 0 || u > 1) return null;
     return {x: p1.x + t * r.x, y: p1.y + t * r.y};
   },
 };
@@ -158,9 +158,10 @@ __modules.wbgeometry = (() => {
   return {
     bSpline2: spline(wbvector2),
     bSpline3: spline(wbvector3),
-    circle: (radius, div, center, shift) => Array.from({length: div}, (_, i) => ({
-      x: radius * Math.sin(2 * Math.PI * i / div + shift) + center.x,
-      y: radius * Math.cos(2 * Math.PI * i / div + shift) + center.y,
+    // The last point is the first one again.
+    circle: (radius, div, center, shift) => Array.from({length: div + 1}, (_, i) => ({
+      x: radius * Math.cos(2 * Math.PI * i / div + shift) + center.x,
+      y: radius * Math.sin(2 * Math.PI * i / div + shift) + center.y,
     })),
     isPoint2InPolygon: (p, polygon) => polygon.reduce((inside, a, i) => {
       const b = polygon[(i + polygon.length - 1) % polygon.length];
@@ -173,7 +174,7 @@ __modules.wbgeometry = (() => {
     isPoint2ArrayClockwise: points => points.reduce((area, p, i) => {
       const q = points[(i + 1) % points.length];
       return area + (q.x - p.x) * (q.y + p.y);
-    }, 0) > 0,
+    }, 0) < 0,
   };
 })();
 
