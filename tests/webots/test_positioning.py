@@ -204,6 +204,28 @@ def test_a_world_tells_its_geodetic_positions(system):
     assert gps.getSpeed() > 0.005
 
 
+@pytest.mark.parametrize("system", ["ENU", "NUE"])
+def test_positions_in_a_local_world_are_a_trajectory_without_attitude(tmp_path, system):
+    world = World(
+        f"""#VRML_SIM R2025a utf8
+    WorldInfo {{ coordinateSystem "{system}" basicTimeStep 10 gpsReference 100 0 0 }}
+    Robot {{ children GPS {{ accuracy 0.5 resolution 1 }} }}""",
+        motion=lambda t: (np.multiply((3, 4, 1), t), (0, 0, 0, 1), (3, 4, 1), (0, 0, 0)),
+    )
+    robot = Robot(world)
+    robot.getDevice("gps").enable(100)
+    with record(world, tmp_path / "run.npz") as written:
+        for _ in range(20):
+            robot.step(100)
+    assert (written.samples, written.notes) == ({"gps/values": 20}, ())
+    track = formats.open(tmp_path / "run.npz").trajectories["gps/values"]
+    assert track.world.name == system
+    assert np.isnan(track.q_world_from_body).all()
+    assert track.velocity_world[3] == pytest.approx((3, 4, 1))
+    assert track.position_world[-1] == pytest.approx([106, 8, 2], abs=2.5)
+    assert track.position_covariance[0] == pytest.approx(0.25 * np.eye(3))
+
+
 @pytest.mark.parametrize("ending", ["mcap", "npz"])
 def test_fixes_are_part_of_a_recording(tmp_path, ending):
     world = World(

@@ -54,9 +54,9 @@ def record(
 ) -> Iterator[RecordingReport]:
     """Write every sample of the inertial sensors of a world to a file, in bounded memory.
 
-    So are the fixes of every GPS, in a world with the coordinate system WGS84. Topics are those of
-    :meth:`SensorLog.recording`. CSV contains one table: ``imu/data``, or the first device if no
-    robot has such a topic; the others are listed as losses.
+    So are those of every GPS. Topics are those of :meth:`SensorLog.recording`. CSV contains one
+    table: ``imu/data``, or the first device if no robot has such a topic; the others are listed as
+    losses.
     The file appears, complete, when the ``with`` statement ends without an error.
 
     Parameters
@@ -91,7 +91,7 @@ def record(
             block = log.recording()
             if path.suffix.lower() == ".csv":
                 block = _one_table(block, samples, left_out)
-            for topic, series in {**block.imu, **block.gnss}.items():
+            for topic, series in {**block.imu, **block.gnss, **block.trajectories}.items():
                 samples[topic] = samples.get(topic, 0) + len(series)
             writer.write(block)
             log.clear()
@@ -106,25 +106,21 @@ def record(
 
 def _one_table(block: Recording, written: Mapping[str, int], left_out: set[str]) -> Recording:
     """Return a block with the one topic of a CSV file: the one written so far, or the best one."""
+    left_out.update({**block.gnss, **block.trajectories})
+    block = replace(block, gnss={}, trajectories={})
     known = [*written, *(topic for topic in block.imu if topic.endswith("imu/data")), *block.imu]
     if not known:
         return block
     chosen = known[0]
     covered = chosen.removesuffix("imu/data")  # imu/data includes the devices of its robot
     left_out.update(topic for topic in block.imu if not topic.startswith(covered))
-    left_out.update(block.gnss)
-    imu = {topic: series for topic, series in block.imu.items() if topic == chosen}
-    return replace(block, imu=imu, gnss={})
+    return replace(block, imu={topic: s for topic, s in block.imu.items() if topic == chosen})
 
 
 def _notes(log: SensorLog, samples: Mapping[str, int], path: Path) -> Iterator[str]:
     if not samples:
         yield f"{path} is empty: no controller enabled an inertial sensor for a whole period"
     for name, kind in log.other.items():
-        local = kind == "GPS"
-        advice = (
-            "; set gpsCoordinateSystem of WorldInfo to WGS84 to record its fixes" if local else ""
-        )
-        yield f"{kind} {name!r} is not recorded{advice}"
+        yield f"{kind} {name!r} is not recorded"
     if log.resets:
         yield f"the simulation was reset {log.resets} times; time stamps continue over each reset"

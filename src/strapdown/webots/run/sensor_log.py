@@ -18,7 +18,7 @@ from strapdown.geometry import quaternion
 from strapdown.geometry.euler import EulerConvention, to_quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.inertial import increments_from_rates
-from strapdown.series import GnssSeries, ImuSeries, SensorIdentity
+from strapdown.series import GnssSeries, ImuSeries, SensorIdentity, Trajectory
 from strapdown.webots.devices.geodetic import EAST_NORTH_UP
 from strapdown.webots.devices.sensor_models import ModelledMeasurement
 from strapdown.webots.profiles import Acceleration, Angles, InertialFrame, InertialNoise
@@ -84,7 +84,8 @@ class _Samples:
 class SensorLog:
     """Record of every sample of the inertial sensors of a world, from its creation on.
 
-    In a world with the coordinate system WGS84 that of every GPS is recorded, too.
+    Those of every GPS are recorded, too: fixes in a world with the coordinate system WGS84, else a
+    trajectory without attitude.
 
     A ``with`` statement or :meth:`stop` ends it. Time continues over a reset of the simulation, so
     that stamps never decrease.
@@ -203,11 +204,14 @@ class SensorLog:
         DeviceError
             There are no such samples; or several robots have some, and none is named.
         """
-        owners = [name for (name, _), each in self._samples.items() if each.device.kind == "GPS"]
-        chosen = self._robot(robot, set(owners), "a GPS")
-        for samples in self._of(chosen):
-            if samples.device.kind == "GPS":
-                return self._fixes(samples)
+        geodetic = {
+            name: each
+            for (name, _), each in reversed(self._samples.items())
+            if each.device.kind == "GPS" and each.device.info.parameters["coordinate_system"]
+        }
+        chosen = self._robot(robot, set(geodetic), "gps")
+        if chosen in geodetic:
+            return self._fixes(geodetic[chosen])
         raise DeviceError(
             "expected samples of a GPS in a world whose gpsCoordinateSystem is 'WGS84', got none;"
             " set the field, and enable the GPS"
@@ -241,10 +245,11 @@ class SensorLog:
 
         ``DEVICE/quaternion`` or ``DEVICE/values`` for each device, and ``imu/data`` for a robot
         whose gyro and accelerometer were sampled together; in a world of several robots prefixed
-        with the name of the robot. ``DEVICE/values`` of a GPS are fixes.
+        with the name of the robot. ``DEVICE/values`` of a GPS are fixes or a trajectory.
         """
         imu: dict[str, ImuSeries] = {}
         gnss: dict[str, GnssSeries] = {}
+        tracks: dict[str, Trajectory] = {}
         for robot in dict.fromkeys(name for name, _ in self._samples):
             prefix = f"{_mangled(robot)}/" if len(self.world.robots) > 1 else ""
             triple = self._triple(robot, strict=False)
@@ -253,13 +258,16 @@ class SensorLog:
             for samples in self._of(robot):
                 device = samples.device
                 topic = f"{prefix}{_mangled(device.name)}/{INERTIAL.get(device.kind, _FIXES)}"
-                if device.kind == "GPS":
+                if device.kind == "GPS" and device.info.parameters["coordinate_system"]:
                     gnss[topic] = self._fixes(samples)
+                elif device.kind == "GPS":
+                    tracks[topic] = self._track(samples)
                 else:
                     imu[topic] = self._series({device.kind: samples})
         return Recording(
             imu={topic: series for topic, series in imu.items() if len(series)},
             gnss={topic: series for topic, series in gnss.items() if len(series)},
+            trajectories={topic: series for topic, series in tracks.items() if len(series)},
         )
 
     def add(self, device: DeviceState, steps: IntArray, values: FloatArray) -> None:
@@ -285,8 +293,7 @@ class SensorLog:
                 self.resets += resets - self._run
                 self._run = resets
             self._last = step
-        fixes = device.kind == "GPS" and device.info.parameters["coordinate_system"]
-        if fixes or device.kind in INERTIAL:
+        if device.kind == "GPS" or device.kind in INERTIAL:
             samples = self._of_device(device, len(values))
             samples.steps.append(self._passed + step)
             samples.values.extend(values)
@@ -378,6 +385,20 @@ class SensorLog:
             np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
             velocity_world=values[:, 4:7][:, EAST_NORTH_UP[system]],
             sensor=SensorIdentity(samples.device.name),
+        )
+
+    def _track(self, samples: _Samples) -> Trajectory:
+        """Return the samples of a GPS with positions in the world."""
+        steps, values = samples.table()
+        accuracy = samples.device.node.number("accuracy")
+        return Trajectory(
+            self._stamps(steps),
+            np.full((len(steps), 4), np.nan),
+            position_world=values[:, :3],
+            velocity_world=values[:, 4:7],
+            position_covariance=np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
+            world=WorldFrame(self.world.conventions.coordinate_system),
+            name=samples.device.name,
         )
 
     def _stamps(self, steps: IntArray) -> IntArray:
