@@ -47,7 +47,7 @@ def test_a_flight_is_reported_and_recorded(tmp_path, capsys):
     (result,) = results
     data = result.data
     assert data["time_s"] == pytest.approx(0.4)
-    assert (data["sensors"], data["fixes"]) == (100, 4)
+    assert (data["messages"]["sensors"], data["messages"]["fixes"]) == (100, 4)
     assert counts[-1] == 400_000
     recording = files.open(tmp_path / "flight.mcap")
     assert len(recording.gnss["gps/values"]) == 4

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from strapdown import webots
+from strapdown.bridges.mavlink.ardupilot import ARDUPILOT_PORT, ArduPilotSimulator
 from strapdown.bridges.mavlink.hil import PX4_PORT, HilSimulator
 from strapdown.cli._common import Force
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
@@ -16,16 +18,34 @@ from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.run.runner import ended_by_signals
 
 
+class Autopilot(StrEnum):
+    """Program that flies the robot."""
+
+    PX4 = "px4"
+    ARDUPILOT = "ardupilot"
+
+
+SIMULATORS: dict[Autopilot, tuple[type[HilSimulator | ArduPilotSimulator], int]] = {
+    Autopilot.PX4: (HilSimulator, PX4_PORT),
+    Autopilot.ARDUPILOT: (ArduPilotSimulator, ARDUPILOT_PORT),
+}
+
+
 def hil(
     *,
     world: WorldName = "quadcopter",
+    autopilot: Annotated[
+        Autopilot,
+        typer.Option(help="MAVLink HIL by TCP, or the JSON interface of ArduPilot's SITL by UDP."),
+    ] = Autopilot.PX4,
     listen: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help="TCP address at which the autopilot finds its simulator; port 0: any free port.",
+            help="Address at which the autopilot finds its simulator, by default port"
+            f" {PX4_PORT} or {ARDUPILOT_PORT} of this machine; port 0: any free port.",
         ),
-    ] = f"127.0.0.1:{PX4_PORT}",
+    ] = None,
     robot: Annotated[
         str | None, typer.Option(help="The robot to fly; by default the only one.")
     ] = None,
@@ -48,16 +68,17 @@ def hil(
 ) -> Outcome:
     """Simulate a robot of a Webots world for an autopilot, as hardware in the loop.
 
-    The autopilot connects by TCP. It gets HIL_SENSOR at every basic step and
-    HIL_GPS, and answers with HIL_ACTUATOR_CONTROLS; from its first answer on
-    time advances in lockstep with it. The world needs physics, the coordinate
-    system ENU and gpsCoordinateSystem WGS84.
+    PX4 connects by TCP. It gets HIL_SENSOR at every basic step and HIL_GPS,
+    and answers with HIL_ACTUATOR_CONTROLS; from its first answer on time
+    advances in lockstep with it. ArduPilot (--model JSON:127.0.0.1) sends its
+    outputs by UDP, each for one basic step. The world needs physics, the
+    coordinate system ENU and, for PX4, gpsCoordinateSystem WGS84.
 
     Exit codes: 0 the simulation ended, or the autopilot disconnected; 1 none
     connected, or it fell silent; 130 Ctrl-C; 143 SIGTERM.
 
-    The fields of --json: world, seed, time_s, sensors, fixes, controls,
-    record (path, samples by topic), notes.
+    The fields of --json: world, seed, time_s, messages (sensors, fixes and
+    controls, or controls and lost), record (path, samples by topic), notes.
 
     Examples
     --------
@@ -65,29 +86,30 @@ def hil(
 
     strapdown mavlink hil --world quadcopter --duration 60 --record flight.mcap
 
-    strapdown mavlink hil --world my_drone.wbt --motor m1_motor --motor m2_motor --listen 4561
+    strapdown mavlink hil --autopilot ardupilot --world my_drone.wbt --motor m1 --motor m2
     """
     path = find_world(world)
     simulated = webots.World(path, seed=seed, proto_dirs=proto_dir or ())
-    with HilSimulator(
-        simulated, listen=listen, robot=robot, motors=tuple(motor or ()), patience_s=patience
+    simulate, port = SIMULATORS[autopilot]
+    with simulate(
+        simulated,
+        listen=str(port) if listen is None else listen,
+        robot=robot,
+        motors=tuple(motor or ()),
+        patience_s=patience,
     ) as simulator:
         say("waiting for an autopilot at {}:{}".format(*simulator.address))
         with (
             recording(simulated, output, force=force) as written,
             ended_by_signals(simulator.stop) as signals,
         ):
-            flight = simulator.fly(math.inf if duration is None else duration)
+            time_s = simulator.fly(math.inf if duration is None else duration)
     data = {
         "world": str(path),
         "seed": simulated.seed,
-        "time_s": flight.time_s,
-        "sensors": flight.sensors,
-        "fixes": flight.fixes,
-        "controls": flight.controls,
+        "time_s": time_s,
+        "messages": simulator.counts,
     }
-    line = (
-        f"flew {flight.time_s:g} s of {path.name}: {flight.sensors} HIL_SENSOR,"
-        f" {flight.fixes} HIL_GPS, {flight.controls} HIL_ACTUATOR_CONTROLS"
-    )
+    counts = ", ".join(f"{count} {name}" for name, count in simulator.counts.items())
+    line = f"flew {time_s:g} s of {path.name}: {counts}"
     return outcome(data, [line], written, code=128 + signals[0] if signals else EXIT_OK)

@@ -7,8 +7,7 @@ only after an answer to the last HIL_SENSOR.
 
 Readings are those of the robot's devices: the first Accelerometer, Gyro, GPS and Altimeter; the
 first InertialUnit gives the attitude in which the magnetic field is seen. Body axes are forward,
-right, down. Pressure is that of the standard atmosphere, and the magnetic field one of 0.48 gauss
-that points to the north of the world and dips by 63 degrees.
+right, down. Pressure is that of the standard atmosphere; there is no airspeed.
 
 References
 ----------
@@ -22,16 +21,13 @@ import contextlib
 import math
 import socket
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from strapdown.errors import DeviceError, PeerLostError, ValueRangeError
+from strapdown.bridges.mavlink.link import LOOPBACK, address_of
+from strapdown.bridges.mavlink.vehicle import Vehicle
+from strapdown.errors import DeviceError, PeerLostError
 from strapdown.formats.mavlink.frames import Decoder, end_of_frame
 from strapdown.formats.mavlink.messages import dialect
-from strapdown.geometry import quaternion
-from strapdown.webots.api import Robot
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -40,14 +36,13 @@ if TYPE_CHECKING:
     from strapdown.formats.mavlink.messages import WireMessage
     from strapdown.webots.world.world import World
 
-__all__ = ["HilReport", "HilSimulator", "pressure_at"]
+__all__ = ["PX4_PORT", "HilSimulator", "pressure_at"]
 
 PX4_PORT: Final = 4560
 """Port at which PX4 looks for its simulator."""
 
-_FLIP: Final = np.array([1.0, -1.0, -1.0])  # forward, left, up to forward, right, down
-_FIELD_ENU: Final = 0.48 * np.array([0.0, math.cos(math.radians(63)), -math.sin(math.radians(63))])
-_SENSOR_FIELDS: Final = 0x1FFF  # all but the bit of a reset
+_SENSORS: Final = ("Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit")
+_SENSOR_FIELDS: Final = 0x1BFF  # all but the differential pressure, and the bit of a reset
 _LOOK_S: Final = 0.2  # longest wait between checks whether to stop
 _QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
 _BUFFER: Final = 1 << 16
@@ -64,31 +59,13 @@ def pressure_at(altitude: float) -> float:
     return float(1013.25 * (1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
 
 
-@dataclass(frozen=True)
-class HilReport:
-    """An account of a flight.
-
-    Parameters
-    ----------
-    time_s : float
-        Simulated time [s].
-    sensors, fixes, controls : int
-        Messages sent of HIL_SENSOR and HIL_GPS, and received of HIL_ACTUATOR_CONTROLS.
-    """
-
-    time_s: float
-    sensors: int
-    fixes: int
-    controls: int
-
-
 class HilSimulator:
     """The simulator's end of MAVLink HIL.
 
     Parameters
     ----------
     world : World
-        With WGS84 as its GPS coordinate system.
+        In ENU, with WGS84 as its GPS coordinate system.
     listen : str
         ``[HOST:]PORT``; without a host only this machine can connect. Port 0 is any free one.
     robot : str, optional
@@ -98,10 +75,17 @@ class HilSimulator:
     patience_s : float
         Longest wait for an autopilot, and for its answer [s].
 
+    Attributes
+    ----------
+    counts : dict of str to int
+        Messages sent, ``sensors`` and ``fixes``, and answers received, ``controls``.
+    decoder : Decoder
+        Counts what was received.
+
     Raises
     ------
     DeviceError
-        The robot lacks a sensor or has no such motor, or the GPS is not geodetic.
+        The robot lacks a sensor or has no such motor, or the world has other coordinates.
     BackendMissingError
         pymavlink is not installed.
     OSError
@@ -117,28 +101,28 @@ class HilSimulator:
         self,
         world: World,
         *,
-        listen: str = f"127.0.0.1:{PX4_PORT}",
+        listen: str = f"{LOOPBACK}:{PX4_PORT}",
         robot: str | None = None,
         motors: tuple[str, ...] = (),
         patience_s: float = 60.0,
     ) -> None:
+        self._vehicle = Vehicle(world, robot, motors, _SENSORS)
+        system = world.file.world_info.text("gpsCoordinateSystem")
+        if system != "WGS84":
+            raise DeviceError(
+                "expected a world whose WorldInfo has the gpsCoordinateSystem 'WGS84', got"
+                f" {system!r}"
+            )
         self._world = world
-        self._robot = Robot(world, robot=robot)
         self._patience_s = patience_s
-        self._step_ms = round(world.basic_time_step)
-        self._fit(motors)
         self._module = dialect()
         self._mav = self._module.MAVLink(None, srcSystem=1, srcComponent=51)
         self.decoder = Decoder()
-        """Counts what was received."""
+        self.counts = {"sensors": 0, "fixes": 0, "controls": 0}
         self._pending = b""
         self._peer: socket.socket | None = None
         self._stopped = False
-        self._counts = {"sensors": 0, "fixes": 0, "controls": 0}
-        host, _, port = listen.rpartition(":")
-        if not (port.isascii() and port.isdigit()) or int(port) > 65535:
-            raise ValueRangeError(f"expected [HOST:]PORT with a port of 0 to 65535, got {listen!r}")
-        self._server = socket.create_server((host or "127.0.0.1", int(port)))
+        self._server = socket.create_server(address_of(listen, least=0))
 
     @property
     def address(self) -> tuple[str, int]:
@@ -146,13 +130,18 @@ class HilSimulator:
         host, port = self._server.getsockname()[:2]
         return host, port
 
-    def fly(self, duration_s: float) -> HilReport:
+    def fly(self, duration_s: float) -> float:
         """Wait for an autopilot, and simulate until a time, or until it disconnects.
 
         Parameters
         ----------
         duration_s : float
             Simulated seconds.
+
+        Returns
+        -------
+        float
+            Simulated time that passed [s].
 
         Raises
         ------
@@ -164,18 +153,18 @@ class HilSimulator:
         next_fix = begin
         with contextlib.suppress(ConnectionError):
             while self._world.time_s - begin < duration_s - 1e-9 and not self._stopped:
-                if self._robot.step(self._step_ms) == -1:
+                if not self._vehicle.step():
                     break
                 if self._world.time_s >= next_fix - 1e-9:
                     self._send_fix()
-                    next_fix += 1e-3 * self._gps.sampling_period
+                    next_fix += 1e-3 * self._vehicle.fix_ms
                 self._send_sensor()
                 answered = self._await_controls(wait=lockstep)
                 if answered and not lockstep:
                     lockstep = True
                     while self._await_controls(wait=False, timeout_s=_QUIET_S):
                         """Discard the answers to what was sent before the first one."""
-        return HilReport(self._world.time_s - begin, **self._counts)
+        return self._world.time_s - begin
 
     def stop(self) -> None:
         """End the simulation at its present step; from any thread, or a signal handler."""
@@ -213,85 +202,50 @@ class HilSimulator:
                     f" {self._patience_s:g} s, got none"
                 )
 
-    def _fit(self, motors: tuple[str, ...]) -> None:
-        """Find and enable the devices."""
-        found: dict[str, Any] = {}
-        for index in range(self._robot.getNumberOfDevices()):
-            device = self._robot.getDeviceByIndex(index)
-            found.setdefault(type(device).__name__, device)
-            if device.getName() in motors or (not motors and device.getName().startswith("motor ")):
-                found.setdefault("motors", {})[device.getName()] = device
-        missing = {"Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit"} - found.keys()
-        wanted = set(motors) - set(found.get("motors", {}))
-        if missing or wanted or not found.get("motors"):
-            lacks = ", ".join(sorted(missing | wanted)) or "motors: motor 1, motor 2, ..."
-            raise DeviceError(f"robot {self._robot.name!r} cannot be flown: it has no {lacks}")
-        self._accelerometer, self._gyro = found["Accelerometer"], found["Gyro"]
-        self._gps, self._unit = found["GPS"], found["InertialUnit"]
-        self._altimeter = found["Altimeter"]
-        info = self._world.file.world_info
-        systems = info.text("coordinateSystem"), info.text("gpsCoordinateSystem")
-        if systems != ("ENU", "WGS84"):
-            raise DeviceError(
-                "expected a world whose WorldInfo has the coordinateSystem 'ENU' and the"
-                f" gpsCoordinateSystem 'WGS84', got {systems[0]!r} and {systems[1]!r}"
-            )
-        devices = self._world.robots[self._robot.getName()].devices
-        gps = next(device.node for device in devices if device.name == self._gps.getName())
-        self._accuracy_cm = max(1, round(100.0 * gps.number("accuracy")))
-        self._motors = [found["motors"][name] for name in motors or sorted(found["motors"])]
-        for sensor in (self._accelerometer, self._gyro, self._altimeter, self._unit):
-            sensor.enable(self._step_ms)
-        self._gps.enable(max(1, round(100 / self._step_ms)) * self._step_ms)
-        for motor in self._motors:
-            motor.setPosition(math.inf)
-            motor.setVelocity(0.0)
-
     def _send(self, message: WireMessage) -> None:
         if self._peer is not None:
             self._peer.sendall(message.pack(self._mav))
             self._mav.seq = (self._mav.seq + 1) % 256
 
     def _send_sensor(self) -> None:
-        force = _FLIP * self._accelerometer.getValues()
-        rate = _FLIP * self._gyro.getValues()
-        R_world_from_body = quaternion.to_matrix(np.array(self._unit.getQuaternion()))
-        field = _FLIP * (R_world_from_body.T @ _FIELD_ENU)
-        altitude = self._altimeter.getValue()
+        vehicle = self._vehicle
+        triads = (vehicle.specific_force(), vehicle.angular_velocity(), vehicle.magnetic_field())
+        altitude = vehicle.altitude()
         self._send(
             self._module.MAVLink_hil_sensor_message(
-                self._stamp(), *map(float, (*force, *rate, *field)), pressure_at(altitude), 0.0,
-                altitude, 15.0 - 0.0065 * altitude, _SENSOR_FIELDS, 0,
+                self._stamp(), *(float(value) for triad in triads for value in triad),
+                pressure_at(altitude), 0.0, altitude, 15.0 - 0.0065 * altitude, _SENSOR_FIELDS, 0,
             )
         )  # fmt: skip
-        self._counts["sensors"] += 1
+        self.counts["sensors"] += 1
 
     def _send_fix(self) -> None:
-        latitude, longitude, altitude = self._gps.getValues()
-        if math.isnan(latitude):
+        fix = self._vehicle.fix()
+        if fix is None:
             return
-        east, north, up = self._gps.getSpeedVector()
-        speed = math.hypot(east, north)
+        north, east, down = map(float, fix.velocity_ned)
         course = math.degrees(math.atan2(east, north)) % 360.0
+        accuracy_cm = max(1, round(100 * self._vehicle.gps_accuracy()))
         self._send(
             self._module.MAVLink_hil_gps_message(
-                self._stamp(), 3, round(1e7 * latitude), round(1e7 * longitude),
-                round(1e3 * altitude), self._accuracy_cm, self._accuracy_cm,
-                round(100 * speed), round(100 * north), round(100 * east), round(-100 * up),
-                round(100 * course) % 36000, 12,
+                self._stamp(), 3, round(1e7 * fix.latitude), round(1e7 * fix.longitude),
+                round(1e3 * fix.altitude), accuracy_cm, accuracy_cm,
+                round(100 * math.hypot(east, north)), round(100 * north), round(100 * east),
+                round(100 * down), round(100 * course) % 36000, 12,
             )
         )  # fmt: skip
-        self._counts["fixes"] += 1
+        self.counts["fixes"] += 1
 
     def _await_controls(self, *, wait: bool, timeout_s: float | None = None) -> bool:
         """Pass outputs to the motors; return whether there were any."""
-        usual = self._patience_s if wait else 1e-3 * self._step_ms
+        usual = self._patience_s if wait else 1e-3 * self._vehicle.step_ms
         until = time.monotonic() + (usual if timeout_s is None else timeout_s)
         while not self._stopped:
             for message in self._receive(min(until - time.monotonic(), _LOOK_S)):
                 if message.get_type() == "HIL_ACTUATOR_CONTROLS":
-                    self._counts["controls"] += 1
-                    self._drive(message)
+                    self.counts["controls"] += 1
+                    controls: Any = message
+                    self._vehicle.drive(controls.controls)
                     return True
             if time.monotonic() >= until:
                 if wait:
@@ -325,12 +279,6 @@ class HilSimulator:
             messages += [] if taken is None else [taken[0]]
         self._pending = data[at:]
         return messages
-
-    def _drive(self, message: Any) -> None:  # noqa: ANN401 (a class of pymavlink)
-        """Turn the motors at the share of their greatest velocity that an output is."""
-        for motor, output in zip(self._motors, message.controls, strict=False):
-            share = output if math.isfinite(output) else 0.0
-            motor.setVelocity(min(max(share, 0.0), 1.0) * motor.getMaxVelocity())
 
     def _stamp(self) -> int:
         return round(1e6 * self._world.time_s)
