@@ -22,9 +22,18 @@ if TYPE_CHECKING:
     from strapdown.transport.backends import Ros2
     from strapdown.transport.link import Channel, Link, Sink
 
-__all__ = ["LOOPBACK", "find_type", "open_link"]
+__all__ = ["COMPATIBILITY", "LOOPBACK", "find_type", "open_link"]
 
-LOOPBACK: Final = """\
+COMPATIBILITY: Final = (
+    "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"
+)
+"""Setting that matches Fast DDS (vendor 1.15) by the names of types.
+
+Cyclone DDS refuses the type descriptions of Fast DDS 3, as in ROS 2 Kilted ("invalid type
+object"). An endpoint whose description was refused matches nobody.
+"""
+
+LOOPBACK: Final = f"""\
 <CycloneDDS><Domain>
   <General>
     <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces>
@@ -36,6 +45,7 @@ LOOPBACK: Final = """\
     <Peers><Peer address="127.0.0.1"/></Peers>
     <LeaseDuration>3s</LeaseDuration>
   </Discovery>
+  {COMPATIBILITY}
   <Internal><SocketReceiveBufferSize min="default" max="16MB"/></Internal>
 </Domain></CycloneDDS>
 """
