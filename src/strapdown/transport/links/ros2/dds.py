@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strapdown.transport.backends import Ros2
     from strapdown.transport.link import Channel, Link, Sink
 
-__all__ = ["COMPATIBILITY", "LOOPBACK", "find_type", "open_link"]
+__all__ = ["COMPATIBILITY", "FAST_DDS", "LOOPBACK", "find_type", "open_link"]
 
 COMPATIBILITY: Final = (
     "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"
@@ -31,6 +31,18 @@ COMPATIBILITY: Final = (
 
 Cyclone DDS refuses the type descriptions of Fast DDS 3, as in ROS 2 Kilted ("invalid type
 object"). An endpoint whose description was refused matches nobody.
+"""
+
+FAST_DDS: Final = f"""\
+  {COMPATIBILITY}
+  <Internal>
+    <PrimaryReorderMaxSamples>8192</PrimaryReorderMaxSamples>
+    <SecondaryReorderMaxSamples>8192</SecondaryReorderMaxSamples>
+  </Internal>"""
+"""Settings for the implementation of DDS in most programs of ROS 2.
+
+Reliable messages wait for the first heartbeat of their writer, which Fast DDS sends late; those
+that find no room are lost.
 """
 
 LOOPBACK: Final = f"""\
@@ -45,8 +57,8 @@ LOOPBACK: Final = f"""\
     <Peers><Peer address="127.0.0.1"/></Peers>
     <LeaseDuration>3s</LeaseDuration>
   </Discovery>
-  {COMPATIBILITY}
   <Internal><SocketReceiveBufferSize min="default" max="16MB"/></Internal>
+{FAST_DDS}
 </Domain></CycloneDDS>
 """
 """Settings that keep a domain on this host; others notice in 3 s that a process was killed."""

@@ -159,9 +159,9 @@ class Watch:
             why = f"its type {theirs.type_name} has other fields than here"
         elif policy == _NONE:
             why = (
-                f"Cyclone DDS refused the description of its type {theirs.type_name}; of Fast DDS 3, "
-                f"as in ROS 2 Kilted, it refuses all without the setting {COMPATIBILITY} in the "
-                "configuration of the domain"
+                f"Cyclone DDS refused the description of its type {theirs.type_name}; it refuses "
+                "those of Fast DDS 3 (ROS 2 Kilted), unless the configuration of the domain "
+                f"contains {COMPATIBILITY}"
             )
         else:
             why = f"policy {policy} of its quality of service does not fit"

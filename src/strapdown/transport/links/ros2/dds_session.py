@@ -22,7 +22,7 @@ from cyclonedds.core import DDSException, Entity, InstanceState, WaitSet
 from cyclonedds.domain import Domain, DomainParticipant
 
 from strapdown.errors import TransportError
-from strapdown.transport.links.ros2.dds import COMPATIBILITY, LOOPBACK
+from strapdown.transport.links.ros2.dds import FAST_DDS, LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ __all__ = ["Session", "dds_errors", "session"]
 _MET_S: Final = 0.1
 _LISTED_S: Final = 1.5
 _INTRODUCED_S: Final = 0.05
-_FAST_DDS: Final = bytes((1, 15))
+_BY_FAST_DDS: Final = bytes((1, 15))
 """Vendor, with which the keys of a participant begin."""
 _URI: Final = "CYCLONEDDS_URI"
 _log = getLogger(__name__)
@@ -68,9 +68,9 @@ class Session:
     def meet(self) -> None:
         """Wait for the endpoints of participants that are here already.
 
-        Fast DDS matches an end that it hears of at once, and lists its own endpoints 0.1 s, at times
-        1.1 s later. In between it sends to a reader that does not know the writer, and Cyclone DDS
-        drops such messages. So the ends here are created once the others are known.
+        Fast DDS matches a reader as soon as it hears of it, and lists its own writers 0.1 s, at
+        times 1.1 s later. Cyclone DDS drops what comes from writers that it does not know. So the
+        ends here are created once those of the others are known.
         """
         time.sleep(max(0.0, self._opened + _MET_S - time.monotonic()))
         end, waited = time.monotonic() + _LISTED_S, False
@@ -100,10 +100,10 @@ class Session:
         ]
 
     def _is_one_silent(self) -> bool:
-        """Whether a participant of Fast DDS has not listed its endpoints; in ROS it has both kinds."""
+        """Whether a participant of Fast DDS has not listed its endpoints: in ROS, of both kinds."""
         heard = [{end.participant_key for end in self._alive(role)} for role in ("pub", "sub")]
         return any(
-            one.key.bytes.startswith(_FAST_DDS) and not all(one.key in keys for keys in heard)
+            one.key.bytes.startswith(_BY_FAST_DDS) and not all(one.key in keys for keys in heard)
             for one in self._alive("participant")
         )
 
@@ -177,7 +177,7 @@ def _join(domain: int) -> None:
     if domain in _domains:
         return
     given = os.environ.get(_URI)
-    settings = f"<CycloneDDS><Domain>{COMPATIBILITY}</Domain></CycloneDDS>,{given}"
+    settings = f"<CycloneDDS><Domain>{FAST_DDS}</Domain></CycloneDDS>,{given}"
     try:
         _domains[domain] = Domain(domain, settings if given else LOOPBACK)
     except DDSException as error:
