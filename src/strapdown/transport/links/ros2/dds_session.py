@@ -51,6 +51,7 @@ class Session:
         """Whether this process is a fork of the one that opened it."""
         self._domain = domain
         self._lock = Lock()
+        self._bare: set[Any] = set()  # participants that were waited for without effect
         self._known: dict[str, dict[Any, Any]] = {"pub": {}, "sub": {}, "participant": {}}
         _join(domain)
         with dds_errors(f"domain {domain}"):
@@ -73,12 +74,13 @@ class Session:
         ends here are created once those of the others are known.
         """
         time.sleep(max(0.0, self._opened + _MET_S - time.monotonic()))
-        end, waited = time.monotonic() + _LISTED_S, False
-        while self._is_one_silent() and time.monotonic() < end:
-            waited = True
+        if not self._silent():
+            return
+        end = time.monotonic() + _LISTED_S
+        while (silent := self._silent()) and time.monotonic() < end:
             time.sleep(0.01)
-        if waited:
-            time.sleep(0.02)  # the others of the same list
+        self._bare |= silent
+        time.sleep(0.02)  # the others of the same list
 
     def look_around(self) -> None:
         """Give others the time to hear of new ends."""
@@ -99,13 +101,12 @@ class Session:
             if endpoint.topic_name == topic and endpoint.participant_key != self._own
         ]
 
-    def _is_one_silent(self) -> bool:
-        """Whether a participant of Fast DDS has not listed its endpoints: in ROS, of both kinds."""
+    def _silent(self) -> set[Any]:
+        """Return participants of Fast DDS without endpoints of both kinds, as all in ROS have."""
         heard = [{end.participant_key for end in self._alive(role)} for role in ("pub", "sub")]
-        return any(
-            one.key.bytes.startswith(_BY_FAST_DDS) and not all(one.key in keys for keys in heard)
-            for one in self._alive("participant")
-        )
+        keys = {one.key for one in self._alive("participant")}
+        fast = {key for key in keys if key.bytes.startswith(_BY_FAST_DDS)}
+        return fast - (heard[0] & heard[1]) - self._bare
 
     def _alive(self, role: str) -> list[Any]:
         """Return what the domain has of a kind."""
