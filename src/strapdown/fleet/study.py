@@ -15,7 +15,6 @@ import numpy as np
 from strapdown._checks import as_member
 from strapdown._words import wording
 from strapdown.errors import FormatError, StrapdownError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import (
     Fault,
     OrientationError,
@@ -25,6 +24,7 @@ from strapdown.evaluation import (
     with_faults,
 )
 from strapdown.evaluation.covariances import nees
+from strapdown.fleet.estimators import ESTIMATORS, make_estimator
 from strapdown.geometry import quaternion
 from strapdown.motion import MOTIONS
 from strapdown.samples import SampleKind
@@ -54,8 +54,6 @@ METRICS: Final = (
 """Columns of figures."""
 NO_FAULT: Final = "none"
 
-_SMOOTHED: Final = " smoothed"
-_ESTIMATORS: Final = (*FILTERS, *(name + _SMOOTHED for name in SMOOTHERS))
 _FOLDER: Final = Path(__file__).with_name("studies")
 _KEYS: Final = ("title", "text", "duration", "settle", "grid", "run", "sensor")
 _DEFAULTS: Final[Mapping[str, Any]] = {"rate": 100, "seed": 1, "fault": NO_FAULT}
@@ -179,8 +177,8 @@ def _axes(table: Mapping[str, Any], built: Mapping[str, Any], folder: Path) -> d
 def _check_values(axes: Mapping[str, Sequence[Any]]) -> None:
     """Raise unless filters, faults, rates and seeds exist or are in their range."""
     for name in axes["filter"]:
-        if name not in _ESTIMATORS:
-            raise UnknownNameError("filter", str(name), _ESTIMATORS)
+        if name not in ESTIMATORS:
+            raise UnknownNameError("filter", str(name), ESTIMATORS)
     for fault in axes["fault"]:
         if fault != NO_FAULT:
             as_member(Fault, fault, "fault")
@@ -283,7 +281,7 @@ def simulate_and_evaluate(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     for name in item["filters"]:
         row = labelled(item, name)
         try:
-            result = _estimator(name).run(series)
+            result = make_estimator(name).run(series)
             row |= {"samples": len(series), **_figures(result, truth, counted)}
         except (StrapdownError, ArithmeticError) as error:
             row["error"] = wording(error)
@@ -303,12 +301,6 @@ def labelled(item: Mapping[str, Any], name: str, error: str | None = None) -> di
         "seed": item["seed"],
         "error": error,
     }
-
-
-def _estimator(name: str) -> Any:  # noqa: ANN401 (a filter or a smoother)
-    if name.endswith(_SMOOTHED):
-        return SMOOTHERS[name.removesuffix(_SMOOTHED)]()
-    return FILTERS[name]()
 
 
 def _figures(result: OrientationResult, truth: Trajectory, counted: Any) -> dict[str, Any]:  # noqa: ANN401 (a mask)
