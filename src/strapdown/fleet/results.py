@@ -32,12 +32,12 @@ STUDY: Final = "study.json"
 
 _BLOCK: Final = 4096  # rows in memory at once
 _TEXTS: Final = (
-    *("motion", "sensor", "fault", "filter", "error", "unit"),
+    *("motion", "sensor", "fault", "filter", "parameters", "error", "unit"),
     *("data_set", "part", "recording", "library"),
 )
 _COUNTS: Final = ("seed", "samples", "dof", "runs", "failed", "axes")
 _COLUMNS: Final = (
-    *(*AXES, "seed", "samples"),
+    *(*AXES, "parameters", "seed", "samples"),
     *("inclination_deg", "heading_deg", "total_deg"),
     *("inclination_max_deg", "heading_max_deg", "total_max_deg"),
     *("nees", "nees_lower", "nees_upper", "within", "dof", "error", "unit"),
@@ -142,7 +142,7 @@ def _grouping(
 def _rows(manifest: Manifest) -> Iterator[dict[str, Any]]:
     """Yield the rows of every run; those of a failed unit have its error."""
     for unit, rows in manifest.rows():
-        failed = [labelled(unit.item, name, unit.error) for name in unit.item["filters"]]
+        failed = [labelled(unit.item, each, unit.error) for each in unit.item["filters"]]
         for row in failed if unit.error else rows:
             yield {**row, "unit": unit.name}
 
