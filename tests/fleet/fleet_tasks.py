@@ -50,3 +50,7 @@ def waits(folder, number):
 
 def length(path):
     return {"bytes": path.stat().st_size}
+
+
+def entries(path):
+    return {"entries": len(list(path.iterdir()))}

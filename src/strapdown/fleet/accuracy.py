@@ -159,7 +159,7 @@ def measure_accuracy(
     if not paths or len(set(paths)) < len(paths):
         raise ValueRangeError("expected the folders of one data set or more, each once")
     items = [
-        {"data_set": each.name, "recording": path, "vqf": peer_version()}
+        {"data_set": each.name, "recording": str(path), "vqf": peer_version()}
         for each in sets
         for path in each.recordings
     ]

@@ -17,13 +17,35 @@ from strapdown.errors import BackendMissingError, PeerLostError, ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["check_executor", "completed"]
+__all__ = ["KILLED", "Serial", "check_executor", "completed"]
+
+KILLED: Final = "its process was killed; it may need more memory than there is"
+"""Error of an item whose process was lost again."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _POOL: Final = re.compile(r"pool(?::([1-9]\d*))?")
 _DASK: Final = re.compile(r"dask(?:://(.+:\d+))?")
+
+
+class Serial(Executor):
+    """Executor without other processes: :func:`completed` makes one call after another with it.
+
+    Examples
+    --------
+    >>> Serial().submit(abs, -3).result()
+    3
+    """
+
+    def submit(self, function: Any, /, *args: Any, **keywords: Any) -> Future[Any]:  # noqa: ANN401 (as the base class)
+        """Call a function, and return its result or its exception."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **keywords))
+        except Exception as error:  # noqa: BLE001 (as every executor)
+            future.set_exception(error)
+        return future
 
 
 def completed(
@@ -46,7 +68,7 @@ def completed(
     executor : Executor or str, optional
         An executor of ``concurrent.futures``, which stays open, or a name: ``pool`` (the default,
         a process per processor), ``pool:N``, ``dask`` (a cluster on this machine), or
-        ``dask://HOST:PORT`` (its scheduler).
+        ``dask://HOST:PORT`` (its scheduler). :class:`Serial` makes the calls in this process.
 
     Yields
     ------
@@ -72,6 +94,9 @@ def completed(
     [(0, 3), (1, 2)]
     """
     numbered = dict(enumerate(items))
+    if isinstance(executor, Serial):
+        yield from ((number, executor.submit(function, item)) for number, item in numbered.items())
+        return
     if isinstance(executor, Executor):
         yield from _submitted(function, numbered, executor)
         return

@@ -14,6 +14,7 @@ from strapdown.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 __all__ = ["MANIFEST", "UNITS", "Manifest", "Row", "Unit", "write_whole"]
 
@@ -58,6 +59,8 @@ class Manifest:
         Every item once.
     executed : int
         Units that this run has executed, failed ones included; the others were done before.
+    skipped : set of str
+        Names of the units that were done before.
     """
 
     folder: Path
@@ -65,6 +68,7 @@ class Manifest:
     version: str
     units: Sequence[Unit]
     executed: int = 0
+    skipped: AbstractSet[str] = frozenset()
 
     @property
     def failed(self) -> list[Unit]:
