@@ -26,8 +26,9 @@ def study(
     executor: Annotated[
         str,
         typer.Option(
-            metavar="pool[:N]|dask[://HOST:PORT]",
-            help="Processes of this machine (by default one a processor), or a Dask cluster.",
+            metavar="pool[:N]|dask[://HOST:PORT]|tls://HOST:PORT",
+            help="Processes of this machine (by default one a processor), or a Dask cluster, "
+            "with TLS.",
         ),
     ] = "pool",
 ) -> Outcome:

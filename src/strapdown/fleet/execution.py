@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _POOL: Final = re.compile(r"pool(?::([1-9]\d*))?")
-_DASK: Final = re.compile(r"dask(?:://(.+:\d+))?")
+_DASK: Final = re.compile(r"dask(?:://(.+:\d+))?|(tls://.+:\d+)")
 
 
 class Serial(Executor):
@@ -68,7 +68,8 @@ def completed(
     executor : Executor or str, optional
         An executor of ``concurrent.futures``, which stays open, or a name: ``pool`` (the default,
         a process per processor), ``pool:N``, ``dask`` (a cluster on this machine), or
-        ``dask://HOST:PORT`` (its scheduler). :class:`Serial` makes the calls in this process.
+        ``dask://HOST:PORT`` (its scheduler; ``tls://HOST:PORT`` with TLS). :class:`Serial` makes
+        the calls in this process.
 
     Yields
     ------
@@ -102,7 +103,7 @@ def completed(
         return
     check_executor(executor)
     if executor is not None and (dask := _DASK.fullmatch(executor)):
-        with _dask(dask[1]) as cluster:
+        with _dask(dask[2] or (dask[1] and f"tcp://{dask[1]}")) as cluster:
             yield from _submitted(function, numbered, cluster)
     else:
         pool = _POOL.fullmatch(executor or "pool")
@@ -116,7 +117,8 @@ def check_executor(executor: Executor | str | None) -> None:
         return
     if not (_POOL.fullmatch(executor) or _DASK.fullmatch(executor)):
         raise ValueRangeError(
-            f"expected an executor pool, pool:N, dask or dask://HOST:PORT, got {executor!r}"
+            "expected an executor pool, pool:N, dask or dask://HOST:PORT, with TLS tls://HOST:PORT, "
+            f"got {executor!r}"
         )
 
 
@@ -176,7 +178,10 @@ def _submitted(
 
 @contextmanager
 def _dask(address: str | None) -> Iterator[Executor]:
-    """Yield the executor of a Dask cluster: on this machine, or of the scheduler at an address."""
+    """Yield the executor of a Dask cluster: on this machine, or of the scheduler at an address.
+
+    Certificates for TLS are those of Dask's own configuration.
+    """
     try:
         distributed: Any = import_module("distributed")  # an extra
     except ImportError:
@@ -189,11 +194,17 @@ def _dask(address: str | None) -> Iterator[Executor]:
             yield client.get_executor()
         return
     try:
-        client = distributed.Client(f"tcp://{address}")
+        client = distributed.Client(address)
     except OSError as error:  # a time-out is one, too
         raise PeerLostError(
             f"expected a Dask scheduler at {address}, found none ({error}); start one with: dask "
             "scheduler"
+        ) from error
+    except TypeError as error:  # of Dask, without a context of TLS
+        raise PeerLostError(
+            f"expected certificates for {address} in the configuration of Dask ({error}); set "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and "
+            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
         ) from error
     with client:
         yield client.get_executor()

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -200,6 +200,8 @@ def _result_of(future: Future[_Result]) -> _Result:
         return future.result()
     except BrokenExecutor:
         return _Result("", KILLED, 0.0)
+    except CancelledError:
+        return _Result("", "lost with its scheduler, or cancelled; run again", 0.0)
     except Exception as error:  # noqa: BLE001 (of any executor: lost workers, pickling)
         return _Result("", _line(error), 0.0)
 
