@@ -117,8 +117,8 @@ def check_executor(executor: Executor | str | None) -> None:
         return
     if not (_POOL.fullmatch(executor) or _DASK.fullmatch(executor)):
         raise ValueRangeError(
-            "expected an executor pool, pool:N, dask or dask://HOST:PORT, with TLS tls://HOST:PORT, "
-            f"got {executor!r}"
+            "expected an executor pool, pool:N, dask or dask://HOST:PORT, or with TLS "
+            f"tls://HOST:PORT, got {executor!r}"
         )
 
 
