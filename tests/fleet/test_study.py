@@ -85,17 +85,20 @@ def test_a_list_has_the_runs_that_it_names(study_of):
     ]
 
 
+@pytest.mark.parametrize(
+    ("seeds", "executor"), [(1, "pool:1"), pytest.param(3, "pool:2", marks=pytest.mark.slow)]
+)
 def test_a_study_has_a_row_for_each_run_and_the_same_bytes_from_more_processes(
-    study_of, tmp_path, contents, threads
+    seeds, executor, study_of, tmp_path, contents, threads
 ):
-    study = study_of(GRID)
+    study = study_of(GRID.replace("seeds = 3", f"seeds = {seeds}"))
     fleet.run_study(study, tmp_path / "threads", executor=threads)
-    manifest = fleet.run_study(study, tmp_path / "processes", executor="pool:2")
+    manifest = fleet.run_study(study, tmp_path / "processes", executor=executor)
     assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
     assert fleet.run_study(study, tmp_path / "threads", executor=threads).executed == 0
     assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
     rows = table(tmp_path / "processes" / "results.parquet")
-    assert len(rows) == 24
+    assert len(rows) == 8 * seeds
     assert {row["unit"] for row in rows} == {unit.name for unit in manifest.units}
     assert all(row["error"] is None and row["dof"] == 2 for row in rows)
     assert all(0.0 < row["inclination_deg"] <= row["inclination_max_deg"] for row in rows)
