@@ -39,18 +39,15 @@ def test_more_processes_change_no_byte(executor, tasks, tmp_path, contents):
     assert rows(manifest) == [{"number": n, "square": n * n / 3.0} for n in range(9)]
 
 
-@pytest.mark.parametrize(
-    ("count", "killed"), [(4, ["2"]), pytest.param(12, ["2", "5"], marks=pytest.mark.slow)]
-)
-def test_lost_processes_change_no_byte_and_cost_no_result(
-    count, killed, tasks, tmp_path, contents, threads
-):
+@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_lost_processes_change_no_byte_and_cost_no_result(count, tasks, tmp_path, contents):
     (tmp_path / "marks").mkdir()
     task = partial(tasks.killed_once, str(tmp_path / "marks"))
     manifest = fleet.map(task, range(count), executor="pool:2", out=tmp_path / "killed")
-    assert sorted(path.name for path in (tmp_path / "marks").iterdir()) == killed
+    killed = sorted(path.name for path in (tmp_path / "marks").iterdir())
+    assert killed == ["2", "5"][: 1 + (count > 5)]
     assert manifest.failed == []
-    fleet.map(task, range(count), executor=threads, out=tmp_path / "whole")
+    fleet.map(task, range(count), executor=fleet.Serial(), out=tmp_path / "whole")
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
