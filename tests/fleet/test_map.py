@@ -180,6 +180,12 @@ def test_a_folder_counts_by_the_content_of_its_files(tasks, tmp_path, threads):
     assert run().executed == 1
 
 
+def test_a_notebook_shows_counts_and_failed_units(tasks, tmp_path, threads):
+    text = fleet.map(tasks.reciprocal, [2, 0], executor=threads, out=tmp_path)._repr_html_()
+    assert "<tr><td>units</td><td>2</td></tr>" in text
+    assert "<td>0</td><td>ZeroDivisionError: float division by zero</td>" in text
+
+
 class Twice(Executor):
     """Execute everything twice, as a cluster may after it has lost sight of a worker."""
 

@@ -17,7 +17,7 @@ from strapdown.cli._common import progress_bar
 from strapdown.cli._outcome import EXIT_FAILED, EXIT_LOSSY, Outcome, exit_code, quietly
 from strapdown.cli._reading_options import reading
 from strapdown.cli._streams import DASH
-from strapdown.cli._unfinished import remove_remains, run_unfinished
+from strapdown.cli._unfinished import Job, remove_remains, run_unfinished
 from strapdown.errors import StrapdownError
 from strapdown.fleet import Serial, completed
 from strapdown.fleet.execution import KILLED
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Endings", "Job", "run_each"]
+__all__ = ["Endings", "run_each"]
 
 Endings: TypeAlias = Mapping[str, str]
 """Ending of the files in a folder, by the argument of a verb that names the folder."""
@@ -40,35 +40,6 @@ _SEVERITY: Final = (0, EXIT_LOSSY, USAGE, EXIT_FAILED)
 _TOPICS_SHOWN: Final = 3
 _WRONG: Final = "BadParameter: "
 """Begin of the error of wrong options, in a manifest."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One call of a verb, for another process.
-
-    Parameters
-    ----------
-    verb : callable
-        The function of the verb.
-    source : Path
-        The recording.
-    argument : str
-        The argument of the verb that takes it.
-    arguments, options : mapping
-        Arguments of the verb, and options of reading.
-    outputs : mapping of str to Path
-        Files that it writes, by the argument that names each.
-    remains : sequence of Path
-        Those of them that a run before may have left unfinished.
-    """
-
-    verb: Callable[..., Outcome]
-    source: Path
-    argument: str
-    arguments: Mapping[str, Any]
-    options: Mapping[str, Any]
-    outputs: Mapping[str, Path] = field(default_factory=dict)
-    remains: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)

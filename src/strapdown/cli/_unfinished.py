@@ -6,7 +6,7 @@ import fcntl
 import json
 import shutil
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,20 +16,49 @@ from strapdown.fleet import map as fleet_map
 from strapdown.fleet.manifest import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from concurrent.futures import Executor
 
-    from strapdown.cli._many import Job
+    from strapdown.cli._outcome import Outcome
     from strapdown.fleet import Manifest
 
-__all__ = ["STATE", "remove_remains", "run_unfinished"]
+__all__ = ["STATE", "Job", "remove_remains", "run_unfinished"]
 
 STATE: Final = ".strapdown"
 """Folder of the manifest within the folder of the outputs."""
 _LOCK: Final = "lock"
 _STARTED: Final = "started.json"
 _BRACES: Final = "{"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of a verb, for another process.
+
+    Parameters
+    ----------
+    verb : callable
+        The function of the verb.
+    source : Path
+        The recording.
+    argument : str
+        The argument of the verb that takes it.
+    arguments, options : mapping
+        Arguments of the verb, and options of reading.
+    outputs : mapping of str to Path
+        Files that it writes, by the argument that names each.
+    remains : sequence of Path
+        Those of them that a run before may have left unfinished.
+    """
+
+    verb: Callable[..., Outcome]
+    source: Path
+    argument: str
+    arguments: Mapping[str, Any]
+    options: Mapping[str, Any]
+    outputs: Mapping[str, Path] = field(default_factory=dict)
+    remains: Sequence[Path] = ()
 
 
 def run_unfinished(

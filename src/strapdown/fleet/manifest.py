@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from strapdown._html import html_table
 from strapdown.errors import FormatError
 
 if TYPE_CHECKING:
@@ -74,6 +75,19 @@ class Manifest:
     def failed(self) -> list[Unit]:
         """Units with an error."""
         return [unit for unit in self.units if unit.error]
+
+    def _repr_html_(self) -> str:
+        counts = {
+            "units": len(self.units),
+            "executed": self.executed,
+            "done before": len(self.skipped),
+            "failed": len(self.failed),
+        }
+        tables = [html_table(f"{self.task} in {self.folder}", (), counts.items())]
+        if self.failed:
+            failed = [(str(unit.item), unit.error) for unit in self.failed]
+            tables.append(html_table("Failed units", ("item", "error"), failed))
+        return "".join(tables)
 
     def rows(self) -> Iterator[tuple[Unit, list[Row]]]:
         """Yield each unit with its rows, which are read from its file; a failed one has none."""
