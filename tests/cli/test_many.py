@@ -154,7 +154,8 @@ def test_a_second_run_skips_what_is_done(logs, tmp_path, monkeypatch):
     assert calls[3:] == ["b.mcap"]
     assert [row.pop("skipped", False) for row in second] == [True, False, True]
     assert second == first
-    table = run("fuse", *logs, "--no-mag", "--output", tmp_path / "out").stdout.splitlines()
+    monkeypatch.chdir(tmp_path)
+    table = run("fuse", *logs, "--no-mag", "--output", "out").stdout.splitlines()
     assert table[-2:] == ["1 of 3 failed", "2 of 3 done before, skipped"]
     manifest = fleet.Manifest.read(tmp_path / "out" / STATE)
     assert [bool(unit.error) for unit in manifest.units] == [False, True, False]

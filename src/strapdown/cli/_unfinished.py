@@ -7,6 +7,8 @@ import json
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,7 +98,7 @@ def run_unfinished(
             [_with_remains(job, interrupted) for job in jobs],
             executor=executor,
             out=folder,
-            key=_content,
+            key=partial(_content, folder.parent),
             complete=_is_complete,
             progress=progress
             and (lambda now: progress((now.skipped + now.executed) / max(now.total, 1))),
@@ -119,13 +121,13 @@ def _folder(template: Path) -> Path:
     return parts[0]
 
 
-def _content(job: Job) -> dict[str, Any]:
+def _content(folder: Path, job: Job) -> dict[str, Any]:
     """Return what the result of a job depends on; ``--force`` is not among it."""
     own = {*job.outputs, job.argument, "force"}
     return {
         "verb": f"{job.verb.__module__}:{job.verb.__qualname__}",
         "input": job.source,
-        "outputs": {name: str(path) for name, path in job.outputs.items()},
+        "outputs": {name: relpath(path, folder) for name, path in job.outputs.items()},
         "arguments": {name: value for name, value in job.arguments.items() if name not in own},
         "options": job.options,
     }
