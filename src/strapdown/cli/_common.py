@@ -122,7 +122,8 @@ def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:
 def notes_on(recording: Recording, topic: str | None) -> list[str]:
     """Return the notes of the reader, and the IMU topic that is taken, with the others."""
     chosen = recording.imu_topic(topic)
-    others = ", ".join(sorted({*recording.imu, *recording.increments} - {chosen}))
+    known = {*recording.imu, *recording.increments, *recording.unread}
+    others = ", ".join(sorted(known - {chosen}))
     choice = f"; --topic chooses another: {others}" if others and topic is None else ""
     return [*recording.report.notes, f"topic {chosen}{choice}"]
 

@@ -13,22 +13,132 @@ import strapdown.formats as files
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
+from strapdown.formats._coverage import LEAST_FUSED, share_of
 from strapdown.formats.block_reader import WholeFile
+from strapdown.formats.recording import is_whole
 from strapdown.formats.summary import summary_of
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from strapdown.formats import BlockReader, ReadReport, Recording
     from strapdown.formats.summary import Summary
+    from strapdown.series import ImuSeries, Increments
 
-__all__ = ["input_blocks", "open_input", "refuse_reading", "summarize_input"]
+    Beside = Callable[[Summary], Collection[str | None]]
+
+__all__ = [
+    "aiding",
+    "drawn",
+    "input_blocks",
+    "open_imu",
+    "open_input",
+    "references",
+    "refuse_reading",
+    "summarize_input",
+    "tracks",
+    "trajectories",
+]
 
 _EARLIEST_NS: Final = 315_964_800 * NS_PER_S
 """Earlier stamps count from something else than 1970: begin of GPS time, 1980-01-06 [ns]."""
 _FOREVER: Final = np.iinfo(np.int64).max
+
+
+def references(summary: Summary) -> Collection[str | None]:
+    """Return the topic of the attitude that an estimate is compared with."""
+    return (summary.reference_topic(),)
+
+
+def trajectories(summary: Summary) -> Collection[str]:
+    """Return the topics of all attitudes that IMUs do not report themselves."""
+    return summary.tracks.keys() - summary.imus.keys()
+
+
+def tracks(summary: Summary) -> Collection[str]:
+    """Return the topics of all attitudes."""
+    return summary.tracks.keys()
+
+
+def drawn(summary: Summary) -> Collection[str | None]:
+    """Return the topics of the attitudes that figures show: the longest, and the reference."""
+    counts = summary.tracks
+    return max(counts, key=lambda name: counts[name], default=None), summary.reference_topic()
+
+
+def aiding(summary: Summary) -> Collection[str]:
+    """Return all topics except those of IMUs: fixes, barometers, references."""
+    return {each.topic for each in summary.topics} - summary.imus.keys()
+
+
+def open_imu(
+    path: Path,
+    topic: str | None,
+    beside: Beside | None = None,
+    *,
+    least: float = LEAST_FUSED,
+) -> Recording:
+    """Read the IMU of a recording that a verb uses, by the options of the verb.
+
+    It is the one of :meth:`Recording.imu_topic`, chosen from the summary of the file, so that
+    memory does not depend on the others; ``Recording.unread`` names them. With ``--from`` and
+    ``--until``, which count from the first sample of all, and in files without such a summary
+    everything is read.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+    topic : str, optional
+        Topic of the IMU.
+    beside : callable, optional
+        Returns the further topics that the verb needs.
+    least : float
+        Coverage below which the verb refuses a topic, and names others: then all is read.
+
+    Raises
+    ------
+    FormatError
+        As :func:`open_input`.
+    """
+    if topic is not None and beside is None:
+        return open_input(path, topic=topic)
+    if options.cuts or options.merged or options.columns is not None:
+        return open_input(path)
+    file = as_file(path)
+    with naming(path):
+        summary = files.summarize(file)
+        if summary.recording is not None:
+            return replace(summary.recording, path=path)
+        part = _part(file, summary, topic, beside)
+    if part is None or share_of(part, part.imu_topic(topic)) < least:
+        return open_input(path)  # an error names the others
+    held = {*part.imu, *part.increments}
+    return replace(part, path=path, unread=tuple(summary.imus.keys() - held))
+
+
+def _part(
+    file: Path, summary: Summary, topic: str | None, beside: Beside | None
+) -> Recording | None:
+    """Read an IMU and what is needed beside it; None where that is everything, or no IMU."""
+    known = {each.topic for each in summary.topics}
+    if not summary.imus or topic not in {None, *summary.imus}:
+        return None
+    further = {name for name in beside(summary) if name is not None} if beside else set()
+    lame: set[str] = set()
+    while (name := summary.imu_topic(topic, file, lame)) not in lame:
+        if {name} | further >= known:
+            return None
+        part = files.open(file, on_error="salvage", topic={name} | further)
+        held: dict[str, ImuSeries | Increments] = {**part.imu, **part.increments}
+        if name not in held:
+            return None
+        if topic is not None or is_whole(held[name]):
+            return part
+        lame.add(name)
+    return None
 
 
 def open_input(path: Path, *, topic: str | None = None) -> Recording:

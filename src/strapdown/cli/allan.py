@@ -18,7 +18,7 @@ from strapdown.calibration.noise.units import DEVIATION, SHOWN, stored_unit
 from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu, open_input
 from strapdown.errors import FormatError, ValueRangeError
 from strapdown.estimation import ErrorStateParams
 from strapdown.formats._output import check_ending, replacing
@@ -107,7 +107,8 @@ def allan(
         )
     _check((sheet, params), output, kalibr, data, spectrum, force=force)
     with working(f"reading {source}"):
-        recording = open_input(source, topic=topic)
+        compared = spectrum is not None and topic is None  # it shows the fastest of all
+        recording = open_input(source) if compared else open_imu(source, topic)
     series = recording.imu_series(topic)
     _require_values(series, source)
     with working(f"{kind} of {len(series)} samples"):

@@ -24,7 +24,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu
 from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
 from strapdown.errors import UnknownNameError
 from strapdown.formats._output import replacing
@@ -83,7 +83,7 @@ def detect(
             raise UnknownNameError("detector", name, KINDS)
     check_targets(output, picture, force=force, recording=False)
     with working(f"reading {source}"):
-        recording = open_input(source, topic=topic)
+        recording = open_imu(source, topic)
     series = recording.imu_series(topic)
     events = Events.of([])
     reports = {}

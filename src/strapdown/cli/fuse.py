@@ -40,7 +40,7 @@ from strapdown.cli._declination import (
 )
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
-from strapdown.cli._reading import open_input, refuse_reading
+from strapdown.cli._reading import open_imu, references, refuse_reading
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
@@ -216,7 +216,7 @@ def fuse(
     chosen = _chosen({"filter_name": filter_name, "smooth": smooth})
     estimator = configured(chosen, params, settings)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, references)
     imu_topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, imu_topic, "angular_velocity", to="fuse")
     if compare_all:

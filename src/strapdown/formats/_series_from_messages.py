@@ -54,7 +54,13 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
-from strapdown.formats._ros_gnss import FIELDWISE, TWISTS, decode_each, with_velocities
+from strapdown.formats._ros_gnss import (
+    FIELDWISE,
+    TWISTS,
+    decode_each,
+    velocity_topics,
+    with_velocities,
+)
 from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
@@ -162,8 +168,8 @@ class Topics:
         The file, for error messages.
     salvage : bool
         Count what cannot be decoded instead of raising.
-    only : str, optional
-        The only topic to collect, with what may join its series.
+    only : frozenset of str, optional
+        The only topics to collect, with what may join their series.
 
     Attributes
     ----------
@@ -183,7 +189,7 @@ class Topics:
 
     path: Path
     salvage: bool
-    only: str | None = None
+    only: frozenset[str] | None = None
     messages: int = 0
     lost: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -203,9 +209,12 @@ class Topics:
         parent = topic.rpartition("/")[0]
         if modern(kind) in _VECTORS:
             return parent not in self._others
-        if self.only in {topic, f"{topic} ({modern(kind)})"}:
+        if modern(kind) in TWISTS:
+            return any(topic in velocity_topics(name) for name in self.only)
+        if self.only & {topic, f"{topic} ({modern(kind)})"}:
             return True
-        self._others |= {topic, parent} - {self.only, self.only.rpartition("/")[0]}
+        joined = {name.rpartition("/")[0] for name in self.only}
+        self._others |= {topic, parent} - self.only - joined
         return False
 
     def pass_over(self, topic: str, kind: str, encoding: str, count: int) -> None:

@@ -16,7 +16,7 @@ from strapdown.formats.block_reader import BlockReader, WholeFile
 from strapdown.formats.summary import summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from os import PathLike
 
     from strapdown.formats.foreign.plan import ImportPlan
@@ -51,9 +51,11 @@ class _TableReader(Protocol):
 
 
 class _TopicReader(Protocol):
-    """Interface of the modules that can read one topic of many."""
+    """Interface of the modules that can read some topics of many."""
 
-    def read(self, path: Path, *, salvage: bool, only: str | None = None) -> Recording: ...
+    def read(
+        self, path: Path, *, salvage: bool, only: frozenset[str] | None = None
+    ) -> Recording: ...
 
 
 class _Write(Protocol):
@@ -158,7 +160,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
-    topic: str | None = None,
+    topic: str | Collection[str] | None = None,
 ) -> Recording:
     """Read a recording of any format.
 
@@ -173,8 +175,8 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         ``strapdown import`` wrote; by default they are recognised. For CSV also a mapping from our
         column name to the name in the file and the factor to our unit, such as
         ``{"t_ns": ("Time (s)", 1e9)}``.
-    topic : str, optional
-        The only topic to read, in memory that does not depend on the others. The recording has
+    topic : str or collection of str, optional
+        The only topics to read, in memory that does not depend on the others. The recording has
         the others too where the format holds one topic, or there is no such topic.
 
     Returns
@@ -199,7 +201,8 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         return _by_columns(path, columns, salvage=salvage)
     name = _format_of(path)
     if topic is not None and name in _BY_TOPIC:
-        part = _BY_TOPIC[name].read(path, salvage=salvage, only=topic)
+        only = frozenset([topic] if isinstance(topic, str) else topic)
+        part = _BY_TOPIC[name].read(path, salvage=salvage, only=only)
         if part.span_ns is not None:
             return part
     return _READERS[name].read(path, salvage=salvage)

@@ -96,7 +96,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
@@ -109,8 +109,8 @@ def read(
         also those of an archive that is cut.
     plan : ImportPlan, optional
         Meaning of the arrays of another program; by default they are recognised by name.
-    only : str, optional
-        The only topic to read, in our layout.
+    only : frozenset of str, optional
+        The only topics to read, in our layout.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
 
 
 def _read_ours(
-    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: str | None
+    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: frozenset[str] | None
 ) -> Recording:
     """Read our layout; in salvage, the arrays that are whole."""
     lost = LostArrays()

@@ -181,7 +181,7 @@ def read_recording(
     load: Callable[[str], AnyArray | None],
     lost: LostArrays,
     *,
-    only: str | None = None,
+    only: frozenset[str] | None = None,
 ) -> Recording:
     """Read what :class:`NpzWriter` wrote.
 
@@ -197,8 +197,8 @@ def read_recording(
         one that NaN cannot replace, such as the stamps, the topic is left out.
     lost : LostArrays
         Counts the rows of such topics.
-    only : str, optional
-        The only topic to read.
+    only : frozenset of str, optional
+        The only topics to read.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def read_recording(
     try:
         description = json.loads(archive.read(DESCRIPTION))
         for topic, said in description["topics"].items():
-            if only not in {None, topic}:
+            if only is not None and topic not in only:
                 continue
             columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
             whole = {name: array for name, array in columns.items() if array is not None}

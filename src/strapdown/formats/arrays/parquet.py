@@ -77,7 +77,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording that :func:`write` wrote, or a table of another program.
 
@@ -90,8 +90,8 @@ def read(
         error. The directory of a file is at its end: of a file that is cut nothing can be read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
-    only : str, optional
-        The only topic to read, of a recording.
+    only : frozenset of str, optional
+        The only topics to read, of a recording.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def read(
             found = {
                 topic: _topic(columns, topic, said)
                 for topic, said in description["topics"].items()
-                if only in {None, topic}
+                if only is None or topic in only
             }
             groups.compare({topic: len(series) for topic, (_, series) in found.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -88,7 +88,7 @@ class Groups:
         file: Any,  # noqa: ANN401 (foreign)
         *,
         salvage: bool,
-        only: str | None = None,
+        only: frozenset[str] | None = None,
     ) -> None:
         self.places = Places()
         self.lost = 0
@@ -110,14 +110,17 @@ class Groups:
                 self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
 
     def _has_topic(self, number: int) -> bool:
-        """Return whether a row group may have rows of the wanted topic."""
-        if self._only is None:
+        """Return whether a row group may have rows of a wanted topic."""
+        wanted = self._only
+        if wanted is None:
             return True
         group = self._file.metadata.row_group(number)
         columns = map(group.column, range(group.num_columns))
         topics = [each.statistics for each in columns if each.path_in_schema == "topic"]
         return all(
-            each is None or not each.has_min_max or each.min <= self._only <= each.max
+            each is None
+            or not each.has_min_max
+            or any(each.min <= topic <= each.max for topic in wanted)
             for each in topics
         )
 

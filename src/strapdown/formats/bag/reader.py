@@ -63,7 +63,7 @@ def sniff(head: bytes, path: Path) -> bool:
     return head.startswith((_BAG, MAGIC))
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read a bag.
 
     Parameters
@@ -72,8 +72,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
-    only : str, optional
-        The only topic to read, with what joins its series.
+    only : frozenset of str, optional
+        The only topics to read, with what joins their series.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     try:
-        if only is None or not _collect_one(path, topics):
+        if only is None or not _collect_some(path, topics):
             _collect(path, topics)
     except FormatError as error:
         if not salvage:
@@ -240,8 +240,8 @@ def _collect(path: Path, topics: Topics) -> None:
         raise FormatError(f"expected {expected} messages, got {reached}", path=path)
 
 
-def _collect_one(path: Path, topics: Topics) -> bool:
-    """Decode one topic of a ROS 1 bag by its index; return whether that is possible.
+def _collect_some(path: Path, topics: Topics) -> bool:
+    """Decode the wanted topics of a ROS 1 bag by its index; return whether that is possible.
 
     The library keeps the index of all topics as objects.
     """

@@ -36,7 +36,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head[: len(MAGIC)] == MAGIC[: len(head)] and bool(head)
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read an MCAP file.
 
     Parameters
@@ -45,8 +45,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         The file.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
-    only : str, optional
-        The only topic to read, with what joins its series.
+    only : frozenset of str, optional
+        The only topics to read, with what joins their series.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
 
 
 def read_parts(
-    path: Path, files: Sequence[Path], *, salvage: bool, only: str | None = None
+    path: Path, files: Sequence[Path], *, salvage: bool, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording that is split over files, as :func:`read`; ``path`` is its name."""
     topics = Topics(path, salvage=salvage, only=only)

@@ -67,7 +67,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(MAGIC)
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read a ULog.
 
     Parameters
@@ -76,8 +76,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         The file.
     salvage : bool
         Count damaged records and leave them out, instead of raising an error.
-    only : str, optional
-        The only series to convert, by its name in the recording.
+    only : frozenset of str, optional
+        The only series to convert, by their names in the recording.
 
     Returns
     -------

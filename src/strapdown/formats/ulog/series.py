@@ -306,10 +306,11 @@ class SeriesReader:
         return series.replace(magnetic_field=values)
 
 
-def belongs_to(topic: Topic, name: str | None) -> bool:
-    """Return whether the rows of a topic are in the series of a name; in any for None."""
-    joins = topic.name == _MAGNETOMETER and name == SensorCombined.topic
-    return name is None or joins or _name(topic) == name
+def belongs_to(topic: Topic, names: frozenset[str] | None) -> bool:
+    """Return whether the rows of a topic are in the series of some names; in any for None."""
+    if names is None or _name(topic) in names:
+        return True
+    return topic.name == _MAGNETOMETER and SensorCombined.topic in names
 
 
 def _magnetic_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | None:
