@@ -272,6 +272,16 @@ class Recording:
         groups: dict[str, Any] = {holds: cut(getattr(self, holds)) for holds in HOLDS}
         return replace(self, sensor_combined=combined, **groups)
 
+    def after(self, rows: Mapping[str, int]) -> Recording:
+        """Return the recording without so many first rows of its topics."""
+
+        def cut(topics: Mapping[str, Stamped]) -> dict[str, Stamped]:
+            return {topic: series[rows.get(topic, 0) :] for topic, series in topics.items()}
+
+        combined = {name: held[rows.get(name, 0) :] for name, held in self.sensor_combined.items()}
+        groups: dict[str, Any] = {holds: cut(getattr(self, holds)) for holds in HOLDS}
+        return replace(self, sensor_combined=combined, **groups)
+
     def only(self, topic: str) -> Recording:
         """Return the recording with this topic only.
 
