@@ -146,6 +146,45 @@ def read(
     return Recording(path, report, {"imu": imu}, {"reference": reference})
 
 
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> NpzBlocks | None:  # noqa: ARG001 (damage is read as a whole)
+    """Read a recording in our layout block by block, as :func:`read`; None for another one."""
+    try:
+        with foreign_reader(path, "npz archive"), _opened(path) as archive:
+            return NpzBlocks(path, only) if DESCRIPTION in archive.namelist() else None
+    except FormatError:  # reading the file reports it
+        return None
+
+
+class NpzBlocks:
+    """Block-by-block reader of a recording in our layout, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    only : frozenset of str, optional
+        The only topics to read.
+    """
+
+    def __init__(self, path: Path, only: frozenset[str] | None) -> None:
+        self._path, self._only = path, only
+        self._report = ReadReport("npz")
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning."""
+        rows = 0
+        with _opened(self._path) as archive:
+            for block in npz_recording.read_blocks(self._path, archive, only=self._only):
+                yield block
+                rows += block.report.messages
+        self._report = ReadReport("npz", messages=rows)
+
+
 def summarize(path: Path) -> Summary | None:
     """Summarise an intact recording in our layout; None for another one."""
     try:
