@@ -14,7 +14,7 @@ from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
 from strapdown.formats._coverage import LEAST_FUSED, share_of
-from strapdown.formats.block_reader import WholeFile
+from strapdown.formats.block_reader import NeedsWhole, WholeFile
 from strapdown.formats.recording import is_whole
 from strapdown.formats.summary import summary_of
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Beside = Callable[[Summary], Collection[str | None]]
 
 __all__ = [
+    "Part",
     "aiding",
     "drawn",
     "input_blocks",
@@ -40,6 +41,7 @@ __all__ = [
     "summarize_input",
     "tracks",
     "trajectories",
+    "whole_blocks",
 ]
 
 _EARLIEST_NS: Final = 315_964_800 * NS_PER_S
@@ -104,7 +106,9 @@ def open_imu(
         As :func:`open_input`.
     """
     if topic is not None and beside is None:
-        return open_input(path, topic=topic)
+        part = open_input(path, topic=topic)
+        is_thin = topic in {*part.imu, *part.increments} and share_of(part, topic) < least
+        return open_input(path) if is_thin else part
     if options.cuts or options.merged or options.columns is not None:
         return open_input(path)
     file = as_file(path)
@@ -112,11 +116,11 @@ def open_imu(
         summary = files.summarize(file)
         if summary.recording is not None:
             return replace(summary.recording, path=path)
-        part = _part(file, summary, topic, beside)
-    if part is None or share_of(part, part.imu_topic(topic)) < least:
+        some = _part(file, summary, topic, beside)
+    if some is None or share_of(some, some.imu_topic(topic)) < least:
         return open_input(path)  # an error names the others
-    held = {*part.imu, *part.increments}
-    return replace(part, path=path, unread=tuple(summary.imus.keys() - held))
+    held = {*some.imu, *some.increments}
+    return replace(some, path=path, unread=tuple(summary.imus.keys() - held))
 
 
 def _part(
@@ -183,15 +187,14 @@ def summarize_input(path: Path, *, full: bool) -> Summary:
 def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb; a topic as :func:`open_input`."""
     if options.merged:
-        blocks: BlockReader = WholeFile(_whole(path, None))
-        yield _Part(path, blocks) if options.cuts else blocks
+        yield whole_blocks(path)
         return
     file, only = as_file(path), None if options.cuts else topic
     with (
         naming(path),
         files.open_blocks(file, on_error="salvage", columns=options.columns, topic=only) as blocks,
     ):
-        yield _Part(path, blocks) if options.cuts else blocks
+        yield Part(path, blocks) if options.cuts else blocks
 
 
 def _whole(path: Path, topic: str | None) -> Recording:
@@ -216,11 +219,17 @@ def refuse_reading() -> None:
         raise typer.BadParameter("--from, --until and --columns work for recordings")
 
 
-class _Part:
+def whole_blocks(path: Path) -> BlockReader:
+    """Return a recording as its only block, by the options of the verb."""
+    blocks: BlockReader = WholeFile(_whole(path, None))
+    return Part(path, blocks) if options.cuts else blocks
+
+
+class Part:
     """The part of a recording between ``--from`` and ``--until``, block by block."""
 
-    def __init__(self, path: Path, blocks: BlockReader) -> None:
-        self._path = path
+    def __init__(self, path: Path, blocks: BlockReader, *, is_exact: bool = False) -> None:
+        self._path, self._is_exact = path, is_exact
         self._blocks = blocks
 
     @property
@@ -231,10 +240,14 @@ class _Part:
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks; raise after the last where none had a sample in the span."""
         span: tuple[int, int] | None = None
+        first_ns = 0
         empty = True
         for block in self._blocks:
-            if span is None and block.span_ns is not None:
-                span = _span(block)
+            extent = block.span_ns
+            if span is None and extent is not None:
+                span, first_ns = _span(block), extent[0]
+            elif self._is_exact and extent is not None and extent[0] < first_ns:
+                raise NeedsWhole("the first sample is not the earliest", path=self._path)
             part = block if span is None else block.between_ns(*span)
             empty = empty and part.span_ns is None
             yield part

@@ -308,12 +308,17 @@ def block_reader(
     """
     salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
     name = _format_of(path)
-    if name not in _BLOCKS or (name != "ulog" and _size(path) <= _BLOCKWISE):
+    if name not in _BLOCKS or not (name == "ulog" or is_long(path)):
         return None
     if topic is None:
         return _BLOCKS[name](path, salvage=salvage)
     only = frozenset([topic] if isinstance(topic, str) else topic)
     return _BLOCKS[name](path, salvage=salvage, only=only)
+
+
+def is_long(path: Path) -> bool:
+    """Return whether a file is so long that it is read in blocks."""
+    return _size(path) > _BLOCKWISE
 
 
 def summarize(path: str | PathLike[str], *, full: bool = False) -> Summary:
