@@ -126,6 +126,7 @@ class ImuBlocks:
         self.samples = 0
         self.first: Recording | None = None
         self._is_chosen = topic is not None
+        self._may_lack = self._is_chosen or not summary.imus[self.topic].is_whole
         self._others = summary.imus.keys() - {self.topic}
         self._tracks = summary.tracks.keys() - summary.imus.keys()
         self._reader = Part(path, blocks, is_exact=True) if options.cuts else blocks
@@ -147,7 +148,7 @@ class ImuBlocks:
                 self._measured[number] = self._measured[number] or np.isfinite(column).any()
             self.samples += len(series)
             yield series
-        if not self.samples or not (self._is_chosen or all(self._measured)):
+        if not self.samples or not (self._may_lack or all(self._measured)):
             raise NeedsWhole(f"{self.topic} lacks samples of a sensor")
 
     @property

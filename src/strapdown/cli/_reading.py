@@ -139,7 +139,7 @@ def _part(
         held: dict[str, ImuSeries | Increments] = {**part.imu, **part.increments}
         if name not in held:
             return None
-        if topic is not None or is_whole(held[name]):
+        if topic is not None or not summary.imus[name].is_whole or is_whole(held[name]):
             return part
         lame.add(name)
     return None
