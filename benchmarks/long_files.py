@@ -1,9 +1,9 @@
 """What verbs cost on long recordings: in blocks, and as a whole.
 
-Run with ``python benchmarks/long_files.py [--rows 1e6 1e7] [--formats mcap ...]``. A recording of an
-IMU at 1 kHz, random numbers that do not pack well, is written in each format (in ULog its
-increments), and each verb runs on it in a process of its own: samples per second by the wall clock, and the largest
-memory. ``--topics 100`` adds a file of so many IMUs, of which the verb uses one.
+Run with ``python benchmarks/long_files.py [--rows 1e6 1e7] [--formats mcap ...]``. A recording of
+an IMU at 1 kHz, random numbers that do not pack well, is written in each format (in ULog its
+increments), and each verb runs on it in a process of its own: samples per second by the wall clock,
+and the largest memory. ``--topics 100`` adds a file of so many IMUs, of which the verb uses one.
 """
 
 from __future__ import annotations
