@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import strapdown.formats as files
+from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats import files as entry
 from strapdown.formats._series_headers import topics
 from strapdown.formats.arrays import npz_recording, parquet
 from strapdown.formats.bag import reader as bag_reader
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import table
 from strapdown.formats.ulog import reader as ulog_reader
@@ -118,3 +120,82 @@ def test_blocks_are_the_whole(kind, ending, rows, tmp_path):  # noqa: ARG001 (se
         pytest.skip("a table holds one series")
     files.write(tmp_path / f"a{ending}", RECORDINGS[kind]())
     assert_equal(tmp_path / f"a{ending}")
+
+
+def mangled(path, seed):
+    """Damage some bytes of a file, and return it."""
+    data = bytearray(path.read_bytes())
+    rng = np.random.default_rng(seed)
+    for place in rng.integers(len(data) // 10, len(data), 3):
+        data[place] ^= 0x55
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".bag", ".ulg", ".npz", ".parquet", ".csv"])
+def test_damage_gives_the_rows_of_the_whole_or_needs_it(ending, tmp_path, monkeypatch):
+    set_rows(monkeypatch, 100)
+    compared = 0
+    for seed in range(6):
+        path = tmp_path / f"{seed}{ending}"
+        files.write(path, Recording(imu={"imu/data": imu(ROWS, seed)}))
+        mangled(path, seed)
+        try:
+            blocks = entry.block_reader(path, on_error="salvage")
+            if blocks is None:
+                continue
+            found, _ = joined(blocks)
+        except NeedsWhole:
+            continue
+        except FormatError:
+            with pytest.raises(FormatError):
+                files.open(path, on_error="salvage")
+            continue
+        whole = files.open(path, on_error="salvage")
+        assert found == {(h, name): each for h, name, each in topics(whole) if len(each)}
+        assert blocks.report == whole.report
+        compared += 1
+    assert compared or ending in {".bag", ".npz", ".parquet"}
+
+
+def test_one_topic_of_many_is_read_alone(tmp_path, rows):  # noqa: ARG001 (sets their size)
+    for ending in (".mcap", ".bag", "", ".npz", ".parquet"):
+        files.write(tmp_path / f"a{ending}", several())
+        assert_equal(tmp_path / f"a{ending}", topic={"a/data", "truth"})
+
+
+def test_a_topic_that_begins_late_needs_the_whole(tmp_path, monkeypatch):
+    set_rows(monkeypatch, 7)
+    series = imu(ROWS, 1)
+    path = tmp_path / "a.mcap"
+    with files.block_writer(path) as writer:
+        for start in range(0, ROWS, 50):
+            part = slice(start, start + 50)
+            track = Trajectory(series.t_ns[part], np.tile([0, 0, 0, 1.0], (50, 1)))
+            held = {"late": track} if start >= ROWS - 100 else {}
+            writer.write(Recording(imu={"imu": series[part]}, trajectories=held))
+    with pytest.raises(NeedsWhole):
+        list(entry.block_reader(path, on_error="strict"))
+
+
+def test_a_clock_that_jumps_back_leaves_the_rest_as_one_block(tmp_path, rows):  # noqa: ARG001
+    series = gapped()
+    t_ns = series.t_ns.copy()
+    t_ns[1200:] -= 60_000_000_000
+    path = tmp_path / "a.mcap"
+    files.write(path, series.replace(t_ns=t_ns))
+    with pytest.raises(NeedsWhole, match="go back"):
+        list(entry.block_reader(path, on_error="salvage"))
+    with files.open_blocks(path) as blocks:
+        found, count = joined(blocks)
+    assert count > 1
+    whole = files.open(path)
+    assert found["imu", "imu/data"].t_ns.tolist() == whole.imu["imu/data"].t_ns.tolist()
+    assert blocks.report == whole.report
+
+
+def test_short_files_are_one_block(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    files.write(tmp_path / "a.mcap", imu(100, 1))
+    with files.open_blocks(tmp_path / "a.mcap") as blocks:
+        assert len(list(blocks)) == 1
