@@ -101,3 +101,16 @@ def test_a_topic_that_is_chosen_names_the_others(paths, monkeypatch):
     part = CliRunner().invoke(app, ["check", str(paths[".mcap"])])
     assert part.stdout == whole.stdout
     assert "--topic chooses another: a/data, c/data" in part.stdout
+
+
+def test_evaluate_reads_the_two_attitudes(paths, monkeypatch):
+    arguments = ["evaluate", str(paths[".bag"]), str(paths[".mcap"]), "--estimate-topic", "other"]
+    whole = CliRunner().invoke(app, arguments)
+    asked, opened = [], files.open
+    monkeypatch.setattr(entry, "_LARGE", 0)
+    monkeypatch.setattr(
+        _reading.files, "open", lambda *a, **k: (asked.append(k["topic"]), opened(*a, **k))[1]
+    )
+    part = CliRunner().invoke(app, arguments)
+    assert (part.exit_code, part.output) == (whole.exit_code, whole.output)
+    assert asked == ["other", "truth"]

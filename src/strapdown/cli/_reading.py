@@ -36,6 +36,7 @@ __all__ = [
     "input_blocks",
     "open_imu",
     "open_input",
+    "open_track",
     "references",
     "refuse_reading",
     "summarize_input",
@@ -121,6 +122,33 @@ def open_imu(
         return open_input(path)  # an error names the others
     held = {*some.imu, *some.increments}
     return replace(some, path=path, unread=tuple(summary.imus.keys() - held))
+
+
+def open_track(path: Path, topic: str | None, *, is_reference: bool = False) -> Recording:
+    """Read the attitude of a recording that is compared, or everything where none is known.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+    topic : str, optional
+        Topic of the attitude; by default the longest, or of a reference that of
+        :meth:`Recording.reference_topic`.
+    is_reference : bool
+        Whether the estimate is compared with it; options of reading do not apply to it.
+    """
+    file = as_file(path)
+    if not is_reference and (options.cuts or options.columns is not None):
+        return open_input(path)
+    with naming(path):
+        summary = files.summarize(file)
+        if summary.recording is not None:
+            return replace(summary.recording, path=path)
+        longest = max(summary.tracks, key=summary.tracks.__getitem__, default=None)
+        name = topic or (summary.reference_topic() if is_reference else longest)
+        if name not in summary.tracks:
+            name = None
+        return replace(files.open(file, on_error="salvage", topic=name), path=path)
 
 
 def _part(
