@@ -15,7 +15,8 @@ from strapdown.formats.bag import reader as bag_reader
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import table
 from strapdown.formats.ulog import reader as ulog_reader
-from strapdown.series import ImuSeries, Increments
+from strapdown.geometry import quaternion
+from strapdown.series import ImuSeries, Increments, Trajectory
 
 ROWS = 2000
 ORDERS = ["in order", "out of order"]
@@ -74,6 +75,7 @@ def paths(tmp_path_factory):
 
 
 def run(verb, path, out):
+    out.parent.mkdir(exist_ok=True)
     arguments = [each.format(path=path, out=out) for each in VERBS[verb]]
     done = CliRunner().invoke(app, [*arguments, "--json", "--force"])
     assert done.exit_code in {0, 1, 3}, done.output
@@ -109,3 +111,27 @@ def test_a_verb_writes_the_same_bits_in_blocks(request, case, paths, tmp_path):
     whole = run(verb, path, tmp_path / "out")
     request.getfixturevalue("in_blocks")
     assert run(verb, path, tmp_path / "out") == whole
+
+
+def test_an_estimate_is_compared_with_the_reference_as_of_the_whole(request, tmp_path):
+    series = imu()
+    q = quaternion.from_rotation_vector(1e-3 * np.arange(ROWS // 4)[:, None] * [0.0, 0.0, 1.0])
+    truth = Trajectory(series.t_ns[::4] + 1_000_000, q)
+    files.write(tmp_path / "a.mcap", Recording(imu={"imu": series}, trajectories={"truth": truth}))
+    whole = run("fuse", tmp_path / "a.mcap", tmp_path / "out" / "a")
+    assert "orientation_error" in whole[1]
+    request.getfixturevalue("in_blocks")
+    part = run("fuse", tmp_path / "a.mcap", tmp_path / "out" / "a")
+    assert part == whole
+
+
+def test_a_clock_that_jumps_back_is_fused_as_a_whole(request, tmp_path):
+    series = imu()
+    t_ns = series.t_ns.copy()
+    t_ns[1500:] -= 5_000_000_000
+    files.write(tmp_path / "a.mcap", series.replace(t_ns=t_ns))
+    *whole, _ = run("fuse", tmp_path / "a.mcap", tmp_path / "out" / "a")
+    request.getfixturevalue("in_blocks")
+    *part, told = run("fuse", tmp_path / "a.mcap", tmp_path / "out" / "a")
+    assert part == whole
+    assert "reading the whole recording into memory: stamps go back" in told

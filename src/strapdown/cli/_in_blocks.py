@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strapdown.formats import ReadReport, Recording
-    from strapdown.series import ImuSeries
+    from strapdown.series import ImuSeries, Trajectory
 
     Made = TypeVar("Made")
 
 __all__ = ["ImuBlocks", "from_blocks", "from_imu_blocks"]
+
+_MOST_REFERENCE: Final = 2_000_000
+"""Rows of a reference that are read into memory."""
 
 
 def from_blocks(
@@ -100,10 +103,14 @@ class ImuBlocks:
 
     Attributes
     ----------
+    path : Path
+        The file.
     topic : str
         Topic of the IMU.
+    reference_topic : str or None
+        Topic of the attitude that an estimate is compared with.
     samples : int
-        Their number so far.
+        Number of samples so far.
     first : Recording or None
         The first block.
 
@@ -118,7 +125,7 @@ class ImuBlocks:
         summary = files.summarize(file)
         if topic not in {None, *summary.imus} or not summary.imus:
             raise NeedsWhole("no topic of an IMU is chosen")
-        self.topic = summary.imu_topic(topic, path)
+        self.path, self.topic = path, summary.imu_topic(topic, path)
         only = None if options.cuts else self.topic
         blocks = block_reader(file, on_error="salvage", topic=only)
         if blocks is None:
@@ -128,7 +135,9 @@ class ImuBlocks:
         self._is_chosen = topic is not None
         self._may_lack = self._is_chosen or not summary.imus[self.topic].is_whole
         self._others = summary.imus.keys() - {self.topic}
-        self._tracks = summary.tracks.keys() - summary.imus.keys()
+        self.reference_topic = summary.reference_topic()
+        self._reference_rows = summary.tracks.get(self.reference_topic or "", 0)
+        self._file = file
         self._reader = Part(path, blocks, is_exact=True) if options.cuts else blocks
         self._covered: Coverage | None = None
         self._measured = [False, False]
@@ -156,10 +165,25 @@ class ImuBlocks:
         """Report of the reading, complete after the last block."""
         return self._reader.report
 
-    @property
-    def references(self) -> list[str]:
-        """Topics of attitudes that were not read."""
-        return sorted(self._tracks)
+    def reference(self) -> Trajectory | None:
+        """Read the attitude that an estimate is compared with; None where that is too long.
+
+        Raises
+        ------
+        NeedsWhole
+            Its blocks would differ from the whole.
+        """
+        name = self.reference_topic
+        if name is None or options.cuts or self._reference_rows > _MOST_REFERENCE:
+            return None
+        blocks = block_reader(self._file, on_error="salvage", topic=name)
+        tracks = [] if blocks is None else [block.tracks.get(name) for block in blocks]
+        found = [
+            track.replace(position_world=None, velocity_world=None)
+            for track in tracks
+            if track is not None
+        ]
+        return found[0].concatenate(found) if found else None
 
     @property
     def has_rates(self) -> bool:

@@ -216,7 +216,7 @@ def fuse(
     check_targets(output, picture, force=force)
     chosen = _chosen({"filter_name": filter_name, "smooth": smooth})
     estimator = configured(chosen, params, settings)
-    run = LongRun(source, estimator, filter_name, output, declined, no_mag, anyway, force)
+    run = LongRun(source, estimator, filter_name, output, declined, no_mag, align, anyway, force)
     needs_whole = smooth or compare_all or picture is not None or declination == "auto"
     if (long := run.outcome(topic, needs_whole=needs_whole)) is not None:
         return long
