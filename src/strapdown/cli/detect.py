@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -26,24 +26,13 @@ from strapdown.cli._completion import completed
 from strapdown.cli._in_blocks import ImuBlocks, from_imu_blocks
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_imu
-from strapdown.detection import (
-    DETECTORS,
-    Detector,
-    Event,
-    Events,
-    HealthDetector,
-    StillnessDetector,
-)
-from strapdown.errors import UnknownNameError
+from strapdown.detection import DETECTORS, Detector, Event, Events, HealthDetector
+from strapdown.detection.registry import KINDS, detector
 from strapdown.formats import ReadReport
 from strapdown.formats._output import replacing
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
-KINDS: Mapping[str, Callable[[], Detector[Any]]] = {
-    **DETECTORS,
-    "still": lambda: StillnessDetector("lowpass"),
-}
 SHOWN = 2
 """Number of values of an event in the table; the JSON holds all."""
 
@@ -88,11 +77,8 @@ def detect(
     names = [name.strip() for name in kind.split(",") if name.strip()]
     if not names:
         raise typer.BadParameter("expected at least one kind", param_hint="'--kind'")
-    for name in names:
-        if name not in KINDS:
-            raise UnknownNameError("detector", name, KINDS)
+    detectors = {name: detector(name) for name in names}
     check_targets(output, picture, force=force, recording=False)
-    detectors = {name: KINDS[name]() for name in names}
 
     def in_blocks(blocks: ImuBlocks) -> _Found:
         with working(f"{', '.join(names)} over a long recording"):
@@ -106,16 +92,16 @@ def detect(
             recording = open_imu(source, topic)
         series = recording.imu_series(topic)
         with working(f"{', '.join(names)} over {len(series)} samples"):
-            each, start_ns = _run(detectors, [series])
+            events_of, start_ns = _run(detectors, [series])
         about, notes = taken(recording, topic), notes_on(recording, topic)
-        found = _Found(each, start_ns, about, notes, recording.report)
+        found = _Found(events_of, start_ns, about, notes, recording.report)
     events = Events.of([]).merge(*found.events)
-    reports = {name: detector.report.to_dict() for name, detector in detectors.items()}
+    reports = {name: each.report.to_dict() for name, each in detectors.items()}
     health = [
         sensor.to_dict()
-        for detector in detectors.values()
-        if isinstance(detector, HealthDetector)
-        for sensor in detector.summary.values()
+        for each in detectors.values()
+        if isinstance(each, HealthDetector)
+        for sensor in each.summary.values()
     ]
     data = {"input": str(source), **found.about, "detectors": reports, **events.to_dict()}
     if health:
@@ -151,14 +137,14 @@ def _run(
     """Return the events of each detector, and the earliest stamp [ns]."""
     found: dict[str, list[Event]] = {name: [] for name in detectors}
     starts = []
-    for detector in detectors.values():
-        detector.reset()
+    for each in detectors.values():
+        each.reset()
     for series in parts:
         starts += [int(series.t_ns.min())] if len(series) else []
-        for name, detector in detectors.items():
-            found[name] += detector.run(series)
-    for name, detector in detectors.items():
-        last = detector.finish()
+        for name, each in detectors.items():
+            found[name] += each.run(series)
+    for name, each in detectors.items():
+        last = each.finish()
         found[name] += [] if last is None else [last]
     return [Events.of(events) for events in found.values()], min(starts, default=0)
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.summary import Summary
 
-__all__ = ["foreign_table", "read", "sniff", "summarize", "write"]
+__all__ = ["broad_series", "foreign_table", "read", "sniff", "summarize", "write"]
 
 
 class _Kind(NamedTuple):
@@ -137,7 +137,7 @@ def read(
         if layout is None or plan is not None:
             return foreign_table(path).read(path, plan)
         arrays = _load(path, archive, layout)
-        imu, reference = _broad(path, arrays) if layout is _BROAD else _tumvi(arrays)
+        imu, reference = broad_series(path, arrays) if layout is _BROAD else _tumvi(path, arrays)
     report = ReadReport(
         "npz",
         messages=len(imu) + len(reference),
@@ -275,7 +275,10 @@ def _mismatch(path: Path, error: FormatError) -> FormatError:
 
 def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> dict[str, AnyArray]:
     """Return the arrays of a layout."""
-    arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+    return {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+
+
+def _check_shapes(path: Path, arrays: Mapping[str, AnyArray], layout: Mapping[str, _Kind]) -> None:
     for name, kind in layout.items():
         rows = () if kind.rows is None else arrays[kind.rows].shape[:1]
         if arrays[name].shape != (*rows, *kind.tail):
@@ -283,7 +286,6 @@ def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> 
                 f"expected array {name} of shape {(*rows, *kind.tail)}, got {arrays[name].shape}",
                 path=path,
             )
-    return arrays
 
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
@@ -314,7 +316,22 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") 
         return array.astype(_TYPES[dtype.kind])
 
 
-def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+def broad_series(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    """Return the IMU and the reference of a BROAD trial.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for error messages.
+    arrays : mapping of str to ndarray
+        ``gyr``, ``acc``, ``mag``, ``ref``, ``pos``, ``mov`` and ``fs``, as in the module's text.
+
+    Raises
+    ------
+    FormatError
+        An array has another shape, or the rate is out of range.
+    """
+    _check_shapes(path, arrays, _BROAD)
     fs = float(arrays["fs"])
     if not _SMALLEST_RATE <= fs <= _LARGEST_RATE:
         raise FormatError(
@@ -332,7 +349,8 @@ def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Traje
     )
 
 
-def _tumvi(arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+def _tumvi(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    _check_shapes(path, arrays, _TUMVI)
     gt = arrays["gt"]
     return ImuSeries(arrays["t_ns"], arrays["gyr"], arrays["acc"]), Trajectory(
         arrays["gt_t_ns"],
