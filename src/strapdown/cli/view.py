@@ -14,7 +14,7 @@ from strapdown.cli._common import Topic, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._live import stopped_by_signals
 from strapdown.cli._outcome import Outcome, say
-from strapdown.cli._reading import input_blocks, open_input, refuse_reading
+from strapdown.cli._reading import input_blocks, open_imu, references, refuse_reading
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, OrientationSmoother
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
@@ -158,7 +158,7 @@ def _opened(
 ) -> RecordingSource:
     """Read a recording, and estimate its attitude."""
     with working(f"reading {path}"):
-        recording = open_input(path)
+        recording = open_imu(path, topic, references)
     with working(f"preparing {path}"):
         return RecordingSource(recording, topic=topic, estimator=estimator)
 
