@@ -226,8 +226,10 @@ TABLE = {
     "ros1 serve": ("ros1 serve --world w.wbt", LOOPBACK),
     "mavlink send": ("mavlink send imu.mcap --to 127.0.0.1:14999 --speed inf", LOOPBACK),
     "mavlink record": ("mavlink record link.mcap --listen 0 --duration 0.5", LOOPBACK),
+    "mavlink hil": ("mavlink hil --listen 0 --patience 0.5", LOOPBACK),
     # The network backends, joined by a verb.
     "cat zenoh": ("cat zenoh:{topic}?listen=tcp/127.0.0.1:0", LOOPBACK),
+    "cat udp": ("cat udp:14997?protocol=csv", LOOPBACK),
     "bridge zenoh": (
         "bridge local:{topic} zenoh:{topic}?listen=tcp/127.0.0.1:0 --duration 0.5",
         LOOPBACK,
@@ -245,6 +247,7 @@ CODES = {
     "allan": {3},
     "calibrate": {3},
     "check": {3},
+    "mavlink hil": {1},
     "mavlink record": {1},
     "mavlink send": {0, 3},
     "odometry": {3},

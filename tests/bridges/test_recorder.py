@@ -17,6 +17,7 @@ from strapdown.bridges.live import LiveOptions, Recorder
 from strapdown.errors import RecordError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import (
+    FluidPressure,
     Imu,
     NavSatFix,
     Odometry,
@@ -89,6 +90,7 @@ def messages() -> list[object]:
         imu,
         ros,
         fix,
+        FluidPressure(1_000_000_000, "baro", 95_000.0),
         odometry,
         Pose3D(*rng.normal(size=7), timestamp_ns=1_000_000_000),
         Pose2D(1.0, 2.0, 0.5),
@@ -126,6 +128,7 @@ def test_series_are_read_of_the_types_that_have_one(tmp_path):
     )
     assert list(recording.increments) == ["VehicleImu"]
     assert recording.gnss["NavSatFix"].altitude.tolist() == [480.0]
+    assert recording.barometers["FluidPressure"].pressure.tolist() == [95_000.0]
     assert recording.report.skipped.keys() == {
         "Pose2D",
         "Quaternion",

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.errors import ValueRangeError
+from strapdown.geometry import wgs84
 from strapdown.webots import DIFFERENCES, PROFILES, Robot, World
 
 NAN = math.nan
@@ -276,6 +277,22 @@ def check_accelerometer_without_physics(profile, said):
     assert said().count(text) == by(profile, 1, 1, 1, 0)
 
 
+def check_geodetic_positions(profile, _said):
+    """A kilometre to the north on a central meridian, where the grid is scaled by 0.9996."""
+    robot = Robot(
+        """#VRML_SIM R2025a utf8
+        WorldInfo { coordinateSystem "ENU" gpsCoordinateSystem "WGS84" gpsReference 47 9 0 }
+        Robot { translation 0 1000 0 children GPS { } }""",
+        profile=profile,
+    )
+    gps = robot.getDevice("gps")
+    gps.enable(32)
+    robot.step(32)
+    meridian, _ = wgs84.radii(math.radians(47.0045))
+    metres = math.radians(gps.getValues()[0] - 47.0) * float(meridian)
+    assert metres == pytest.approx(1000.0 if profile == "documented" else 1000.0 / 0.9996, abs=1e-2)
+
+
 def check_random_numbers(profile, _said):
     def noisy(*names):
         device = 'Accelerometer {{ name "{}" lookupTable [ -99 -99 0.1, 99 99 0.1 ] }}'
@@ -322,6 +339,7 @@ ROWS = {
     "quaternion": check_quaternion,
     "Accelerometer": check_accelerometer,
     "Accelerometer without Physics": check_accelerometer_without_physics,
+    "GPS in WGS84": check_geodetic_positions,
     "random numbers": check_random_numbers,
     "value before the first sample": check_before_first_sample,
 }

@@ -541,7 +541,7 @@ def test_what_cannot_be_mapped_is_listed_once_each():
         f"""{FLOOR} Solid {{ name "a" translation 0 0 1 boundingObject IndexedFaceSet {{ }}
                 physics Physics {{ mass 1 }} children [
             Connector {{ }} Connector {{ }}
-            HingeJoint {{ endPoint SolidReference {{ solidName "b" }} }}
+            SliderJoint {{ endPoint SolidReference {{ solidName "b" }} }}
             HingeJoint {{ jointParameters HingeJointParameters {{ suspensionSpringConstant 1 }}
                 endPoint Solid {{ name "c" {BOX} }} }} ] }}
         Solid {{ name "d" boundingObject Plane {{ }} physics Physics {{ }} translation 0 0 9 }}
@@ -554,7 +554,7 @@ def test_what_cannot_be_mapped_is_listed_once_each():
         "Solid 'a' bounding object of a body with Physics (none",
         "Solid 'a' IndexedFaceSet as bounding object",
         "Connector holding",
-        "SolidReference as the end of a HingeJoint",
+        "SolidReference as the end of a SliderJoint",
         "HingeJointParameters suspension",
         "Solid 'd' bounding object of a body with Physics (none",
         "Solid 'd' Plane as bounding object",

@@ -2,6 +2,7 @@ import pytest
 
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.webots.file.proto import read_proto
+from strapdown.webots.file.proto_library import ProtoSource
 from strapdown.webots.file.world_file import devices_of, read_world
 
 HEAD = "#VRML_SIM R2025a utf8\n"
@@ -162,13 +163,11 @@ def test_a_proto_that_may_hold_devices_must_be_there(project):
         )
 
 
-def test_a_template_is_not_run(project):
-    template = "PROTO Grid [ field SFInt32 n 3 ] { Group { children [ %< for(;;){} >% ] } }"
-    world = project("Grid { }", Grid=template)
-    (notice,) = world.notices
-    assert "Grid.proto: expected a PROTO of fields, got a template" in notice
-    with pytest.raises(UnsupportedError, match=r"Grid\.proto: expected a PROTO of fields"):
-        project("Robot { children Grid { } }", Grid=template)
+def test_the_error_names_the_options(project):
+    with pytest.raises(
+        UnsupportedError, match=r"--proto-dir \(proto_dirs\) or STRAPDOWN_PROTO_PATH"
+    ):
+        project('EXTERNPROTO "webots://a/Board.proto"\nRobot { children Board { } }')
 
 
 def test_a_field_that_is_no_parameter_is_listed(project):
@@ -244,7 +243,7 @@ def test_a_value_that_does_not_fit_its_parameter_is_an_error(project):
 def test_the_interface_of_a_proto_can_be_read(tmp_path):
     path = tmp_path / "Arm.proto"
     path.write_text(HEAD + ARM)
-    proto = read_proto(path)
+    proto = read_proto(ProtoSource(path, path.read_bytes))
     assert proto.name == "Arm"
     assert proto.parameters["name"] == ("SFString", "arm")
     assert proto.parameters["table"] == ("MFVec3f", [(-1, -1, 0), (1, 1, 0)])

@@ -23,6 +23,7 @@ ROBOT = """Robot {{
     Accelerometer {{ {accelerometer} }}
     Gyro {{ {gyro} }}
     GPS {{ }}
+    Altimeter {{ }}
   ]
   physics Physics {{ mass 1 density -1 }}
   {more}
@@ -310,8 +311,8 @@ class TestFiles:
     def test_what_is_not_recorded_is_said(self, tmp_path):
         a_world = world()
         with record(a_world, tmp_path / "run.mcap") as report:
-            driven(a_world, steps=2, devices=("gyro", "gps"))
-        assert report.notes == ("GPS 'gps' is not recorded",)
+            driven(a_world, steps=2, devices=("gyro", "altimeter"))
+        assert report.notes == ("Altimeter 'altimeter' is not recorded",)
         with record(world(), tmp_path / "empty.mcap") as report:
             pass
         assert "is empty" in report.notes[0]

@@ -202,5 +202,5 @@ def test_the_rover_drives_the_circle_of_its_wheels(play):
 
 def test_without_a_key_the_rover_stands(play):
     rows = numbers(play("rover", 2.0, sample("keyboard_drive")))
-    assert set(rows[1:, 1]) == {0.0}  # the distance sensor is inert
+    assert set(rows[1:, 1]) == {1000.0}  # the distance sensor: nothing is in front of it
     np.testing.assert_allclose(rows[-1, 2:], [0.0, 0.0, STANDARD], atol=0.05)

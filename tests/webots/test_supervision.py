@@ -12,7 +12,6 @@ from strapdown.errors import (
     DeviceError,
     FormatError,
     UnknownNameError,
-    UnsupportedError,
     ValueRangeError,
 )
 from strapdown.webots.file.world_file import read_world
@@ -373,8 +372,11 @@ def test_the_world_is_saved_as_it_is(fallen, tmp_path):
 
 
 def test_a_field_whose_new_value_is_not_supported_keeps_the_old_one():
-    world = World("#VRML_SIM R2025a utf8\nDEF W WorldInfo { }\nRobot { children [ GPS { } ] }")
+    world = World(
+        '#VRML_SIM R2025a utf8\nDEF W WorldInfo { gpsCoordinateSystem "WGS84" }'
+        "\nRobot { children [ GPS { } ] }"
+    )
     info = world.supervision.call("from_def", "W")
-    with pytest.raises(UnsupportedError, match="WGS84"):
-        world.supervision.call("set", info, "gpsCoordinateSystem", None, "WGS84")
-    assert world.supervision.call("get", info, "gpsCoordinateSystem", None) == "local"
+    with pytest.raises(ValueRangeError, match="latitude"):
+        world.supervision.call("set", info, "gpsReference", None, (400.0, 0.0, 0.0))
+    assert tuple(world.supervision.call("get", info, "gpsReference", None)) == (0.0, 0.0, 0.0)

@@ -468,12 +468,16 @@ def test_a_position_sensor_has_absolute_noise_and_a_resolution():
         assert [row[3][0] for row in taken if row[1] == "angle"] == pytest.approx([rounded])
 
 
-def test_devices_without_surroundings_read_zero_after_their_period():
+def test_devices_without_surroundings_read_nothing_after_their_period():
     world = World(text('DistanceSensor { } LightSensor { } TouchSensor { type "force-3d" }'))
     port = world.port()
     requests = [(tag, "period", (64,)) for tag in (1, 2, 3)]
     assert port.exchange(32, requests).samples == []
-    assert [values for _, _, values in port.exchange(32, ()).samples] == [[0.0], [0.0], [0.0] * 3]
+    assert [values for _, _, values in port.exchange(32, ()).samples] == [
+        [1000.0],
+        [0.0],
+        [0.0] * 3,
+    ]
 
 
 # -- changes by supervisors ----------------------------------------------------------------------

@@ -82,6 +82,7 @@ GROUPS = {
     "mavlink": {
         "send": "Send an IMU of a recording at its recorded pace.",
         "record": "Record received IMU messages, or those of a telemetry log.",
+        "hil": "Simulate a robot of a Webots world for an autopilot, as hardware in the loop.",
     },
 }
 """Verbs with subcommands, each in ``cli/GROUP_VERB.py``."""

@@ -73,7 +73,8 @@ Moved: TypeAlias = Annotated[
     ),
 ]
 ProtoDirs: TypeAlias = Annotated[
-    list[Path] | None, typer.Option(help="A folder with PROTO files; repeatable.")
+    list[Path] | None,
+    typer.Option(help="A folder, zip or tar archive with PROTO files; repeatable."),
 ]
 Record: TypeAlias = Annotated[
     Path | None,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -25,15 +24,11 @@ from strapdown.cli._common import (
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._reading import open_input
-from strapdown.detection import DETECTORS, Detector, Events, HealthDetector, StillnessDetector
-from strapdown.errors import UnknownNameError
+from strapdown.detection import DETECTORS, Events, HealthDetector
+from strapdown.detection.registry import KINDS, detector
 from strapdown.formats._output import replacing
 from strapdown.units import NS_PER_S
 
-KINDS: Mapping[str, Callable[[], Detector[Any]]] = {
-    **DETECTORS,
-    "still": lambda: StillnessDetector("lowpass"),
-}
 SHOWN = 2
 """Number of values of an event in the table; the JSON holds all."""
 
@@ -78,9 +73,7 @@ def detect(
     names = [name.strip() for name in kind.split(",") if name.strip()]
     if not names:
         raise typer.BadParameter("expected at least one kind", param_hint="'--kind'")
-    for name in names:
-        if name not in KINDS:
-            raise UnknownNameError("detector", name, KINDS)
+    detectors = {name: detector(name) for name in names}
     check_targets(output, picture, force=force, recording=False)
     with working(f"reading {source}"):
         recording = open_input(source, topic=topic)
@@ -88,15 +81,14 @@ def detect(
     events = Events.of([])
     reports = {}
     health: list[dict[str, object]] = []
-    for name in names:
-        detector = KINDS[name]()
+    for name, each in detectors.items():
         with working(f"{name} over {len(series)} samples"):
-            found = detector.run(series)
-        last = detector.finish()
+            found = each.run(series)
+        last = each.finish()
         events = events.merge(found, *([] if last is None else [Events.of([last])]))
-        reports[name] = detector.report.to_dict()
-        if isinstance(detector, HealthDetector):
-            health = [each.to_dict() for each in detector.summary.values()]
+        reports[name] = each.report.to_dict()
+        if isinstance(each, HealthDetector):
+            health = [sensor.to_dict() for sensor in each.summary.values()]
     start_ns = int(series.t_ns.min()) if len(series) else 0
     data = {
         "input": str(source),

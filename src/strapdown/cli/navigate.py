@@ -74,6 +74,12 @@ def navigate(
         float | None,
         typer.Option("--latency", help="By how much the stamps of the fixes are late [s]."),
     ] = None,
+    velocity_latency: Annotated[
+        float | None,
+        typer.Option(
+            "--velocity-latency", help="The same for velocities [s]; by default that of the fixes."
+        ),
+    ] = None,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Use the samples and fixes after each instant too.")
     ] = False,
@@ -112,7 +118,13 @@ def navigate(
         topic = covered(recording, topic, anyway=anyway)
         imu = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
         receiver = receiver_of(
-            recording, imu, gnss, topic=gnss_topic, lever_arm=lever_arm, latency=latency
+            recording,
+            imu,
+            gnss,
+            topic=gnss_topic,
+            lever_arm=lever_arm,
+            latency=latency,
+            velocity_latency=velocity_latency,
         )
     view: list[Any] = [
         *notes_on(recording, topic),
@@ -134,6 +146,7 @@ def navigate(
         "gnss": receiver.topic,
         "fixes": len(receiver.fixes),
         "latency_s": receiver.latency,
+        "velocity_latency_s": receiver.velocity_latency,
         "lever_arm_m": list(receiver.lever_arm),
         "aiding": usage.kinds,
         "outages_s": [(end - begin) * 1e-9 for begin, end in usage.outages],

@@ -12,9 +12,8 @@ from strapdown.webots import api
 from strapdown.webots.api import AnsiCodes, Keyboard, LidarPoint, MouseState, RangeFinder
 
 INERT = [
-    "Brake", "Camera", "Connector", "Display", "DistanceSensor", "Emitter", "LED", "Lidar",
-    "LightSensor", "Pen", "Radar", "RangeFinder", "Receiver", "Skin", "Speaker", "TouchSensor",
-    "VacuumGripper",
+    "Brake", "Camera", "Connector", "Display", "Emitter", "LED", "Lidar", "LightSensor", "Pen",
+    "Radar", "RangeFinder", "Receiver", "Skin", "Speaker", "VacuumGripper",
 ]  # fmt: skip
 SIZE = {"width": 4, "height": 2}
 PARAMETERS = {
@@ -91,9 +90,8 @@ def test_values_are_neutral(device, kind, values):
     assert {name: getattr(thing, name)() for name in values} == values
 
 
-@pytest.mark.parametrize("kind", ["DistanceSensor", "LightSensor", "TouchSensor"])
-def test_sensors_of_one_value_read_zero_after_the_first_period(robot, kind):
-    rob = robot(f"{kind} it")
+def test_a_light_sensor_reads_zero_after_the_first_period(robot):
+    rob = robot("LightSensor it")
     sensor = rob.getDevice("it")
     sensor.enable(64)
     rob.step(32)

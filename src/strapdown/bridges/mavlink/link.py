@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from strapdown.formats.mavlink.messages import WireMessage
     from strapdown.series import ImuSeries
 
-__all__ = ["LOOPBACK", "MavlinkLink", "SendReport"]
+__all__ = ["LOOPBACK", "MavlinkLink", "SendReport", "address_of"]
 
 LOOPBACK: Final = "127.0.0.1"
 _DATAGRAM: Final = 1 << 16
@@ -116,7 +116,7 @@ class MavlinkLink:
         self._refused = 0
         self._is_listening = to is None
         self._heard: tuple[str, int] | None = None
-        place = _address(f"{listen if to is None else to}", least=0 if to is None else 1)
+        place = address_of(f"{listen if to is None else to}", least=0 if to is None else 1)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
@@ -297,8 +297,14 @@ def _saturated(records: NDArray[np.void]) -> int:
     return int(rows.sum())
 
 
-def _address(text: str, *, least: int) -> tuple[str, int]:
-    """Read a host and a port."""
+def address_of(text: str, *, least: int) -> tuple[str, int]:
+    """Return the host and port of ``[HOST:]PORT``; without a host it is :data:`LOOPBACK`.
+
+    Raises
+    ------
+    ValueRangeError
+        The text is no such address, or the port is below ``least``.
+    """
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit()) or not least <= int(port) <= 65535:
         raise ValueRangeError(f"expected [HOST:]PORT with a port of {least} to 65535, got {text!r}")

@@ -1,4 +1,4 @@
-"""DistanceSensor: inert, reads 0."""
+"""DistanceSensor: distance along rays."""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ class GPS(Sensor):
     _kinds = ("GPS",)
 
     def getValues(self) -> list[float]:
-        """Return the position [m]; NaN before the first measurement."""
+        """Return the position [m]; NaN before the first measurement.
+
+        In the coordinate system :attr:`WGS84`: latitude and longitude [deg], and altitude [m].
+        """
         return self._read("get_values").values[:3]
 
     def getSpeed(self) -> float:

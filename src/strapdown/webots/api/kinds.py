@@ -38,16 +38,16 @@ __all__ = ["INERT", "KINDS"]
 SIMULATED: dict[str, type[Device]] = {
     kind: device
     for device in (
-        Accelerometer, Altimeter, Compass, GPS, Gyro, InertialUnit, LinearMotor, PositionSensor,
-        RotationalMotor,
+        Accelerometer, Altimeter, Compass, DistanceSensor, GPS, Gyro, InertialUnit, LinearMotor,
+        PositionSensor, RotationalMotor, TouchSensor,
     )
     for kind in device._kinds
 }  # fmt: skip
 INERT: dict[str, type[Device]] = {
     kind: device
     for device in (
-        Brake, Camera, Connector, Display, DistanceSensor, Emitter, LED, Lidar, LightSensor, Pen,
-        Radar, RangeFinder, Receiver, Skin, Speaker, TouchSensor, VacuumGripper,
+        Brake, Camera, Connector, Display, Emitter, LED, Lidar, LightSensor, Pen, Radar,
+        RangeFinder, Receiver, Skin, Speaker, VacuumGripper,
     )
     for kind in device._kinds
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""TouchSensor: inert, reads 0."""
+"""TouchSensor: contact, or force."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["TouchSensor"]
 
 
 class TouchSensor(TableSensor, ScalarSensor):
-    """Bumper or force sensor."""
+    """Bumper or force sensor; needs physics, and reads 0 in a kinematic world."""
 
     BUMPER: ClassVar[int] = 0
     FORCE: ClassVar[int] = 1
@@ -20,7 +20,7 @@ class TouchSensor(TableSensor, ScalarSensor):
     _kinds = ("TouchSensor",)
 
     def getValues(self) -> list[float]:
-        """Return the force along x, y and z, of the type ``FORCE3D`` [N]."""
+        """Return the outputs of the lookup table for the forces along x, y and z [N]."""
         return self._read("get_values").values[:]
 
     def getType(self) -> int:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from strapdown.errors import DeviceError
+from strapdown.webots.devices.surroundings import DistanceMeter, TouchMeter
 from strapdown.webots.scene.scene import BodyStates
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ AT_ONCE = 512
 """Rows that are prepared at once: more would leave the caches of a processor."""
 
 
-Measuring: TypeAlias = "Measurement | JointPosition | Neutral"
+Measuring: TypeAlias = "Measurement | JointPosition | Surveyor | Neutral"
+Surveyor: TypeAlias = DistanceMeter | TouchMeter
 
 
 class Neutral:
@@ -226,7 +228,12 @@ class DeviceState:
     def begin(self) -> None:
         """Start a first period at the present state of the world."""
         measurement = self._measurement
-        if self.due != NEVER and not isinstance(measurement, Neutral | JointPosition | None):
+        if self.due == NEVER:
+            return
+        if isinstance(measurement, Surveyor):
+            for node in measurement.watched:
+                self._clock.scene.watch(node)
+        elif not isinstance(measurement, Neutral | JointPosition | None):
             scene = self._clock.scene
             scene.watch(self.node)
             measurement.start(measurement.prepare(scene.present(self.node))[0])
@@ -240,7 +247,7 @@ class DeviceState:
             The device does not measure its own motion.
         """
         measurement = self._measurement
-        if isinstance(measurement, Neutral | JointPosition | None):
+        if isinstance(measurement, Neutral | JointPosition | Surveyor | None):
             raise DeviceError(f"expected a device that measures its motion, got {self.kind}")
         return measurement.batch(_some(horizon.states(self.node), self._due_from(origin)), dt_s)
 
@@ -255,6 +262,8 @@ class DeviceState:
         if isinstance(measurement, JointPosition):
             positions: Sequence[Any] = horizon.positions(self.node)[due].tolist()
             self.next_row = iter(positions).__next__
+        elif isinstance(measurement, Surveyor):
+            self.next_row = iter(measurement.survey(horizon, due)).__next__
         elif not isinstance(measurement, Neutral | None):
             states = _some(horizon.states(self.node), due)
             blocks = (

@@ -9,10 +9,12 @@ from strapdown.errors import DeviceError
 from strapdown.webots.devices.device import DeviceState, JointPosition, Neutral
 from strapdown.webots.devices.device_info import MOTORS, describe
 from strapdown.webots.devices.measurement_factory import MEASURED, Warned, make_measurement
-from strapdown.webots.devices.output_stage import rounding
+from strapdown.webots.devices.output_stage import Setting, rounding
 from strapdown.webots.devices.random_streams import Streams
+from strapdown.webots.devices.surroundings import DistanceMeter, Obstacles, TouchMeter
 from strapdown.webots.devices.vectors import DifferenceAccelerometer
 from strapdown.webots.file.conventions import conventions
+from strapdown.webots.file.releases import is_older
 from strapdown.webots.file.world_file import carrier_of, has_physics
 from strapdown.webots.profiles import InertialFrame
 
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from strapdown.webots.world.timeline import Timeline
 
 __all__ = ["DeviceFactory"]
-
-NEUTRAL = {"DistanceSensor", "LightSensor", "TouchSensor"}
 
 
 class DeviceFactory:
@@ -67,6 +67,8 @@ class DeviceFactory:
         self._streams = Streams(profile, seed)
         self._gps_noise: dict[DeviceState | None, list[float]] = {}
         """By device, or under None for all of them where they share one stream."""
+        self.obstacles = Obstacles(file.walk)
+        """What a DistanceSensor sees."""
         self._made: dict[DeviceState, Measuring | None] = {}
         self.adopt_directions()
 
@@ -111,9 +113,14 @@ class DeviceFactory:
         node, kind, gaussian = device.node, device.kind, device.gaussian
         if kind == "PositionSensor":
             return JointPosition(node, gaussian=gaussian, discretize=rounding(self._profile))
-        if kind in NEUTRAL:
-            force = kind == "TouchSensor" and node.text("type") == "force-3d"
-            return Neutral(3 if force else 1)
+        if kind in {"DistanceSensor", "TouchSensor"}:
+            setting = Setting(self._profile, self.conventions, gaussian, partial(self._warn, node))
+            if kind == "DistanceSensor":
+                return DistanceMeter(node, setting, self.obstacles)
+            old = is_older(self._file.release, "R2022a")
+            return TouchMeter(node, setting, axis=2 if old else 0)
+        if kind == "LightSensor":
+            return Neutral()
         return self._of_motion(device, node) if kind in MEASURED else None
 
     def perfect(self, device: DeviceState) -> Measurement:

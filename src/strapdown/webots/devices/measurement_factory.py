@@ -133,8 +133,6 @@ def make_measurement(  # noqa: PLR0913 (what a device depends on)
     ------
     UnknownNameError
         The node has none of these types, or an order or mounting is unknown.
-    UnsupportedError
-        A GPS is configured for geodetic coordinates.
     """
     setting = Setting(profile, conventions, gaussian, warn)
     match node.type:

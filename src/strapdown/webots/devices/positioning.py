@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.errors import UnsupportedError
 from strapdown.geometry.products import matrix_vector
+from strapdown.webots.devices.geodetic import east_north_up, geodetic_converter
 from strapdown.webots.devices.measurement import Columnar, one_by_one
 from strapdown.webots.devices.output_stage import rounding
 
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["Altimeter", "Gps"]
 
 
-class _GeodeticError(UnsupportedError, NotImplementedError):
-    """A GPS was configured for geodetic coordinates."""
-
-
 class Gps(Columnar):
     """GPS with position, speed and velocity in the world.
 
-    Values: position [m], speed [m/s], velocity [m/s].
+    Values: position [m], speed [m/s], velocity [m/s]. In a world with the coordinate system WGS84
+    the position is latitude and longitude [deg] and altitude [m].
 
     Parameters
     ----------
@@ -57,6 +54,8 @@ class Gps(Columnar):
         self._node = node
         self._world_info = world_info
         self._round = rounding(setting.profile)
+        self._tangent = setting.profile.tangent_plane
+        self._system = setting.conventions.coordinate_system
         self._gaussian = setting.gaussian
         self._has_physics = has_physics
         self._noise = noise
@@ -64,21 +63,14 @@ class Gps(Columnar):
         self.configure()
 
     def configure(self) -> None:
-        """Read the fields of the node and of the WorldInfo again.
-
-        Raises
-        ------
-        UnsupportedError
-            Positions are configured as geodetic.
-        """
+        """Read the fields of the node and of the WorldInfo again."""
         node, info = self._node, self._world_info
-        if info.text("gpsCoordinateSystem") == "WGS84":
-            raise _GeodeticError(
-                "expected WorldInfo.gpsCoordinateSystem 'local', got 'WGS84', which is not"
-                " simulated; set it to 'local' and convert positions with"
-                f" strapdown.geometry.wgs84 (GPS, line {node.line})"
-            )
         self._reference = info.vector("gpsReference")
+        self._geodetic = (
+            geodetic_converter(self._reference, self._rounded, tangent=self._tangent)
+            if info.text("gpsCoordinateSystem") == "WGS84"
+            else None
+        )
         self._accuracy = node.number("accuracy")
         self._correlation = node.number("noiseCorrelation")
         self._resolution = node.number("resolution")
@@ -99,11 +91,7 @@ class Gps(Columnar):
         else:
             velocity = [(p - q) / dt_s for p, q in zip(position, self._before, strict=True)]
         self._before = position
-        measured = [p + offset for p, offset in zip(position, self._reference, strict=True)]
-        if self._accuracy:
-            self._disturb(measured, dt_s)
-        if self._resolution != -1.0:
-            measured = [self._round(value, self._resolution) for value in measured]
+        measured = self._measured(list(position), dt_s)
         speed = math.sqrt(velocity[0] ** 2 + velocity[1] ** 2 + velocity[2] ** 2)
         if self._speed_noise > 0.0:
             speed *= 1.0 + self._speed_noise * self._gaussian()
@@ -114,6 +102,19 @@ class Gps(Columnar):
     def batch(self, states: BodyStates, dt_s: FloatArray) -> FloatArray:
         """Return the readings at N states."""
         return one_by_one(self, states, dt_s)
+
+    def _measured(self, position: list[float], dt_s: float) -> list[float]:
+        """Return a position with its reference, noise and resolution."""
+        if self._geodetic is None:
+            position = [p + offset for p, offset in zip(position, self._reference, strict=True)]
+        if self._accuracy:
+            self._disturb(position, dt_s)
+        if self._geodetic is not None:
+            return [*self._geodetic(east_north_up(position, self._system))]
+        return [self._rounded(value) for value in position]
+
+    def _rounded(self, value: float) -> float:
+        return value if self._resolution == -1.0 else self._round(value, self._resolution)
 
     def _disturb(self, measured: list[float], dt_s: float) -> None:
         """Add noise to a position: a first-order autoregression for each component."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace as dataclass_replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from strapdown.errors import FormatError, UnsupportedError
+from strapdown.errors import BackendMissingError, FormatError, UnsupportedError
 from strapdown.webots.file.grounds import GROUNDS, ground
 from strapdown.webots.file.node_types import coerce
+from strapdown.webots.file.proto_library import PROTO_PATH, PROTOS, ProtoLibrary, ProtoSource
 from strapdown.webots.file.reader import MAX_NODES, Reader, decode, read_externproto, read_version
 from strapdown.webots.file.releases import modernise, replace
+from strapdown.webots.file.templates import Evaluator, field_values, is_template, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from strapdown.webots.file.node import Node, Value
 
@@ -42,14 +45,29 @@ class Proto:
     reader: Reader
     body: int
     """Index of the token at which the root node begins."""
+    language: str = ""
+    """Language of the program in the body, ``lua`` or ``javascript``; empty if it has none."""
 
-    def instantiate(self, given: Mapping[str, Value]) -> Node:
+    def instantiate(
+        self, given: Mapping[str, Value], evaluator: Evaluator, context: Mapping[str, object]
+    ) -> Node:
         """Return a node built from the body; parameters that are not given have their defaults.
+
+        Parameters
+        ----------
+        given : mapping
+            Values of parameters, by name.
+        evaluator : Evaluator
+            Runs the program of a template.
+        context : mapping
+            The object ``context`` of the program.
 
         Raises
         ------
         FormatError
             The body is invalid.
+        UnsupportedError, BackendMissingError
+            The program of a template cannot be evaluated.
         TypeError, ValueError
             A value does not fit its parameter.
         """
@@ -60,31 +78,43 @@ class Proto:
                     values[name] = cast("Value", coerce(self.parameters[name][0], value))
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"{self.name}.{name}: {error}") from None
-        self.reader.restart(self.body, values)
-        node = self.reader.node()
+        if self.language:
+            return self._evaluated(values, evaluator, context)
+        return self._body(self.reader, self.body, values)
+
+    def _evaluated(
+        self, values: Mapping[str, Value], evaluator: Evaluator, context: Mapping[str, object]
+    ) -> Node:
+        body = self.reader.text[self.reader.tokens[self.body].start :]
+        names = {
+            "fields": field_values(self.parameters, values),
+            "context": {**context, "proto": "" if self.path is None else str(self.path)},
+        }
+        text = evaluator.evaluate(body, self.language, names, self.path)
+        try:
+            return self._body(Reader(text, path=self.path), 0, values)
+        except FormatError as error:
+            raise FormatError(f"in the result of the template: {error}") from None
+
+    def _body(self, reader: Reader, at: int, values: Mapping[str, Value]) -> Node:
+        reader.restart(at, values)
+        node = reader.node()
         if node is None:
-            raise self.reader.error("a node as the body")
-        self.reader.take("}")
+            raise reader.error("a node as the body")
+        reader.take("}")
         return modernise(node, self.version)
 
 
-def read_proto(path: Path) -> Proto:
+def read_proto(source: ProtoSource) -> Proto:
     """Read a PROTO file.
 
     Raises
     ------
     FormatError
         With line and column.
-    UnsupportedError
-        The PROTO is a template: a program would have to run to know its body.
     """
-    text = decode(path.read_bytes(), path)
-    if "%<" in text or "%{" in text:
-        raise UnsupportedError(
-            "expected a PROTO of fields, got a template, which is not run; write its result"
-            " into the world",
-            path=path,
-        )
+    path = source.path
+    text = decode(source.read(), path)
     reader = Reader(text, path=path)
     addresses: dict[str, str] = {}
     while read_externproto(reader, addresses):
@@ -92,7 +122,9 @@ def read_proto(path: Path) -> Proto:
     if reader.tokens[reader.at].text != "PROTO":
         raise reader.error("PROTO")
     addresses = local_addresses(addresses, path.parent)
-    return read_declaration(reader, path=path, version=read_version(text), addresses=addresses)
+    version = read_version(text)
+    proto = read_declaration(reader, path=path, version=version, addresses=addresses)
+    return dataclass_replace(proto, language=language_of(text)) if is_template(text) else proto
 
 
 def read_declaration(
@@ -149,12 +181,14 @@ class Expander:
 
     Parameters
     ----------
-    folders : iterable of Path
-        Folders that are searched for PROTO files, with all folders below.
+    library : ProtoLibrary
+        The PROTO files.
     release : str
         Release of the file that contains the instances.
     declared : mapping of str to Proto
         PROTOs that this file itself declares.
+    context : mapping
+        What templates can read of the world, such as its path.
 
     Attributes
     ----------
@@ -163,16 +197,25 @@ class Expander:
     """
 
     def __init__(
-        self, folders: Iterable[Path], release: str, declared: Mapping[str, Proto]
+        self,
+        library: ProtoLibrary,
+        release: str,
+        declared: Mapping[str, Proto],
+        context: Mapping[str, object],
     ) -> None:
         self._release = release
         self._declared = declared
+        self._library = library
+        self._context = context
+        self._evaluator = Evaluator()
         self.notices: list[str] = []
-        self._folders = list(folders)
-        self._files: dict[str, Path] | None = None
         self._protos: dict[Path, Proto] = {}
         self._noticed: set[str] = set()
         self._made = 0
+
+    def close(self) -> None:
+        """End the process that evaluated templates, if there is one."""
+        self._evaluator.close()
 
     def expand(self, root: Node, addresses: Mapping[str, str], path: Path | None) -> Node:
         """Expand a node of a world and its descendants.
@@ -197,7 +240,9 @@ class Expander:
             A PROTO file is invalid, or a PROTO contains itself.
         UnsupportedError
             A PROTO between a robot and its devices has no local file, or is a
-            template.
+            template that cannot be evaluated.
+        BackendMissingError
+            Such a template needs an interpreter that is not installed.
         """
         return self._expand(root, _Place(path, addresses, self._release))
 
@@ -224,7 +269,14 @@ class Expander:
         for name in node.fields.keys() - proto.parameters.keys():
             self._notice(f"{proto.name}.{name}", f"line {node.line}: no such parameter")
         try:
-            made = proto.instantiate(node.fields)
+            made = proto.instantiate(
+                node.fields, self._evaluator, {**self._context, "id": self._made + 1}
+            )
+        except (UnsupportedError, BackendMissingError) as error:
+            if place.carries:
+                raise
+            self._without_effect(node, str(error))
+            return node
         except (TypeError, ValueError) as error:
             raise FormatError(f"line {node.line}: {error}", path=place.path) from None
         self._made += sum(1 for _ in made.walk())
@@ -248,43 +300,37 @@ class Expander:
         if node.type in self._declared:
             return self._declared[node.type]
         address = place.addresses.get(node.type, "")
-        path = self._local(node.type, address)
-        try:
-            if path is not None:
-                return self._read(path)
-        except UnsupportedError as error:
-            if place.carries:
-                raise
-            reason = str(error)
-        else:
-            reason = f"PROTO at {address!r} is not fetched" if address else "unknown node"
-            if address and place.carries:
-                raise UnsupportedError(
-                    f"line {node.line}: expected a local file of PROTO {node.type}, which may"
-                    f" contain devices of a robot, got {address!r}, which is not fetched; add the"
-                    " folder of its file to the PROTO folders",
-                    path=place.path,
+        source = self._library.find(node.type, address)
+        if source is not None:
+            if "://" in address and PROTOS in source.path.parents:
+                self._notice(
+                    node.type,
+                    f"line {node.line}: PROTO at {address!r} is not fetched: a simpler one of"
+                    " strapdown with the same devices is used",
                 )
+            return self._read(source)
+        if address and place.carries:
+            raise UnsupportedError(
+                f"line {node.line}: expected a local file of PROTO {node.type}, which may"
+                f" contain devices of a robot, got {address!r}, which is not fetched; add the"
+                f" folder or archive of its file with --proto-dir (proto_dirs) or {PROTO_PATH}",
+                path=place.path,
+            )
+        self._without_effect(
+            node, f"PROTO at {address!r} is not fetched" if address else "unknown node"
+        )
+        return None
+
+    def _without_effect(self, node: Node, reason: str) -> None:
         effect = GROUNDS.get(node.type, "no effect")
         if node.parent is None and node.type not in GROUNDS:
             effect += ", nothing can rest on it"
         self._notice(node.type, f"line {node.line}: {effect}: {reason}")
-        return None
 
-    def _read(self, path: Path) -> Proto:
-        if path not in self._protos:
-            self._protos[path] = read_proto(path)
-        return self._protos[path]
-
-    def _local(self, name: str, address: str) -> Path | None:
-        if address and "://" not in address and Path(address).is_file():
-            return Path(address)
-        if self._files is None:
-            found = (path for folder in self._folders for path in sorted(folder.rglob("*.proto")))
-            self._files = {}
-            for path in found:
-                self._files.setdefault(path.stem, path)
-        return self._files.get(name)
+    def _read(self, source: ProtoSource) -> Proto:
+        if source.path not in self._protos:
+            self._protos[source.path] = read_proto(source)
+        return self._protos[source.path]
 
     def _notice(self, name: str, text: str) -> None:
         if name not in self._noticed:

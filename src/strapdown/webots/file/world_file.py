@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import hypot
@@ -13,6 +14,7 @@ from strapdown.webots.file.conventions import horizontal, up_and_gravity
 from strapdown.webots.file.node import Node
 from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.proto import Expander, Proto, local_addresses
+from strapdown.webots.file.proto_library import PROTOS, ProtoLibrary, folders_of_environment
 from strapdown.webots.file.ranges import check_read
 from strapdown.webots.file.reader import decode, read_version
 from strapdown.webots.file.releases import is_older, modernise
@@ -57,8 +59,8 @@ class WorldFile:
     """Content of the file that has no effect, such as unknown nodes; one line for each name."""
     warnings: list[tuple[Node, str]] = field(default_factory=list)
     """Warnings of Webots when it loads the world, each with its node."""
-    folders: tuple[Path, ...] = ()
-    """Folders that are searched for PROTO files."""
+    library: ProtoLibrary = field(default_factory=lambda: ProtoLibrary([]))
+    """PROTO files that instances can be of."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Addresses of PROTO files, by the name of the PROTO, as EXTERNPROTO declares them."""
     protos: dict[str, Proto] = field(default_factory=dict)
@@ -128,13 +130,30 @@ class WorldFile:
             local_addresses(document.externprotos, None if self.path is None else self.path.parent)
         )
         self.protos.update(document.protos)
-        expander = Expander(self.folders, self.release, self.protos)
-        nodes = [
-            expander.expand(modernise(node, self.release), self.addresses, self.path)
-            for node in document.nodes
-        ]
+        with closing(
+            Expander(self.library, self.release, self.protos, self._context(document.nodes))
+        ) as expander:
+            nodes = [
+                expander.expand(modernise(node, self.release), self.addresses, self.path)
+                for node in document.nodes
+            ]
         self.notices += [notice for notice in expander.notices if notice not in self.notices]
         return nodes
+
+    def _context(self, nodes: Iterable[Node]) -> dict[str, object]:
+        """Return what templates can read of the world."""
+        info = next((node for node in [*self.nodes, *nodes] if node.type == "WorldInfo"), None)
+        old = "NUE" if is_older(self.release, "R2020b") else "ENU"
+        system = old if info is None else info.fields.get("coordinateSystem", old)
+        return {
+            "world": "" if self.path is None else str(self.path),
+            "project_path": "" if self.path is None else str(self.path.parent.parent),
+            "webots_version": {"major": "R2025a", "revision": "0"},
+            "webots_home": "",
+            "temporary_files_path": "",
+            "os": "linux",
+            "coordinate_system": system,
+        }
 
     def to_text(self) -> str:
         """Return the text of a file with this world, for R2025a."""
@@ -155,8 +174,9 @@ def read_world(
         A path, the name of a sample world, or the text itself, which begins with
         ``#VRML_SIM``.
     proto_dirs : iterable of path-like
-        Folders with PROTO files. The folder ``protos`` next to that of the world is always
-        searched as well. Nothing is downloaded.
+        Folders, or zip or tar archives, with PROTO files. After them those in the environment
+        variable STRAPDOWN_PROTO_PATH are searched, the folder ``protos`` next to that of the
+        world, and the PROTOs of the package. Nothing is downloaded.
     keep_vectors : bool
         Whether a gravity vector and ``northDirection`` keep their meaning, as before R2020b.
         Otherwise they are converted to a coordinate system, as in later releases.
@@ -172,9 +192,11 @@ def read_world(
         The source is no world file; with line and column where they help.
     UnsupportedError
         A PROTO between a robot and its devices has no local file, or is a
-        template.
+        template that cannot be evaluated.
+    BackendMissingError
+        Such a template needs an interpreter that is not installed.
     FileNotFoundError, UnknownNameError
-        There is no such file or sample world.
+        There is no such file, sample world, or folder of PROTOs.
     """
     if isinstance(source, str) and source.startswith("#VRML_SIM"):
         path, text = None, source
@@ -188,10 +210,10 @@ def read_world(
             f" {text.partition(chr(10))[0][:40]!r}",
             path=path,
         )
-    folders = [Path(folder) for folder in proto_dirs]
-    if path is not None:
-        folders.append(path.resolve().parent.parent / "protos")
-    world = WorldFile(path, release, [], folders=tuple(folders))
+    places = [*map(Path, proto_dirs), *folders_of_environment()]
+    if path is not None and (near := path.resolve().parent.parent / "protos").is_dir():
+        places.append(near)
+    world = WorldFile(path, release, [], library=ProtoLibrary([*places, PROTOS]))
     world.nodes = nodes = world.read_nodes(text)
     if not any(node.type == "WorldInfo" for node in nodes):
         nodes.insert(0, Node("WorldInfo"))

@@ -54,8 +54,9 @@ def record(
 ) -> Iterator[RecordingReport]:
     """Write every sample of the inertial sensors of a world to a file, in bounded memory.
 
-    Topics are those of :meth:`SensorLog.recording`. CSV contains one table: ``imu/data``, or the
-    first device if no robot has such a topic; the others are listed as losses.
+    So are those of every GPS. Topics are those of :meth:`SensorLog.recording`. CSV contains one
+    table: ``imu/data``, or the first device if no robot has such a topic; the others are listed as
+    losses.
     The file appears, complete, when the ``with`` statement ends without an error.
 
     Parameters
@@ -90,7 +91,7 @@ def record(
             block = log.recording()
             if path.suffix.lower() == ".csv":
                 block = _one_table(block, samples, left_out)
-            for topic, series in block.imu.items():
+            for topic, series in {**block.imu, **block.gnss, **block.trajectories}.items():
                 samples[topic] = samples.get(topic, 0) + len(series)
             writer.write(block)
             log.clear()
@@ -105,6 +106,8 @@ def record(
 
 def _one_table(block: Recording, written: Mapping[str, int], left_out: set[str]) -> Recording:
     """Return a block with the one topic of a CSV file: the one written so far, or the best one."""
+    left_out.update({**block.gnss, **block.trajectories})
+    block = replace(block, gnss={}, trajectories={})
     known = [*written, *(topic for topic in block.imu if topic.endswith("imu/data")), *block.imu]
     if not known:
         return block

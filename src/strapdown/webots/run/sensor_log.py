@@ -18,7 +18,8 @@ from strapdown.geometry import quaternion
 from strapdown.geometry.euler import EulerConvention, to_quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.inertial import increments_from_rates
-from strapdown.series import ImuSeries, SensorIdentity
+from strapdown.series import GnssSeries, ImuSeries, SensorIdentity, Trajectory
+from strapdown.webots.devices.geodetic import EAST_NORTH_UP
 from strapdown.webots.devices.sensor_models import ModelledMeasurement
 from strapdown.webots.profiles import Acceleration, Angles, InertialFrame, InertialNoise
 
@@ -40,6 +41,8 @@ INERTIAL: Final = {
     "Gyro": "values",
 }
 """Device types with a column in a series, and the last part of their topics."""
+_FIXES: Final = "values"
+"""Last part of the topic of a GPS."""
 _MANGLED: Final = str.maketrans("-. ()", "_____")
 _SIGMA: Final = {InertialNoise.ANGLES: math.pi / 2.0, InertialNoise.ROTATION: math.pi}
 
@@ -80,6 +83,9 @@ class _Samples:
 
 class SensorLog:
     """Record of every sample of the inertial sensors of a world, from its creation on.
+
+    Those of every GPS are recorded, too: fixes in a world with the coordinate system WGS84, else a
+    trajectory without attitude.
 
     A ``with`` statement or :meth:`stop` ends it. Time continues over a reset of the simulation, so
     that stamps never decrease.
@@ -185,6 +191,32 @@ class SensorLog:
         """
         return self._series(self._triple(self._robot(robot, {name for name, _ in self._names()})))
 
+    def gnss_series(self, robot: str | None = None) -> GnssSeries:
+        """Return the samples of a robot's first GPS, in a world with the coordinate system WGS84.
+
+        Parameters
+        ----------
+        robot : str, optional
+            Name of the robot; by default the only robot with such samples.
+
+        Raises
+        ------
+        DeviceError
+            There are no such samples; or several robots have some, and none is named.
+        """
+        geodetic = {
+            name: each
+            for (name, _), each in reversed(self._samples.items())
+            if each.device.kind == "GPS" and each.device.info.parameters["coordinate_system"]
+        }
+        chosen = self._robot(robot, set(geodetic), "gps")
+        if chosen in geodetic:
+            return self._fixes(geodetic[chosen])
+        raise DeviceError(
+            "expected samples of a GPS in a world whose gpsCoordinateSystem is 'WGS84', got none;"
+            " set the field, and enable the GPS"
+        )
+
     def increments(self, robot: str | None = None) -> Increments:
         """Return :meth:`imu_series` as increments, one from each sample to the next.
 
@@ -213,9 +245,11 @@ class SensorLog:
 
         ``DEVICE/quaternion`` or ``DEVICE/values`` for each device, and ``imu/data`` for a robot
         whose gyro and accelerometer were sampled together; in a world of several robots prefixed
-        with the name of the robot.
+        with the name of the robot. ``DEVICE/values`` of a GPS are fixes or a trajectory.
         """
         imu: dict[str, ImuSeries] = {}
+        gnss: dict[str, GnssSeries] = {}
+        tracks: dict[str, Trajectory] = {}
         for robot in dict.fromkeys(name for name, _ in self._samples):
             prefix = f"{_mangled(robot)}/" if len(self.world.robots) > 1 else ""
             triple = self._triple(robot, strict=False)
@@ -223,9 +257,18 @@ class SensorLog:
                 imu[f"{prefix}imu/data"] = self._series(triple)
             for samples in self._of(robot):
                 device = samples.device
-                topic = f"{prefix}{_mangled(device.name)}/{INERTIAL[device.kind]}"
-                imu[topic] = self._series({device.kind: samples})
-        return Recording(imu={topic: series for topic, series in imu.items() if len(series)})
+                topic = f"{prefix}{_mangled(device.name)}/{INERTIAL.get(device.kind, _FIXES)}"
+                if device.kind == "GPS" and device.info.parameters["coordinate_system"]:
+                    gnss[topic] = self._fixes(samples)
+                elif device.kind == "GPS":
+                    tracks[topic] = self._track(samples)
+                else:
+                    imu[topic] = self._series({device.kind: samples})
+        return Recording(
+            imu={topic: series for topic, series in imu.items() if len(series)},
+            gnss={topic: series for topic, series in gnss.items() if len(series)},
+            trajectories={topic: series for topic, series in tracks.items() if len(series)},
+        )
 
     def add(self, device: DeviceState, steps: IntArray, values: FloatArray) -> None:
         """Add samples of an inertial device: values (N, width) taken at ascending steps (N,)."""
@@ -250,7 +293,7 @@ class SensorLog:
                 self.resets += resets - self._run
                 self._run = resets
             self._last = step
-        if device.kind in INERTIAL:
+        if device.kind == "GPS" or device.kind in INERTIAL:
             samples = self._of_device(device, len(values))
             samples.steps.append(self._passed + step)
             samples.values.extend(values)
@@ -284,7 +327,8 @@ class SensorLog:
         """Return the first device of each type; empty if they do not form an IMU."""
         first: dict[str, _Samples] = {}
         for samples in self._of(robot):
-            first.setdefault(samples.device.kind, samples)
+            if samples.device.kind in INERTIAL:
+                first.setdefault(samples.device.kind, samples)
         missing = [kind for kind in ("Gyro", "Accelerometer") if kind not in first]
         axes = [self.world.scene.present(each.device.node)[0][0] for each in first.values()]
         apart = any(not np.allclose(other, axes[0], atol=1e-9) for other in axes[1:])
@@ -321,12 +365,46 @@ class SensorLog:
         world = WorldFrame(self.world.conventions.coordinate_system)
         name = next(iter(devices.values())).device.name if len(devices) == 1 else ""
         return ImuSeries(
-            np.rint(steps * (self.world.basic_time_step * 1e6)).astype(np.int64),
+            self._stamps(steps),
             **columns,
             body=BodyFrame.FLU if world is WorldFrame.ENU else BodyFrame.FUR,
             world=world,
             sensor=SensorIdentity(name),
         )
+
+    def _fixes(self, samples: _Samples) -> GnssSeries:
+        """Return the samples of a GPS with geodetic positions."""
+        steps, values = samples.table()
+        accuracy = samples.device.node.number("accuracy")
+        system = self.world.conventions.coordinate_system
+        return GnssSeries(
+            self._stamps(steps),
+            np.radians(values[:, 0]),
+            np.radians(values[:, 1]),
+            values[:, 2],
+            np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
+            velocity_world=values[:, 4:7][:, EAST_NORTH_UP[system]],
+            sensor=SensorIdentity(samples.device.name),
+        )
+
+    def _track(self, samples: _Samples) -> Trajectory:
+        """Return the samples of a GPS with positions in the world."""
+        steps, values = samples.table()
+        accuracy = samples.device.node.number("accuracy")
+        return Trajectory(
+            self._stamps(steps),
+            np.full((len(steps), 4), np.nan),
+            position_world=values[:, :3],
+            velocity_world=values[:, 4:7],
+            position_covariance=np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
+            world=WorldFrame(self.world.conventions.coordinate_system),
+            name=samples.device.name,
+        )
+
+    def _stamps(self, steps: IntArray) -> IntArray:
+        """Return the times of steps [ns]."""
+        stamps: IntArray = np.rint(steps * (self.world.basic_time_step * 1e6)).astype(np.int64)
+        return stamps
 
     def _columns(self, device: DeviceState, values: FloatArray) -> dict[str, FloatArray]:
         """Return the measured columns of a device, and the covariance where its noise is known."""

@@ -24,7 +24,7 @@ from strapdown.errors import ValueRangeError
 from strapdown.motion.engine import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import mujoco
 
@@ -78,7 +78,11 @@ class Surface(NamedTuple):
 
 
 def add_contacts(
-    spec: mujoco.MjSpec, surfaces: Sequence[Surface], rules: Iterable[Node], substep_s: float
+    spec: mujoco.MjSpec,
+    surfaces: Sequence[Surface],
+    rules: Iterable[Node],
+    substep_s: float,
+    joined: Collection[frozenset[Node | None]] = (),
 ) -> None:
     """Add the pairs of surfaces that may touch to a model.
 
@@ -95,6 +99,8 @@ def add_contacts(
         ContactProperties; the first that matches is used.
     substep_s : float
         Time step of the model [s].
+    joined : collection of frozenset
+        Pairs of assemblies that a joint connects in addition to those above them.
     """
     by_materials: dict[frozenset[str], Node] = {}
     for rule in rules:
@@ -104,7 +110,7 @@ def add_contacts(
     mobility = model.body_invweight0[:, 0] * model.body_mass.sum()
     frequency = _FREQUENCY / substep_s
     for one, other in combinations(surfaces, 2):
-        if not one.may_touch(other):
+        if not one.may_touch(other) or frozenset((one.assembly, other.assembly)) in joined:
             continue
         load = mobility[one.geom.parent.id] + mobility[other.geom.parent.id]
         impedance = 1.0 - _CARRIED / load if load > _CARRIED else 0.0

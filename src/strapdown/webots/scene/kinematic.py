@@ -19,7 +19,7 @@ from strapdown.webots.scene.motors import COUPLED_COMMANDS, MotorState, coupled_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.webots.file.node import Node
     from strapdown.webots.file.world_file import WorldFile
     from strapdown.webots.scene.drivers import Driver
@@ -119,6 +119,14 @@ class _Horizon:
         """Return the positions (N,) of the joint of a motor or PositionSensor; NaN if none."""
         axis = self._scene.axes.get(joint_device)
         return np.full(len(self.steps), math.nan) if axis is None else self._values(axis)[0]
+
+    def touches(self, solid: Node) -> BoolArray:  # noqa: ARG002 (as the protocol says)
+        """Return False: nothing collides."""
+        return np.zeros(len(self.steps), dtype=bool)
+
+    def load(self, solid: Node) -> FloatArray:  # noqa: ARG002 (as the protocol says)
+        """Return zeros: there are no forces."""
+        return np.zeros((len(self.steps), 3))
 
     def along(self, linkage: Linkage) -> list[BodyStates]:
         """Return the states of the nodes of a linkage."""

@@ -38,7 +38,7 @@ from strapdown.webots.scene.shapes import fixed_nodes, shapes_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from strapdown._typing import FloatArray
+    from strapdown._typing import BoolArray, FloatArray
     from strapdown.webots.file.node import Node, Value
     from strapdown.webots.file.world_file import WorldFile
     from strapdown.webots.scene.linkage import Axis
@@ -177,6 +177,19 @@ class PhysicsScene:
     def positions(self, joint_device: Node) -> FloatArray:
         """Return the position (1,) of the joint of a motor or PositionSensor; NaN if none."""
         return np.array([self.position(joint_device)])
+
+    def touches(self, solid: Node) -> BoolArray:
+        """Return whether a Solid touches another one at the step that was computed, (1,)."""
+        body = self._model.bodies.get(solid)
+        contact = self._data.contact
+        bodies = self._model.compiled.geom_bodyid[contact.geom[contact.dist < 0.0]]
+        return np.array([bool((bodies == body).any())])
+
+    def load(self, solid: Node) -> FloatArray:
+        """Return the force (1, 3) of a Solid with Physics on the one that holds it [N, world]."""
+        body = self._model.bodies.get(solid)
+        held = np.zeros(3) if body is None else self._data.cfrc_int[body, 3:]
+        return -held[np.newaxis]
 
     def present(self, node: Node) -> BodyStates:
         """Return the present state of any node with a pose, as one row.

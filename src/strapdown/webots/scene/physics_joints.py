@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from strapdown.webots.scene.linkage import Axis
     from strapdown.webots.scene.shapes import Frame
 
-__all__ = ["ROTOR", "Degree", "Freedom", "Joints"]
+__all__ = ["HINGED", "ROTOR", "Degree", "Freedom", "Joints"]
 
 ROTOR: Final = 1e6
 """Inertia of axes that move as commanded, regardless of the load [kg m^2 or kg]."""
 
+HINGED: Final = frozenset({"HingeJoint", "BallJoint", "Hinge2Joint"})
+"""Joints that can close a loop: they hold a point, a HingeJoint a line."""
+
 _MOTE: Final = 1e-9  # negligible mass for bodies that need one
+_LINE: Final = 0.1  # m, between the points that hold a line
 _STIFF: Final = 0.9999  # impedance of dry friction and stops: the share of a true constraint
 _FIRM: Final = [_STIFF, _STIFF, 1.0, 0.5, 2.0]
 
@@ -95,6 +99,7 @@ class Joints:
     ) -> None:
         self.freedoms: list[Freedom] = []
         """Axes that were added."""
+        self._mujoco = mujoco
         self._kinds = mujoco.mjtJoint
         self._spec = spec
         self._at_once = [0.0, -_STIFF / substep_s]  # dry friction stops a slip in one substep
@@ -155,6 +160,35 @@ class Joints:
                 freedom = Freedom((node, number), axis, own, rotor=own)
             self.freedoms.append(freedom)
         return None
+
+    def close(self, node: Node, joint: Joint, outer: Frame, body: str, other: str) -> None:
+        """Hold two bodies together at the anchor of a joint, and along the axis of a HingeJoint.
+
+        The second axis of a Hinge2Joint is not held: it acts as a BallJoint.
+
+        Parameters
+        ----------
+        node : Node
+            The joint.
+        joint : Joint
+            Content of the joint node.
+        outer : Frame
+            Frame around the joint, on ``body``.
+        body, other : str
+            Names of the bodies.
+        """
+        points = [np.array(joint.anchor)]
+        if node.type == "HingeJoint":
+            points.append(joint.anchor + _LINE * joint.axes[0].axis)
+        for point in points:
+            held = self._spec.add_equality()
+            held.type, held.objtype = (
+                self._mujoco.mjtEq.mjEQ_CONNECT,
+                self._mujoco.mjtObj.mjOBJ_BODY,
+            )
+            held.name1, held.name2 = body, other
+            held.data[:3] = outer.point(point)
+            held.solref, held.solimp = [*self._stop_at], _FIRM
 
     def _add(self, body: MjsBody, direction: FloatArray, *, slides: bool) -> MjsJoint:
         self._names += 1

@@ -17,7 +17,7 @@ from strapdown.motion.engine import backend
 from strapdown.webots.scene.contacts import IMPRATIO, Surface, add_contacts, compile_model, unmapped
 from strapdown.webots.scene.joints import JOINTS, JointAxis, read_joint
 from strapdown.webots.scene.mass import solid_mass
-from strapdown.webots.scene.physics_joints import ROTOR, Joints
+from strapdown.webots.scene.physics_joints import HINGED, ROTOR, Joints
 from strapdown.webots.scene.shapes import Frame, children, shapes_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "build", "wxyz"]
 
 _HOLDERS: Final = frozenset({"Connector", "VacuumGripper"})
+_STATIC: Final = "<static environment>"
 _SUSPENSION: Final = ("suspensionSpringConstant", "suspensionDampingConstant")
 
 
@@ -125,6 +126,8 @@ class _Builder:
         self._floating: dict[Node, tuple[MjsJoint, int, int]] = {}
         self._around: dict[Node, Frame] = {}
         self._surfaces: list[Surface] = []
+        self._hosts: dict[Node, _Host] = {}
+        self._loops: list[tuple[Node, _Host, Frame]] = []
         self._damped: dict[Node, tuple[float, float]] = {}
         self._propellers: dict[Node, tuple[Node, Frame]] = {}
         self._notices: dict[str, None] = {}  # an ordered set
@@ -137,7 +140,8 @@ class _Builder:
                 alone = JointAxis(np.zeros(3), slides=False, parameters=None, devices=[node])
                 self._joints.lead((node, 0), alone)
         rules = self._info.nodes("contactProperties")
-        add_contacts(self._spec, self._surfaces, rules, substep_s)
+        joined = [self._close(*loop) for loop in self._loops]
+        add_contacts(self._spec, self._surfaces, rules, substep_s, joined)
         for rule in rules:
             for what in unmapped(rule):
                 self._leave_out(rule, what)
@@ -204,6 +208,7 @@ class _Builder:
         """Add a Solid and its descendants; ``joint`` holds it, if given."""
         frame = outer.inner(solid)
         body = host.body.add_body(pos=frame.origin, quat=wxyz(frame.R))
+        body.name = f"body {len(self._bodies)}"
         self._bodies[solid] = body
         has_physics = solid.node("physics") is not None
         floats = has_physics and host.solid is None and joint is None
@@ -217,6 +222,7 @@ class _Builder:
             moves=host.moves or (starts and has_physics),
             stands=host.stands and not starts,
         )
+        self._hosts[solid] = inner
         if floats:
             self._floating[solid] = (body.add_freejoint(), 7, 6)
         if floats or inner.stands:
@@ -294,7 +300,9 @@ class _Builder:
         while end is not None and end.type == "Slot":
             end = end.node("endPoint")
         if end is None or not end.is_a("Solid"):
-            if end is not None:
+            if end is not None and end.type == "SolidReference" and node.type in HINGED:
+                self._loops.append((node, host, outer))
+            elif end is not None:
                 self._leave_out(end, f"as the end of a {node.type}")
             for number, axis in enumerate(joint.axes):
                 self._joints.lead((node, number), axis)
@@ -306,6 +314,26 @@ class _Builder:
         first = joint.axes[0].parameters
         if first and first.type == "HingeJointParameters" and any(map(first.number, _SUSPENSION)):
             self._leave_out(first, "suspension")
+
+    def _close(self, node: Node, host: _Host, outer: Frame) -> frozenset[Node | None]:
+        """Close a loop: hold the Solid that a joint refers to; return the assemblies it joins."""
+        joint = read_joint(node)
+        name = joint.end.text("solidName") if joint.end is not None else ""
+        other = _Host(self._spec.worldbody)
+        if name != _STATIC:
+            top = [each for each in (node, *node.ancestors()) if each.is_a("Solid")][-1:]
+            solids = (each for root in top for each in root.walk() if each in self._hosts)
+            found = next((each for each in solids if each.text("name") == name), None)
+            if found is None:
+                self._leave_out(node, f"SolidReference to {name!r}, which the Robot does not have")
+                return frozenset()
+            other = self._hosts[found]
+        if not (host.moves or other.moves):
+            return frozenset()
+        self._joints.close(node, joint, outer, host.body.name, other.body.name)
+        if any(axis.devices for axis in joint.axes):
+            self._leave_out(node, "devices of a joint with a SolidReference")
+        return frozenset({host.assembly, other.assembly})
 
     def _leave_out(self, node: Node, what: str) -> None:
         """Add a notice about content of the world that is not simulated."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from strapdown._typing import FloatArray
+    from strapdown._typing import BoolArray, FloatArray
     from strapdown.webots.file.vrml import Node
 
 __all__ = ["BodyStates", "Horizon", "Scene"]
@@ -45,6 +45,14 @@ class Horizon(Protocol):
 
     def positions(self, joint_device: Node) -> FloatArray:
         """Return the joint positions (N,) [rad or m] that a PositionSensor or motor has."""
+        ...
+
+    def touches(self, solid: Node) -> BoolArray:
+        """Return whether a Solid touched another one in the step before each state, (N,)."""
+        ...
+
+    def load(self, solid: Node) -> FloatArray:
+        """Return the force (N, 3) of a Solid with Physics on the one that holds it [N, world]."""
         ...
 
 

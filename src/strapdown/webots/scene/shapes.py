@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.webots.file.node import Node
 
-__all__ = ["Frame", "Shape", "children", "fixed_nodes", "shapes_of"]
+__all__ = ["Frame", "Shape", "children", "fixed_nodes", "shapes_of", "visible_shapes"]
 
 
 class Frame(NamedTuple):
@@ -48,8 +48,11 @@ class Shape(NamedTuple):
     kind: str
     """Name of the node, such as ``Box``."""
     size: tuple[float, ...]
-    """Box: three lengths. Sphere: radius. Cylinder, Capsule: radius, height. Others: empty."""
+    """Box: three lengths. Sphere: radius. Cylinder, Capsule: radius, height. A visible Plane: two
+    lengths. Others: empty; a Plane is endless then."""
     frame: Frame
+    reflection: float = 1.0
+    """Share of infra-red light that its surface returns."""
 
 
 def shapes_of(solid: Node) -> Iterator[Shape]:
@@ -67,6 +70,42 @@ def shapes_of(solid: Node) -> Iterator[Shape]:
                 yield Shape(geometry.type, _size(geometry, frame.scale), frame)
         else:
             yield Shape(node.type, _size(node, frame.scale), frame)
+
+
+def visible_shapes(solid: Node) -> Iterator[Shape]:
+    """Yield the geometries of a Solid that are drawn, without those of the Solids on it."""
+    todo = [(child, Frame()) for child in solid.nodes("children")]
+    while todo:
+        node, outer = todo.pop()
+        if node.type == "Shape":
+            geometry = node.node("geometry")
+            reflection = _reflection(node.node("appearance"))
+            if geometry is not None and reflection > 0.0:
+                size = _size(geometry, outer.scale)
+                if geometry.type == "Plane":
+                    size = tuple(np.array(geometry.vector("size")) * outer.scale[:2])
+                yield Shape(geometry.type, size, outer, reflection)
+        elif node.is_a("Group") and not node.is_a("Solid"):
+            frame = outer.inner(node)
+            todo.extend((child, frame) for child in reversed(node.nodes("children")))
+
+
+def _reflection(appearance: Node | None) -> float:
+    """Return the share of infra-red light that a surface returns; 0 if it is invisible.
+
+    The formula is that of the reference manual, DistanceSensor, without textures.
+    """
+    red = roughness = transparency = 0.0
+    if appearance is not None and appearance.type == "PBRAppearance":
+        red, *_ = appearance.vector("baseColor")
+        roughness, transparency = map(appearance.number, ("roughness", "transparency"))
+    elif appearance is not None and appearance.type == "Appearance":
+        material = appearance.node("material")
+        red, *_ = (1.0,) if material is None else material.vector("diffuseColor")
+        transparency = 0.0 if material is None else material.number("transparency")
+    else:
+        red = 1.0
+    return 0.0 if transparency >= 1.0 else 0.2 + 0.8 * red * (1.0 - 0.5 * roughness)
 
 
 def _size(geometry: Node, scale: FloatArray) -> tuple[float, ...]:

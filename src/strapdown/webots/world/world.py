@@ -322,6 +322,7 @@ class World:
         for text in check_changed(node, field, self.profile):
             self.warn(node, text)
         self._commanded.clear()
+        self._factory.obstacles.forget()
         robot = next((each for each in self.robots.values() if each.node is node), None)
         device = next((each for each in self._devices() if each.node is node), None)
         if field in PLACES:
@@ -343,6 +344,7 @@ class World:
 
     def inserted(self, node: Node) -> None:
         """Apply a node that was added to the tree, with the robots and devices in it."""
+        self._factory.obstacles.forget()
         self.scene.rebuild()
         if node.type == "Physics":
             self._refit()
@@ -358,6 +360,7 @@ class World:
 
     def removed(self, node: Node) -> None:
         """Apply the removal of a node from the tree; its devices have no more samples."""
+        self._factory.obstacles.forget()
         self.scene.rebuild()
         if node.type == "Physics":
             self._refit()
@@ -373,6 +376,7 @@ class World:
 
     def _stage(self) -> None:
         """Create the scene, and start at time zero."""
+        self._factory.obstacles.forget()
         scene, end_s, notices = make_scene(
             self.file,
             self.conventions,

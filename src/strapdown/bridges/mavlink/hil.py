@@ -1,0 +1,284 @@
+"""A robot of a Webots world that an autopilot flies over MAVLink, as hardware in the loop (HIL).
+
+The simulator listens on TCP, as PX4's ``simulator_mavlink`` expects it: the autopilot connects and
+gets HIL_SENSOR at every basic step and HIL_GPS at the period of the receiver, in simulated time. It
+answers with HIL_ACTUATOR_CONTROLS. From its first answer on both run in lockstep: time advances
+only after an answer to the last HIL_SENSOR.
+
+Readings are those of the robot's devices: the first Accelerometer, Gyro, GPS and Altimeter; the
+first InertialUnit gives the attitude in which the magnetic field is seen. Body axes are forward,
+right, down. Pressure is that of the standard atmosphere; there is no airspeed.
+
+References
+----------
+MAVLink, ``common.xml``: HIL_SENSOR, HIL_GPS, HIL_ACTUATOR_CONTROLS. PX4 user guide, "Simulation":
+MAVLink API of the simulator, and lockstep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import time
+from typing import TYPE_CHECKING, Final
+
+from strapdown.bridges.mavlink.link import LOOPBACK, address_of
+from strapdown.bridges.mavlink.vehicle import Vehicle
+from strapdown.errors import DeviceError, PeerLostError
+from strapdown.formats.mavlink.frames import Decoder, end_of_frame
+from strapdown.formats.mavlink.messages import dialect
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+    from strapdown.formats.mavlink.messages import WireMessage
+    from strapdown.webots.world.world import World
+
+__all__ = ["PX4_PORT", "HilSimulator", "pressure_at"]
+
+PX4_PORT: Final = 4560
+"""Port at which PX4 looks for its simulator."""
+
+_SENSORS: Final = ("Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit")
+_SENSOR_FIELDS: Final = 0x1BFF  # all but the differential pressure, and the bit of a reset
+_LOOK_S: Final = 0.2  # longest wait between checks whether to stop
+_QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
+_BUFFER: Final = 1 << 16
+
+
+def pressure_at(altitude: float) -> float:
+    """Return the pressure [hPa] of the standard atmosphere at an altitude [m], below 11 km.
+
+    Examples
+    --------
+    >>> round(pressure_at(0.0), 2), round(pressure_at(1000.0), 1)
+    (1013.25, 898.7)
+    """
+    return float(1013.25 * (1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
+
+
+class HilSimulator:
+    """The simulator's end of MAVLink HIL.
+
+    Parameters
+    ----------
+    world : World
+        In ENU, with WGS84 as its GPS coordinate system.
+    listen : str
+        ``[HOST:]PORT``; without a host only this machine can connect. Port 0 is any free one.
+    robot : str, optional
+        Name of the robot; by default the only one.
+    motors : sequence of str, optional
+        Names of the motors in the order of the outputs; by default ``motor 1``, ``motor 2`` ...
+    patience_s : float
+        Longest wait for an autopilot, and for its answer [s].
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        Messages sent, ``sensors`` and ``fixes``, and answers received, ``controls``.
+    decoder : Decoder
+        Counts what was received.
+
+    Raises
+    ------
+    DeviceError
+        The robot lacks a sensor or has no such motor, or the world has other coordinates.
+    BackendMissingError
+        pymavlink is not installed.
+    OSError
+        The address is not available.
+
+    Examples
+    --------
+    >>> with HilSimulator(World("quadcopter")) as simulator:  # doctest: +SKIP
+    ...     simulator.fly(60.0)  # in another terminal: PX4's none_iris
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        listen: str = f"{LOOPBACK}:{PX4_PORT}",
+        robot: str | None = None,
+        motors: tuple[str, ...] = (),
+        patience_s: float = 60.0,
+    ) -> None:
+        self._vehicle = Vehicle(world, robot, motors, _SENSORS)
+        system = world.file.world_info.text("gpsCoordinateSystem")
+        if system != "WGS84":
+            raise DeviceError(
+                "expected a world whose WorldInfo has the gpsCoordinateSystem 'WGS84', got"
+                f" {system!r}"
+            )
+        self._world = world
+        self._patience_s = patience_s
+        self._module = dialect()
+        self._mav = self._module.MAVLink(None, srcSystem=1, srcComponent=51)
+        self.decoder = Decoder()
+        self.counts = {"sensors": 0, "fixes": 0, "controls": 0}
+        self._pending = b""
+        self._peer: socket.socket | None = None
+        self._stopped = False
+        self._server = socket.create_server(address_of(listen, least=0))
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of this end."""
+        host, port = self._server.getsockname()[:2]
+        return host, port
+
+    def fly(self, duration_s: float) -> float:
+        """Wait for an autopilot, and simulate until a time, or until it disconnects.
+
+        Parameters
+        ----------
+        duration_s : float
+            Simulated seconds.
+
+        Returns
+        -------
+        float
+            Simulated time that passed [s].
+
+        Raises
+        ------
+        PeerLostError
+            No autopilot connects, or one in lockstep does not answer.
+        """
+        self._accept()
+        begin, lockstep = self._world.time_s, False
+        next_fix = begin
+        with contextlib.suppress(ConnectionError):
+            while self._world.time_s - begin < duration_s - 1e-9 and not self._stopped:
+                if not self._vehicle.step():
+                    break
+                if self._world.time_s >= next_fix - 1e-9:
+                    self._send_fix()
+                    next_fix += 1e-3 * self._vehicle.fix_ms
+                self._send_sensor()
+                answered = self._await_controls(wait=lockstep)
+                if answered and not lockstep:
+                    lockstep = True
+                    while self._await_controls(wait=False, timeout_s=_QUIET_S):
+                        """Discard the answers to what was sent before the first one."""
+        return self._world.time_s - begin
+
+    def stop(self) -> None:
+        """End the simulation at its present step; from any thread, or a signal handler."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Disconnect."""
+        for end in (self._peer, self._server):
+            if end is not None:
+                end.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _accept(self) -> None:
+        """Wait for an autopilot."""
+        until = time.monotonic() + self._patience_s
+        self._server.settimeout(min(_LOOK_S, self._patience_s))
+        while self._peer is None and not self._stopped:
+            with contextlib.suppress(TimeoutError):
+                self._peer, _ = self._server.accept()
+                self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._peer is None and time.monotonic() > until:
+                host, port = self.address
+                raise PeerLostError(
+                    f"expected an autopilot to connect to {host}:{port} within"
+                    f" {self._patience_s:g} s, got none"
+                )
+
+    def _send(self, message: WireMessage) -> None:
+        if self._peer is not None:
+            self._peer.sendall(message.pack(self._mav))
+            self._mav.seq = (self._mav.seq + 1) % 256
+
+    def _send_sensor(self) -> None:
+        vehicle = self._vehicle
+        triads = (vehicle.specific_force(), vehicle.angular_velocity(), vehicle.magnetic_field())
+        altitude = vehicle.altitude()
+        self._send(
+            self._module.MAVLink_hil_sensor_message(
+                self._stamp(), *(float(value) for triad in triads for value in triad),
+                pressure_at(altitude), 0.0, altitude, 15.0 - 0.0065 * altitude, _SENSOR_FIELDS, 0,
+            )
+        )  # fmt: skip
+        self.counts["sensors"] += 1
+
+    def _send_fix(self) -> None:
+        fix = self._vehicle.fix()
+        if fix is None:
+            return
+        north, east, down = map(float, fix.velocity_ned)
+        course = math.degrees(math.atan2(east, north)) % 360.0
+        accuracy_cm = max(1, round(100 * self._vehicle.gps_accuracy()))
+        self._send(
+            self._module.MAVLink_hil_gps_message(
+                self._stamp(), 3, round(1e7 * fix.latitude), round(1e7 * fix.longitude),
+                round(1e3 * fix.altitude), accuracy_cm, accuracy_cm,
+                round(100 * math.hypot(east, north)), round(100 * north), round(100 * east),
+                round(100 * down), round(100 * course) % 36000, 12,
+            )
+        )  # fmt: skip
+        self.counts["fixes"] += 1
+
+    def _await_controls(self, *, wait: bool, timeout_s: float | None = None) -> bool:
+        """Pass outputs to the motors; return whether there were any."""
+        usual = self._patience_s if wait else 1e-3 * self._vehicle.step_ms
+        until = time.monotonic() + (usual if timeout_s is None else timeout_s)
+        while not self._stopped:
+            for message in self._receive(min(until - time.monotonic(), _LOOK_S)):
+                if message.get_type() == "HIL_ACTUATOR_CONTROLS":
+                    self.counts["controls"] += 1
+                    controls: Any = message
+                    self._vehicle.drive(controls.controls)
+                    return True
+            if time.monotonic() >= until:
+                if wait:
+                    raise PeerLostError(
+                        f"expected HIL_ACTUATOR_CONTROLS within {self._patience_s:g} s, got none;"
+                        " does the autopilot still run?"
+                    )
+                break
+        return False
+
+    def _receive(self, timeout_s: float) -> list[WireMessage]:
+        """Return the messages whose last byte has arrived."""
+        if self._peer is None:
+            return []
+        self._peer.settimeout(max(timeout_s, 1e-4))
+        try:
+            data = self._peer.recv(_BUFFER)
+        except TimeoutError:
+            return []
+        if not data:
+            raise ConnectionAbortedError
+        data = self._pending + data
+        messages: list[WireMessage] = []
+        at = 0
+        while at < len(data):
+            end = end_of_frame(data, at)
+            if len(data) - at < 3 or (end is not None and end > len(data)):
+                break
+            taken = self.decoder.take(data, at, is_lost=False)
+            at = at + 1 if taken is None else taken[1]
+            messages += [] if taken is None else [taken[0]]
+        self._pending = data[at:]
+        return messages
+
+    def _stamp(self) -> int:
+        return round(1e6 * self._world.time_s)

@@ -1,0 +1,68 @@
+"""``strapdown mavlink hil``: a flight with its recording, and its errors."""
+
+import socket
+from threading import Thread
+
+import pytest
+
+import strapdown.formats as files
+from strapdown.cli.mavlink_hil import hil
+from strapdown.errors import DeviceError, PeerLostError, ValueRangeError
+
+pytest.importorskip("mujoco")
+common = pytest.importorskip("pymavlink.dialects.v20.common")
+
+
+def answer(port, counts):
+    """Answer every HIL_SENSOR with motors at half of their velocity."""
+    with socket.create_connection(("127.0.0.1", port)) as link:
+        mav = common.MAVLink(None)
+        while data := link.recv(1 << 16):
+            for message in mav.parse_buffer(data) or ():
+                if message.get_type() == "HIL_SENSOR":
+                    counts.append(message.time_usec)
+                    reply = common.MAVLink_hil_actuator_controls_message(
+                        message.time_usec, [0.5] * 4 + [float("nan")] * 12, 128, 1
+                    )
+                    link.sendall(reply.pack(mav))
+
+
+def test_a_flight_is_reported_and_recorded(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    counts = []
+    thread = Thread(target=answer, args=(port, counts))
+    results = []
+
+    def fly():
+        results.append(hil(listen=str(port), duration=0.4, output=tmp_path / "flight.mcap"))
+
+    flight = Thread(target=fly)
+    flight.start()
+    while "waiting for an autopilot" not in capsys.readouterr().err:
+        assert flight.is_alive()
+    thread.start()
+    flight.join(30.0)
+    thread.join(30.0)
+    (result,) = results
+    data = result.data
+    assert data["time_s"] == pytest.approx(0.4)
+    assert (data["messages"]["sensors"], data["messages"]["fixes"]) == (100, 4)
+    assert counts[-1] == 400_000
+    recording = files.open(tmp_path / "flight.mcap")
+    assert len(recording.gnss["gps/values"]) == 4
+    assert len(recording.imu["imu/data"]) == 100
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"listen": "0", "patience": 0.05}, PeerLostError, "expected an autopilot to connect"),
+        ({"listen": "moon"}, ValueRangeError, r"expected \[HOST:\]PORT"),
+        ({"listen": "0", "motor": ["wing"]}, DeviceError, "it has no wing"),
+        ({"listen": "0", "world": "imu_robot"}, DeviceError, "cannot be flown"),
+    ],
+)
+def test_what_cannot_fly_says_why(options, error, message):
+    with pytest.raises(error, match=message):
+        hil(**options)
