@@ -294,7 +294,7 @@ def test_files_of_other_content_are_refused(tmp_path, broad_arrays, monkeypatch)
         fleet.read_trial("BROAD", tmp_path / f"{TRIAL}.hdf5")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_table_of_the_page_is_that_of_the_recordings(data_dir):
     pytest.importorskip("vqf", reason="vqf is not installed: pip install vqf")
