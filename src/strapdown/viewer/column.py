@@ -27,7 +27,6 @@ from strapdown.viewer.charts import (
     options,
     series_data,
 )
-from strapdown.viewer.cockpit_tab import CockpitTab
 from strapdown.viewer.scene import Scene
 from strapdown.viewer.sources import Figure
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from nicegui.events import ValueChangeEventArguments
 
     from strapdown.series import ImuSeries
+    from strapdown.viewer.cockpit_tab import CockpitTab
     from strapdown.viewer.model import Panel, ViewModel
 
 __all__ = ["Column"]
@@ -90,6 +90,7 @@ class Column:
         self._posed: object = None
         self._cursor_at = -1.0
         self._tab = _SIGNALS
+        self._cockpit: CockpitTab | None = None
         self._sent_ns = 0
         self.shown_after_s: float | None = None
         section = ui.element("section").classes("view-source")
@@ -134,7 +135,7 @@ class Column:
             with ui.tab_panel(_EVENTS):
                 self._events = ui.element("div")
             with ui.tab_panel(_CALIBRATE):
-                self._cockpit = CockpitTab(self._model, number, dark=self._dark)
+                self._calibration = ui.element("div")
 
     def _options(self) -> dict[str, Any]:
         model = self._model
@@ -236,9 +237,19 @@ class Column:
 
     async def _switch(self, event: ValueChangeEventArguments[Any]) -> None:
         self._tab = str(event.value)
-        self._cockpit.show(is_shown=self._tab == _CALIBRATE)
+        if self._tab == _CALIBRATE and self._cockpit is None:
+            self._cockpit = self._build_cockpit()
+        if self._cockpit is not None:
+            self._cockpit.show(is_shown=self._tab == _CALIBRATE)
         if self._tab in _ANALYSES:
             await self._analyse(self._tab)
+
+    def _build_cockpit(self) -> CockpitTab:
+        """Build the tab of calibration when it is first opened: few pages need it."""
+        from strapdown.viewer.cockpit_tab import CockpitTab  # noqa: PLC0415 (takes its time)
+
+        with self._calibration:
+            return CockpitTab(self._model, self._number, dark=self._dark)
 
     async def _analyse(self, name: str) -> None:
         """Draw a spectrum or an Allan deviation of the window."""

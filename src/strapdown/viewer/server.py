@@ -95,6 +95,9 @@ def serve(
         show_welcome_message=False,
         access_log=False,
         ws_max_size=MAX_MESSAGE_BYTES,
+        # On one machine compression costs more than it saves.
+        gzip_middleware_factory=None,
+        ws_per_message_deflate=False,
     )
 
 
