@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -81,6 +83,8 @@ def view(
     """
     kinds = _kinds(filter_name, smooth=smooth)
     token = _token(host, token_file)
+    if not terminal:
+        Thread(target=_begin_to_import, name="import", daemon=True).start()
     shown: list[Source] = []
     recordings: list[RecordingSource | LongRecordingSource] = []
     with ExitStack() as stack:
@@ -137,6 +141,12 @@ def _token(host: str, file: Path | None) -> str:
             param_hint="'--token-file'",
         )
     return token
+
+
+def _begin_to_import() -> None:
+    """Import the framework of the page while the sources are opened."""
+    with suppress(ModuleNotFoundError):  # reported once the sources are open
+        import_module("nicegui")
 
 
 def _announce(url: str) -> None:

@@ -33,7 +33,7 @@ __all__ = ["KEPT", "LiveSource"]
 
 KEPT: Final = 1 << 17
 """Samples that are kept: two minutes at 1 kHz."""
-_DRAIN_S: Final = 0.02
+_DRAIN_S: Final = 0.03
 """Time between two looks at the topic [s]: blocks are cheaper than single messages."""
 
 
