@@ -17,18 +17,10 @@ from strapdown.formats.recording import as_recording
 from strapdown.geometry import WorldFrame
 from strapdown.units import NS_PER_S
 from strapdown.viewer.analysis import allan_panels, spectrum_panels
-from strapdown.viewer.charts import (
-    LEFT_PX,
-    RIGHT_PX,
-    TALL_PX,
-    height_px,
-    logarithmic,
-    marked,
-    options,
-    series_data,
-)
+from strapdown.viewer.charts import TALL_PX, height_px, logarithmic
 from strapdown.viewer.scene import Scene
 from strapdown.viewer.sources import Figure
+from strapdown.viewer.time_chart import TimeChart, with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,11 +76,8 @@ class Column:
         self._model, self._number, self._dark = model, number, dark
         self._source = model.sources[number]
         self._on_seek = on_seek
-        self._panels = model.panels(number)
-        self._extent_s = model.extent_s
         self._figures: list[ui.label] = []
         self._posed: object = None
-        self._cursor_at = -1.0
         self._tab = _SIGNALS
         self._cockpit: CockpitTab | None = None
         self._sent_ns = 0
@@ -123,11 +112,14 @@ class Column:
         with ui.tab_panels(tabs, value=_SIGNALS, animated=False, keep_alive=True).classes(
             "view-panels"
         ):
-            with ui.tab_panel(_SIGNALS), ui.element("div").classes("view-stack"):
-                self.chart = ui.echart(self._options()).classes("view-chart")
-                self.chart.style(f"height: {height_px(self._panels)}px")
-                self.chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"], throttle=0.05)
-                self._cursor = ui.element("div").classes("view-cursor")
+            with ui.tab_panel(_SIGNALS):
+                self.chart = TimeChart(
+                    self._model,
+                    self._model.panels(number),
+                    marks=self._model.marks(number),
+                    dark=self._dark,
+                    on_zoom=on_zoom,
+                )
             self._analyses = {}
             for name in _ANALYSES:
                 with ui.tab_panel(name):
@@ -136,11 +128,6 @@ class Column:
                 self._events = ui.element("div")
             with ui.tab_panel(_CALIBRATE):
                 self._calibration = ui.element("div")
-
-    def _options(self) -> dict[str, Any]:
-        model = self._model
-        marks = model.marks(self._number)
-        return options(self._panels, model.window_s, model.extent_s, marks=marks, dark=self._dark)
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""
@@ -158,44 +145,20 @@ class Column:
                 for name, unit, _, values in shown.values
             )
         )
-        start, stop = model.window_s
-        share = (model.cursor_s - start) / (stop - start) if stop > start else 0.0
-        if share != self._cursor_at:
-            self._cursor_at = share
-            left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"
-            is_inside = 0.0 <= share <= 1.0
-            self._cursor.style(f"left: {left}; display: {'block' if is_inside else 'none'}")
+        self.chart.show_cursor()
 
     def show_charts(self) -> None:
         """Send the lines of the window."""
         if self._tab != _SIGNALS:
             return
-        self._sent_ns, (panels, lines) = self._model.drawn(self._number, _with_lines)
-        same = [(each.name, each.frame) for each in panels] == [
-            (each.name, each.frame) for each in self._panels
-        ] and self._model.extent_s == self._extent_s
-        self._panels, self._extent_s = panels, self._model.extent_s
-        if same:
-            changed: dict[str, Any] = {"series": lines}
-            if marks := self._model.marks(self._number):
-                bands = {"markArea": marked(marks, dark=self._dark)}
-                changed["series"] = [lines[0] | bands, *lines[1:]]
-        else:  # a live source has got its quantities, or a recording is longer than before
-            changed = self._options()
-            self.chart.style(f"height: {height_px(panels)}px")
-        self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
+        self._sent_ns, (panels, lines) = self._model.drawn(self._number, with_lines)
+        self.chart.show(panels, lines, self._model.marks(self._number))
 
     def note_delay(self) -> None:
         """Note that the page has drawn the newest samples that were sent."""
         if self._sent_ns:
             self.shown_after_s = (time_ns() - self._sent_ns) / NS_PER_S
             self._sent_ns = 0
-
-    def show_zoom(self) -> None:
-        """Give the chart the window."""
-        start, stop = self._model.window_s
-        zoom = {"dataZoom": [{"id": "zoom", "startValue": start, "endValue": stop}]}
-        self.chart.run_chart_method("setOption", zoom)
 
     def show_health(self) -> None:
         """Write rate, losses and the like; poses are read again, as calibrations change them."""
@@ -298,11 +261,6 @@ class Column:
             )
             return
         ui.download.content(_as_csv(series), "strapdown.csv")
-
-
-def _with_lines(panels: list[Panel]) -> tuple[list[Panel], list[dict[str, Any]]]:
-    """Return panels with what a page needs to draw them again."""
-    return panels, series_data(panels)
 
 
 def _as_csv(series: ImuSeries) -> bytes:

@@ -11,6 +11,7 @@ import numpy as np
 from strapdown.geometry import BodyFrame, WorldFrame, quaternion
 from strapdown.geometry.frames import convert_vector
 from strapdown.units import NS_PER_S
+from strapdown.viewer.differences import difference_of
 from strapdown.viewer.quantities import Frames
 from strapdown.viewer.signals import BINS, Span
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
+    from strapdown.viewer.signals import Signal
     from strapdown.viewer.sources import Figure, Pose, Source
 
 __all__ = ["Body", "Line", "Mark", "Panel", "Shown", "ViewModel"]
@@ -114,6 +116,11 @@ class ViewModel:
     ----------
     sources : sequence of Source
         At least one; live ones are shown at their newest sample.
+
+    Attributes
+    ----------
+    difference : Difference or None
+        Of two recordings, if they have samples or attitudes to compare.
     """
 
     sources: Sequence[Source]
@@ -130,6 +137,7 @@ class ViewModel:
         self.is_live = all(each.is_live for each in self.sources)
         self.is_playing = self.is_live
         self.refresh()
+        self.difference = difference_of(self.sources, self._zeros)
 
     def refresh(self) -> None:
         """Take the extent of the recordings, which grows while they are read."""
@@ -273,6 +281,11 @@ class ViewModel:
 
         return self._shared(number, (form, self.window_s, self.frames, count), SHARED_S, make)
 
+    def difference_panels(self, bins: int = BINS) -> list[Panel]:
+        """Return the charts of the difference of two recordings in the window."""
+        found = [] if self.difference is None else self.difference.signals()
+        return _panels(found, self.span_of(1), self._zero(1), bins) if found else []
+
     def health(self, number: int) -> Sequence[Figure]:
         """Return rate, losses and the like of a source."""
         return self._shared(number, "health", HEALTH_S, self.sources[number].health)
@@ -300,17 +313,8 @@ class ViewModel:
         return result
 
     def _panels(self, number: int, span: Span, bins: int) -> list[Panel]:
-        source, zero = self.sources[number], self._zero(number)
-        panels = []
-        for signal in source.signals(span, self.frames):
-            t_ns, values = signal.within(span, bins)
-            seconds = (t_ns - zero) / NS_PER_S
-            lines = tuple(
-                Line(label, np.stack([seconds, values[:, column]], axis=1))
-                for column, label in enumerate(signal.labels)
-            )
-            panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
-        return panels
+        signals = self.sources[number].signals(span, self.frames)
+        return _panels(signals, span, self._zero(number), bins)
 
     def values(self, number: int) -> list[Values]:
         """Return name, unit, labels and components of each quantity at the cursor."""
@@ -346,6 +350,20 @@ class ViewModel:
             return self._frozen[number]
         span = source.span()
         return 0 if span is None else span.stop_ns - 1
+
+
+def _panels(signals: Sequence[Signal], span: Span, zero_ns: int, bins: int) -> list[Panel]:
+    """Return signals in a span as charts over seconds since a zero."""
+    panels = []
+    for signal in signals:
+        t_ns, values = signal.within(span, bins)
+        seconds = (t_ns - zero_ns) / NS_PER_S
+        lines = tuple(
+            Line(label, np.stack([seconds, values[:, column]], axis=1))
+            for column, label in enumerate(signal.labels)
+        )
+        panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
+    return panels
 
 
 def scene_from_world(world: WorldFrame) -> FloatArray:
