@@ -1,4 +1,4 @@
-"""The difference of two recordings: constant for a constant offset, in one clock or begun together."""
+"""The difference of two recordings: a constant offset gives a constant angle."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_sensor_that_is_mounted_turned_gives_a_constant_total_angle():
 def test_rates_are_interpolated_at_the_stamps_of_the_second_in_its_body_frame():
     series, track = motion()
     slower, _ = motion(rate=50)
-    biased = series.replace(angular_velocity=series.angular_velocity + [0.1, 0.0, -0.2])
+    biased = series.replace(angular_velocity=series.angular_velocity + np.array([0.1, 0.0, -0.2]))
     model = ViewModel([source(biased.in_frames(body="FRD"), track), source(slower)])
     found = lines(model)["angular velocity difference"]
     assert len(found["x"]) == len(slower)

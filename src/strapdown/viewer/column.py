@@ -17,6 +17,7 @@ from strapdown.formats.recording import as_recording
 from strapdown.geometry import WorldFrame
 from strapdown.units import NS_PER_S
 from strapdown.viewer.analysis import allan_panels, spectrum_panels
+from strapdown.viewer.bodies import as_text, described
 from strapdown.viewer.charts import TALL_PX, height_px, logarithmic
 from strapdown.viewer.scene import Scene
 from strapdown.viewer.sources import Figure
@@ -89,7 +90,10 @@ class Column:
                 with ui.element("div").classes("view-scene").props(f"id=scene-{number}"):
                     world = self._source.frames().split(" ", maxsplit=1)[0]
                     self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=dark)
-                    self._values = ui.label().classes("view-values").props(f"id=values-{number}")
+                    with ui.element("div").classes("view-text"):
+                        self._caption = ui.label().classes("view-caption")
+                        self._values = ui.label().classes("view-values")
+                        self._values.props(f"id=values-{number}")
                 with ui.element("div").classes("view-charts").props(f"id=charts-{number}"):
                     self._build_tabs(on_zoom)
 
@@ -139,9 +143,10 @@ class Column:
         shown = model.pose(self._number)
         self.scene.show(shown.body, shown.ghost, shown.arrows)
         self._frames.set_text(model.frames_of(self._number))
+        self._caption.set_text(described(shown))
         self._values.set_text(
             "\n".join(
-                f"{name:<26}{''.join(f'{value:10.3f}' for value in values)} {unit}"
+                f"{name:<26}{''.join(f'{as_text(value):>10}' for value in values)} {unit}"
                 for name, unit, _, values in shown.values
             )
         )

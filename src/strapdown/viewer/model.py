@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from strapdown.geometry import BodyFrame, WorldFrame, quaternion
-from strapdown.geometry.frames import convert_vector
+from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.units import NS_PER_S
+from strapdown.viewer.bodies import Shown, arrows_of, in_scene
 from strapdown.viewer.differences import difference_of
 from strapdown.viewer.quantities import Frames
 from strapdown.viewer.signals import BINS, Span
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
+    from strapdown.viewer.bodies import Body, Values
     from strapdown.viewer.signals import Signal
-    from strapdown.viewer.sources import Figure, Pose, Source
+    from strapdown.viewer.sources import Figure, Source
 
-__all__ = ["Body", "Line", "Mark", "Panel", "Shown", "ViewModel"]
+__all__ = ["Line", "Mark", "Panel", "ViewModel"]
 
 Made = TypeVar("Made")
-Values: TypeAlias = tuple[str, str, tuple[str, ...], list[float]]
-"""Name, unit, labels and components of a quantity at one time."""
 Drawn = TypeVar("Drawn")
 
 SHOWN_FRAMES: Final = (
@@ -62,39 +61,6 @@ class Panel(NamedTuple):
     unit: str
     frame: str
     lines: tuple[Line, ...]
-
-
-class Body(NamedTuple):
-    """A body in the scene, whose axes are east, north and up.
-
-    Parameters
-    ----------
-    R_scene_from_body : (3, 3) or None
-        None where the attitude is unknown.
-    position_scene : (3,) or None
-        [m].
-    """
-
-    R_scene_from_body: FloatArray | None
-    position_scene: FloatArray | None
-
-
-class Shown(NamedTuple):
-    """What a source shows at one time.
-
-    Parameters
-    ----------
-    body, ghost : Body or None
-    arrows : dict of (3,)
-        Measured directions in the scene, by name.
-    values : list
-        Name, unit, labels and components of each quantity.
-    """
-
-    body: Body | None
-    ghost: Body | None
-    arrows: dict[str, FloatArray]
-    values: list[Values]
 
 
 class Mark(NamedTuple):
@@ -298,7 +264,7 @@ class ViewModel:
         body, ghost = self.bodies(number)
         values = self.values(number)
         measured = values if self.frames is None else self._values_in(number, None)
-        return Shown(body, ghost, _arrows(body, measured), values)
+        return Shown(body, ghost, arrows_of(body, measured), values)
 
     def _shared(self, number: int, key: Hashable, seconds: float, make: Callable[[], Made]) -> Made:
         """Return what is made of a source; pages that follow a live one share it for a moment."""
@@ -333,14 +299,14 @@ class ViewModel:
     def bodies(self, number: int) -> tuple[Body | None, Body | None]:
         """Return the body of a source and its ghost at the cursor."""
         source, now_ns = self.sources[number], self.now_ns(number)
-        return _in_scene(source.body(now_ns)), _in_scene(source.ghost(now_ns))
+        return in_scene(source.body(now_ns)), in_scene(source.ghost(now_ns))
 
     def arrows(self, number: int) -> dict[str, FloatArray]:
         """Return the measured directions of gravity and of the magnetic field in the scene.
 
         Gravity is the opposite of the specific force, and contains the acceleration.
         """
-        return _arrows(self.bodies(number)[0], self._values_in(number, None))
+        return arrows_of(self.bodies(number)[0], self._values_in(number, None))
 
     def _zero(self, number: int) -> int:
         source = self.sources[number]
@@ -364,33 +330,3 @@ def _panels(signals: Sequence[Signal], span: Span, zero_ns: int, bins: int) -> l
         )
         panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
     return panels
-
-
-def scene_from_world(world: WorldFrame) -> FloatArray:
-    """Return the matrix (3, 3) to the axes of the scene: east, north, up."""
-    return convert_vector(np.eye(3), world, WorldFrame.ENU).T
-
-
-def _arrows(body: Body | None, values: list[Values]) -> dict[str, FloatArray]:
-    """Return the directions of values, in the frames of the source, in the scene."""
-    if body is None or body.R_scene_from_body is None:
-        return {}
-    found = {}
-    signs = {"specific force": ("gravity", -1.0), "magnetic field": ("magnetic field", 1.0)}
-    for name, _, _, components in values:
-        if name in signs and np.isfinite(components).all() and np.any(components):
-            arrow, sign = signs[name]
-            direction = sign * (body.R_scene_from_body @ components)
-            found[arrow] = direction / np.linalg.norm(direction)
-    return found
-
-
-def _in_scene(pose: Pose | None) -> Body | None:
-    if pose is None:
-        return None
-    turn = scene_from_world(pose.world)
-    place = None if pose.position_world is None else turn @ pose.position_world
-    if not np.isfinite(pose.q_world_from_body).all():
-        return Body(None, place)
-    R = quaternion.to_matrix(pose.q_world_from_body)
-    return Body(turn @ R, place)
