@@ -17,7 +17,7 @@ import strapdown
 from strapdown.formats import Recording
 from strapdown.simulation import simulate
 
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+")
+ADDRESS = re.compile(r"https?://127\.0\.0\.1:\d+/\?token=[\w-]+")
 
 
 @pytest.fixture(scope="module")
