@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -192,7 +194,7 @@ class Column:
         """Run the detectors, and mark what they find; wait until the recording is read."""
         while self._source.is_loading:  # noqa: ASYNC110 (a thread reads it)
             await asyncio.sleep(_LOOK_S)
-        await run.io_bound(self._source.detect)
+        await _in_daemon(self._source.detect)
         marks = self._model.marks(self._number)
         self._events.clear()
         with self._events:
@@ -266,6 +268,21 @@ class Column:
             )
             return
         ui.download.content(_as_csv(series), "strapdown.csv")
+
+
+async def _in_daemon(work: Callable[[], object]) -> None:
+    """Wait for a function in a thread that does not delay the end of the process."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def working() -> None:
+        try:
+            work()
+        finally:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(done.set)
+
+    Thread(target=working, name="view detect", daemon=True).start()
+    await done.wait()
 
 
 def _as_csv(series: ImuSeries) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ __all__ = [
     "found_events",
     "nearest",
 ]
+
+
+_PIECE: Final = 1 << 15
+"""Samples that a detector processes at one time: more need memory, and are no faster."""
 
 
 class Figure(NamedTuple):
@@ -334,11 +338,12 @@ def found_events(parts: Iterable[ImuSeries]) -> Events:
     detectors = [kind() for kind in DETECTORS.values()]
     found = Events.of([])
     for part in parts:
-        for detector in [*detectors]:
-            try:
-                found = found.merge(detector.run(part))
-            except StrapdownError:
-                detectors.remove(detector)  # it needs what the recording lacks
+        for start in range(0, len(part), _PIECE):
+            for detector in [*detectors]:
+                try:
+                    found = found.merge(detector.run(part[start : start + _PIECE]))
+                except StrapdownError:
+                    detectors.remove(detector)  # it needs what the recording lacks
     last = [detector.finish() for detector in detectors]
     for event in last:
         found = found if event is None else found.merge(Events.of([event]))
