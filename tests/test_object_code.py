@@ -99,6 +99,10 @@ def test_code_is_found_where_it_was_saved_and_kept_by_what_can_be_written(tmp_pa
     assert [file.parent for file in tmp_path.rglob("*.o")] == [shipped]
     assert object_code.find("code") == CODE
 
+    long = f"{'kernel_' * 40}.digest"
+    object_code.save(long, CODE)
+    assert object_code.find(long) == CODE
+
     nowhere = tmp_path / "file"
     nowhere.write_text("no folder")
     monkeypatch.setattr(object_code, "_folders", lambda: iter((nowhere, own)))

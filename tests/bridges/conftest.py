@@ -36,6 +36,34 @@ DEVICE_DATA = {
     (60, 40): "d",
     (60, 41): "3d",
 }
+# What a supervisor is told besides, as src/controller/c/supervisor.c of R2025a reads it.
+NODE = ["I", "I", "i", "i", "B"]  # number, type, tag, parent, is a PROTO
+SUPERVISOR_DATA = {
+    0: ["I", "i", "B", "B", "s", "s"],
+    16: ["B"],
+    17: ["B"],
+    20: ["i", "s", "i"],
+    65: ["i"],
+    77: ["s"],
+    78: ["i", "B", "i", "s"],
+    82: ["B"],
+    83: [*NODE, "B", "s", "s"],
+    84: [*NODE, "s"],
+    85: [*NODE, "B", "s", "s"],
+    87: ["i", "i", "B", "i", "i", "i", "s"],
+    88: ["V"],
+    89: ["i"],
+    90: ["3d"],
+    91: ["9d"],
+    92: ["i", "i", "16d"],
+    93: ["3d"],
+    94: ["i", "B", "i"],
+    95: ["B"],
+    96: ["6d"],
+    97: ["I"],
+    98: ["B"],
+}
+FIELD_VALUES = ["", "B", "i", "d", "2d", "3d", "4d", "3d", "s"]  # by type, 16 more for many
 TABLE = "T"  # int32 rows, three doubles each
 DEVICE_CONFIGURES = {
     35: [TABLE],
@@ -60,7 +88,7 @@ class Received(NamedTuple):
     """An answer as a client reads it."""
 
     delay: int
-    data: dict[tuple[int, int], Any]
+    data: dict[tuple[Any, ...], Any]
     order: list[tuple[int, int]]
 
 
@@ -76,11 +104,24 @@ class Reader:
             end = self.data.index(b"\0", self.at)
             text, self.at = self.data[self.at : end].decode(), end + 1
             return text
+        if layout == "V":
+            return self.value()
         if layout in {TABLE, "L"}:
             count = self.take("i")
             return list(self.many(f"{3 * count}d" if layout == TABLE else f"{count}H"))
         values = self.many(layout)
         return values[0] if len(values) == 1 else list(values)
+
+    def value(self) -> list[Any]:
+        """Read a value of a field: its type, 0 if there is none, where it is, the value."""
+        kind = self.take("i")
+        if kind == 0:
+            return [kind]
+        head = [kind, *self.many("iii")]
+        if kind % 16 != 9:
+            return [*head, self.take(FIELD_VALUES[kind % 16])]
+        number = self.take("I")
+        return [*head, [number, *(self.take(each) for each in [*NODE[1:], "s", "s"] if number)]]
 
     def many(self, layout: str) -> tuple[Any, ...]:
         values = unpack_from(f"<{layout}", self.data, self.at)
@@ -99,6 +140,7 @@ class Client:
         self.peer = peer
         self.tcp = tcp
         self.node_types = [34]
+        self.supervises = False
         peer.settimeout(10.0)
 
     @staticmethod
@@ -135,12 +177,13 @@ class Client:
     def receive(self) -> Received:
         reader = Reader(self.receive_bytes())
         delay = reader.take("i")
-        data: dict[tuple[int, int], Any] = {}
+        data: dict[tuple[Any, ...], Any] = {}
         order = []
         while not reader.over:
             tag, command = reader.many("HB")
             order.append((tag, command))
-            data[tag, command] = self.read_record(reader, tag, command)
+            value = self.read_record(reader, tag, command)
+            data[(tag, command) if (tag, command) not in data else (tag, command, "again")] = value
         return Received(delay, data, order)
 
     def read_record(self, reader: Reader, tag: int, command: int) -> Any:
@@ -149,6 +192,8 @@ class Client:
             if command == 0:
                 return [reader.take(each) for each in DEVICE_CONFIGURES[kind]]
             return reader.take(DEVICE_DATA[kind, command])
+        if self.supervises and command in SUPERVISOR_DATA:
+            return [reader.take(each) for each in SUPERVISOR_DATA[command]]
         if command == 0:
             return self.read_configure(reader)
         if command == 15:
@@ -163,6 +208,7 @@ class Client:
         robot["devices"] = [self.read_device(reader) for _ in range(robot["count"] - 1)]
         names = "step project world model window remote controller custom show html mode"
         robot |= dict(zip(names.split(), map(reader.take, "dsssssssBBi"), strict=True))
+        self.supervises = bool(robot["supervisor"])
         return robot
 
     def read_device(self, reader: Reader) -> tuple[int, str, str]:

@@ -319,7 +319,10 @@ def test_a_period_has_to_be_a_multiple_of_the_step(client, robot):
     unit, topic = "/multiple/inertial_unit", "/multiple/inertial_unit/quaternion"
     for period in (13, 4, -8, -1):
         assert client.call(f"{unit}/enable", period) is False
-        served.wait_for_error(f"Wrong sampling period: {period} for device: inertial unit.")
+        served.wait_for_error(
+            f"Wrong sampling period: {period} for device: inertial unit. Pass a multiple of the "
+            "world's basic step, 8 ms; 0 disables it."
+        )
     assert client.call(f"{unit}/get_sampling_period", True, "get_int") == 0
     assert topic not in client.topics()
     assert client.call(f"{unit}/enable", 24) is True
@@ -335,7 +338,9 @@ def test_a_period_has_to_be_a_multiple_of_the_step(client, robot):
     assert client.call(f"{unit}/get_sampling_period", True, "get_int") == 0
     assert topic not in client.topics()
     assert client.call("/multiple/robot/time_step", 7) is False
-    served.wait_for_error("Wrong time step: 7 for robot: turntable.")
+    served.wait_for_error(
+        "Wrong time step: 7 for robot: turntable. Pass a multiple of the world's basic step, 8 ms."
+    )
 
 
 @pytest.mark.slow
@@ -389,6 +394,25 @@ def test_a_rospy_client_drives_a_robot_and_reads_how_it_turns(client, robot):
     assert messages[59]["stamp"] - messages[0]["stamp"] > 0.3e9
     served.process.send_signal(signal.SIGINT)
     assert served.end() == 130
+
+
+LISTENER = """
+import json
+from strapdown import Topic
+from strapdown.messages import RosImu
+names = ["slashes/gyro/values", "/slashes/gyro/values"]
+with (Topic(RosImu, name=names[0], backend="ros1") as bare,
+      Topic(RosImu, name=names[1], backend="ros1") as slashed):
+    messages = [topic.recv(timeout=30.0) for topic in (bare, slashed)]
+    print(json.dumps([bare.name, slashed.name, *(message.frame_id for message in messages)]))
+"""
+
+
+def test_names_are_the_same_with_and_without_a_leading_slash(shared_graph, client, robot):
+    robot("turntable", namespace="/slashes/")
+    assert client.call("/slashes/gyro/enable", 8) is True
+    heard = shared_graph.ours(LISTENER).hear()
+    assert heard == ["slashes/gyro/values"] * 2 + ["slashes/gyro"] * 2
 
 
 def test_several_robots_have_their_names_before_those_of_their_devices(client, robot):

@@ -223,9 +223,9 @@ class TestDevices:
 
 
 class TestRequests:
-    def test_a_period_is_a_signed_number_of_16_bits(self):
+    def test_a_period_is_a_number_of_16_bits_whose_sign_the_profile_decides(self):
         incoming = read_request(request(32, record(1, pack("<BH", 1, 40000))), KINDS)
-        assert incoming.requests == [(1, "period", (40000 - 65536,))]
+        assert incoming.requests == [(1, "period", (40000,))]
 
     def test_a_motor_s_commands_have_16_bits(self):
         data = pack(
@@ -291,7 +291,7 @@ class TestRequests:
     def test_an_unknown_command_ends_its_payload_only(self):
         data = bytes([54, 38, 38])
         incoming = read_request(request(32, record(0, data), record(1, pack("<BH", 1, 8))), KINDS)
-        assert incoming.unknown == ["command 54 of a robot"]
+        assert incoming.supervision == data  # of a supervisor, or skipped
         assert incoming.requests == [(1, "period", (8,))]
         assert not incoming.leaving
 

@@ -89,6 +89,7 @@ def test_quarter_turns_and_left_handed_axes():
     assert not align_magnetometer(series, hemisphere="south").is_mirrored
 
 
+@pytest.mark.slow
 def test_the_errors_are_within_their_sigmas():
     scaled = []
     for seed in range(8):

@@ -67,6 +67,7 @@ def test_the_gyro_gives_hard_iron_after_a_quarter_turn():
     assert fit.warnings[0].startswith("no rotation about another axis than (")
 
 
+@pytest.mark.slow
 def test_more_of_the_sphere_gives_better_calibrations():
     calibrator = MagCalibrator()
     found = [fit for _, fit in published(calibrator, samples(60.0))]
@@ -80,6 +81,7 @@ def test_more_of_the_sphere_gives_better_calibrations():
     assert len(calibrator.state.readings) <= 3 * 32 * 8
 
 
+@pytest.mark.slow
 def test_a_new_magnet_on_the_device_is_followed():
     calibrator = MagCalibrator()
     published(calibrator, samples(30.0))
@@ -89,7 +91,7 @@ def test_a_new_magnet_on_the_device_is_followed():
     np.testing.assert_allclose(later[-1][1].triad.bias, moved, rtol=0, atol=0.5e-6)
 
 
-@pytest.mark.parametrize("cut", [30, 500])
+@pytest.mark.parametrize("cut", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_saved_state_goes_on_bit_for_bit(cut):
     data = samples(30.0)
     whole, first, second = MagCalibrator(), MagCalibrator(), MagCalibrator()

@@ -166,6 +166,7 @@ def test_a_part_of_the_sphere_gives_hard_iron_only():
         ellipsoid(field, kind="full")
 
 
+@pytest.mark.slow
 def test_soft_iron_that_is_not_fitted_is_in_the_sigma_of_the_bias():
     """5 % of soft iron in each of six elements, drawn at random, readings on a part."""
     scaled = []

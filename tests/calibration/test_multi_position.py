@@ -152,7 +152,7 @@ def noisy(series, seed):
     return series.replace(specific_force=force, angular_velocity=rate)
 
 
-@pytest.mark.parametrize("runs", [4, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_many_sessions_agree_with_their_standard_deviations(sessions, runs):
     series = sessions.tumbled(noise=False)
     pairs = [

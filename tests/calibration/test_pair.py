@@ -116,9 +116,7 @@ def plain(minute):
 @pytest.mark.parametrize(
     ("kind", "seeds"),
     [
-        ("imu", 2),
-        ("poses", 1),
-        ("velocities", 1),
+        ("imu", 1),
         *(pytest.param(kind, 20, marks=pytest.mark.slow) for kind in KINDS),
     ],
 )

@@ -258,6 +258,7 @@ def test_steady_turns_of_a_vehicle_have_no_findings(speed, banks):
     assert check(series, {"truth": Trajectory(stamps, attitude.as_quat())}).findings == ()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_originals_have_true_findings_only(recordings):
     findings = {name: benchmark.codes(case) for name, case in recordings.items()}

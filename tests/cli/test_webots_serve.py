@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from struct import pack, unpack_from
 
@@ -17,6 +18,7 @@ import pytest
 from strapdown.cli.webots_serve import serve
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.formats import open as open_recording
+from strapdown.webots.scene.kinematic import VelocityModel
 
 WORLD = """#VRML_SIM R2025a utf8
 WorldInfo { basicTimeStep 32 }
@@ -26,6 +28,7 @@ Robot {
 }
 Robot { name "other" controller "own" }
 """
+COMMAND = [sys.executable, "-c", "from strapdown.cli import main; main()", "webots", "serve"]
 
 
 @pytest.fixture
@@ -50,15 +53,29 @@ def exchange(peer, request):
     return size + exactly(peer, unpack_from("<i", size)[0] - 4)
 
 
-@pytest.mark.parametrize("profile", ["documented", "R2021a", "R2020a"])
-def test_only_the_served_profile_is_taken(world, profile):
-    with pytest.raises(ValueRangeError, match=f"expected profile R2025a, got {profile}"):
+@pytest.mark.parametrize("profile", ["documented", "R2020a"])
+def test_a_profile_with_other_angles_is_refused_for_inertial_units(world, profile):
+    expected = f"expected profile R2025a, R2023b or R2021a for InertialUnit 'imu', got {profile}"
+    with pytest.raises(ValueRangeError, match=expected):
         serve(world=str(world), profile=profile)
 
 
 def test_an_unknown_profile_is_named(world):
     with pytest.raises(UnknownNameError, match="R1999a"):
         serve(world=str(world), profile="R1999a")
+
+
+def test_options_of_the_world_are_passed_on(world, monkeypatch):
+    seen = {}
+
+    def stop(_path, **options):
+        seen.update(options)
+        raise ValueRangeError("seen enough")
+
+    monkeypatch.setattr("strapdown.webots.World", stop)
+    with pytest.raises(ValueRangeError, match="seen enough"):
+        serve(world=str(world), velocity_model=VelocityModel.ODE, late_devices=True)
+    assert (seen["velocity_model"], seen["late_devices"]) == ("ode", True)
 
 
 @pytest.mark.parametrize("tcp", ["", "x", "host:", "70000", "host:-1", "1.5"])
@@ -72,19 +89,9 @@ def test_a_port_is_a_number(world, tcp):
 )
 def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):
     recording = tmp_path / "run.mcap"
-    command = [sys.executable, "-c", "from strapdown.cli import main; main()", "webots", "serve"]
-    command += ["--world", str(world), "--record", str(recording), "--json"]
+    command = [*COMMAND, "--world", str(world), "--record", str(recording), "--json"]
     command += ["--duration", "0.16"] if ending == "duration" else []
-    user = f"strapdown-test-{os.getpid()}"
-    environment = os.environ | {"USER": user, "WEBOTS_HOME": ""}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        line = process.stderr.readline()
-        url = re.fullmatch(r"WEBOTS_CONTROLLER_URL='ipc://(\d+)/my robot'\n", line)
-        assert url is not None, line
-        assert int(url[1]) == process.pid
-        folder = Path("/tmp/webots", user, url[1])  # noqa: S108 (where controllers look)
+    with started(command) as (process, folder):
         with socket.socket(socket.AF_UNIX) as peer:
             peer.settimeout(10.0)
             connect(peer, f"{folder}/ipc/my%20robot/extern")
@@ -109,6 +116,36 @@ def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):
     assert open_recording(recording).imu
     assert not folder.exists()
     folder.parent.rmdir()
+
+
+def test_a_supervisor_chooses_the_exit_code(world):
+    world.write_text(WORLD.replace('"my robot"', '"my robot" supervisor TRUE'))
+    with started([*COMMAND, "--world", str(world)]) as (process, folder):
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(10.0)
+            connect(peer, f"{folder}/ipc/my%20robot/extern")
+            exchange(peer, pack("<iI", 8, 0))
+            quit_with_5 = pack("<HiBi", 0, 5, 54, 5)
+            exchange(peer, pack("<iI", 8 + len(quit_with_5), 0) + quit_with_5)
+            peer.sendall(bytes(4))
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 5, errors
+    folder.parent.rmdir()
+
+
+@contextmanager
+def started(command):
+    """Start the verb; give its process, and the folder in which controllers find it."""
+    user = f"strapdown-test-{os.getpid()}"
+    environment = os.environ | {"USER": user, "WEBOTS_HOME": ""}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        line = process.stderr.readline()
+        url = re.fullmatch(r"WEBOTS_CONTROLLER_URL='ipc://(\d+)/my robot'\n", line)
+        assert url is not None, line
+        assert int(url[1]) == process.pid
+        yield process, Path("/tmp/webots", user, url[1])  # noqa: S108 (where controllers look)
 
 
 def connect(peer, path):

@@ -13,9 +13,11 @@ from strapdown._kernels.compilation import compiled
 from strapdown.errors import FrameError, StrapdownError, ValueRangeError
 from strapdown.estimation import ErrorStateFilter, ErrorStateSmoother, SmootherParams
 from strapdown.estimation.error_state import smoother as smoother_module
+from strapdown.estimation.error_state.backward import retreat
+from strapdown.estimation.error_state.forward import carry_place
+from strapdown.estimation.error_state.knots import ERRORS, Knot, Step
 from strapdown.estimation.error_state.model import Window, carry
 from strapdown.estimation.error_state.recording import gather
-from strapdown.estimation.error_state.smoothing import ERRORS, Knot, Step, carry_place, retreat
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries
 

@@ -30,6 +30,8 @@ ENDLESS = {"csv", "tum", "euroc", "euroc truth", "ulog"}
 """Formats without an end: a file that is cut between two rows is whole."""
 MAY_BE_CUT = {"euroc", "euroc truth"}
 """Formats of other programs whose last number may be cut, which is noted."""
+PACKED = {"bag bz2", "bag lz4"}
+"""Formats that give the rows of the first part of a chunk that is cut."""
 CORPUS = Path(__file__).parent / "corpus"
 
 
@@ -167,7 +169,8 @@ def test_of_a_file_cut_anywhere_all_rows_before_the_cut_are_read(sample, rows, t
         if len(ends):
             count = int((ends <= size).sum())
             assert got[:count] == sample.rows[:count]
-            assert len(got) <= count + (sample.kind in ENDLESS)  # a last line without its end
+            if sample.kind not in PACKED:
+                assert len(got) <= count + (sample.kind in ENDLESS)  # a last line without its end
 
 
 @pytest.mark.parametrize("sample", sorted(GUARDED), indirect=True)

@@ -157,7 +157,7 @@ def test_the_text_of_a_file_is_as_documented(tmp_path):
         "# strapdown body=FLU world=ENU\n"
         "t_ns,angular_velocity_x,angular_velocity_y,angular_velocity_z,"
         "specific_force_x,specific_force_y,specific_force_z\n"
-        "1,0.1,0.2,1e-05,0.0,-0.0,9.80665\n"
+        "1,0.1,0.2,0.00001,0.0,-0.0,9.80665\n"
         "2,1.0,2.0,3.0,nan,inf,0.3333333333333333\n"
     )
 

@@ -6,9 +6,11 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.webots import DIFFERENCES, PROFILES, Robot
+from strapdown.errors import ValueRangeError
+from strapdown.webots import DIFFERENCES, PROFILES, Robot, World
 
 NAN = math.nan
 HALF = math.pi / 2
@@ -140,6 +142,66 @@ def check_resolution(profile, _said):
         close(angles(profile, TURNED, fields="resolution 0.5 yAxis FALSE"), (0, 0.3, -1073741824))
 
 
+def check_z_axis(profile, _said):
+    tilted = about(Z, 0.3)
+    pitch = by(profile, NAN, 0.3, 0.3, NAN)
+    close(angles(profile, tilted, fields="zAxis FALSE"), (0, pitch, 0))
+    corrupted = (0.5990, 0.4314, -0.1351)
+    expected = by(profile, (0.2, NAN, -0.6), corrupted, (0.2, 0.3, 0.6), (0.2, NAN, 0.6))
+    close(angles(profile, TURNED, fields="zAxis FALSE"), expected, atol=1e-4)
+    if profile == "R2020a":
+        got = angles(profile, tilted, fields="zAxis FALSE resolution 0.5")
+        close(got, (0, -2147483648 * 0.5, 0))
+
+
+def set_from_python(profile, field, value):
+    """Return the value of a field of an InertialUnit that a Supervisor has set."""
+    ask = World("#VRML_SIM R2025a utf8\nRobot { children [ DEF U InertialUnit { } ] }",
+                profile=profile).supervision.call  # fmt: skip
+    unit = ask("from_def", "U")
+    ask("set", unit, field, None, value)
+    return ask("get", unit, field, None)
+
+
+def check_resolution_of_zero(profile, said):
+    changed = "Invalid 'resolution' changed to -1."
+    close(angles(profile, about(Z, 0.333), fields="resolution 0"), (0, 0.333, 0))
+    assert said().count(changed) == 1
+    if profile == "documented":
+        with pytest.raises(ValueRangeError, match="either -1 or positive, got 0"):
+            set_from_python(profile, "resolution", 0.0)
+    else:
+        assert set_from_python(profile, "resolution", 0.0) == -1
+        assert said().count(changed) == 1
+
+
+def check_noise_of_one(profile, said):
+    sigma = by(profile, HALF, math.pi, math.pi, 0.0)
+    drawn = np.array([-1.0410355800804416, 0.7716707096747687, -1.0722486457310145])
+    robot = enabled(profile, "InertialUnit { noise 1.0 }")
+    robot.step(32)
+    unit = robot.getDevice("inertial unit")
+    if profile in {"R2025a", "R2023b", "R2021a"}:  # as of 0.01, and a hundred times as much
+        turn = Rotation.from_euler("XYZ", drawn * sigma)
+        close(np.abs(np.dot(unit.getQuaternion(), turn.as_quat())), 1.0, atol=1e-12)
+    elif profile == "R2020a":
+        close(unit.getRollPitchYaw(), (0, 0, 0))
+    else:  # a pitch of 0.01 is that of 1.0 in small
+        small = enabled(profile, "InertialUnit { noise 0.01 }")
+        small.step(32)
+        roll, pitch, yaw = 100 * np.array(small.getDevice("inertial unit").getRollPitchYaw())
+        turn = about(Y, -yaw) * about(Z, pitch) * about(X, roll)
+        close(np.abs(np.dot(unit.getQuaternion(), turn.as_quat())), 1.0, atol=1e-9)
+    assert said() == ""
+    if profile == "documented":
+        with pytest.raises(ValueRangeError, match="range"):
+            set_from_python(profile, "noise", 1.5)
+        close(angles(profile, fields="noise 1.5"), (0, 0, 0))
+        assert said().count("Invalid 'noise' changed to 0.") == 1
+    else:
+        assert set_from_python(profile, "noise", 1.5) == 1.5
+
+
 def check_rounding(profile, _said):
     # north is -0.25 along y, which is 1.25 steps
     got = values(profile, "Compass { resolution 0.2 }", R=about(Z, math.asin(0.25)))
@@ -249,6 +311,11 @@ ROWS = {
     "noise of InertialUnit": check_noise,
     "disabled axis of InertialUnit": check_disabled_axis,
     "resolution of InertialUnit": check_resolution,
+    "`zAxis FALSE` (the page: the second element is NaN)": check_z_axis,
+    "`resolution 0` (the page: in the list of valid values, not in the text)": (
+        check_resolution_of_zero
+    ),
+    "`noise 1.0` (the page: not in the range [0, 1), but defined as pi/2)": check_noise_of_one,
     "rounding": check_rounding,
     "lookupTable of InertialUnit": check_lookup_table,
     "getQuaternion, getNoise": check_getters,

@@ -34,8 +34,9 @@ def test_a_controller_of_the_manual_is_told_the_newest_release():
     assert versions == ["R2025a", "R2025a", "R2023b", "R2021a", "R2020a"]
 
 
-def test_only_r2025a_can_be_served_and_only_the_manual_is_kind_and_strict():
-    assert [name for name in NAMES if PROFILES[name].can_be_served] == ["R2025a"]
+def test_clients_compute_angles_since_r2021a_and_only_the_manual_is_kind_and_strict():
+    computing = [name for name in NAMES if PROFILES[name].client_computes_angles]
+    assert computing == ["R2025a", "R2023b", "R2021a"]
     assert [name for name in NAMES if PROFILES[name].integral_floats] == ["documented"]
     assert [name for name in NAMES if PROFILES[name].refuses_values] == ["documented"]
     assert [name for name in NAMES if not PROFILES[name].period_16_bit] == ["documented"]

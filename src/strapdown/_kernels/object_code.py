@@ -38,6 +38,7 @@ _UNUSED_S: Final = 30 * 86_400
 """Files unused for longer belong to an old version of the source, or are soon compiled again."""
 _FILES: Final = 500
 """Number of files that are kept in a folder: those that were used last."""
+_LONGEST_NAME: Final = 200  # with all endings below the 255 bytes of a file system
 _OURS: Final = re.compile(r".+\.[0-9a-f]{12}\.o(\.[0-9a-f]{32})?")
 _DONE: Final = (0, -2)  # with a result, with None
 _SLOT: Final = {"ptr": "q", "i64": "q", "double": "d", "float": "f4x", "i8": "b7x", "i1": "?7x"}
@@ -227,7 +228,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _file(name: str) -> str:
-    return f"{name}.{_platform()}.o"
+    return f"{name[-_LONGEST_NAME:]}.{_platform()}.o"  # a name ends with a digest
 
 
 @cache

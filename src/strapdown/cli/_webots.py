@@ -15,6 +15,7 @@ from strapdown.errors import StrapdownError
 from strapdown.motion import MOTIONS, SplineMode
 from strapdown.sensors import profile_names
 from strapdown.webots.file.sample_worlds import sample_worlds
+from strapdown.webots.scene.kinematic import VelocityModel
 from strapdown.webots.world.staging import Dynamics
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Duration",
+    "LateDevices",
     "MotionName",
     "Moved",
     "Part",
@@ -33,6 +35,7 @@ __all__ = [
     "Realtime",
     "Record",
     "Seed",
+    "Velocities",
     "WorldName",
     "outcome",
     "recording",
@@ -83,6 +86,20 @@ Part: TypeAlias = Annotated[
         help="Error model of gyros and accelerometers, instead of lookup tables: a profile (see: "
         "strapdown sensors) or a TOML file.",
         autocompletion=completed(profile_names()),
+    ),
+]
+Velocities: TypeAlias = Annotated[
+    VelocityModel,
+    typer.Option(
+        "--velocity-model",
+        help="Velocities of bodies in kinematic worlds: exact, or those of a semi-implicit Euler "
+        "engine, as ODE in Webots.",
+    ),
+]
+LateDevices: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--late-devices", help="Let controllers find devices that a Supervisor adds to their robot."
     ),
 ]
 Realtime: TypeAlias = Annotated[

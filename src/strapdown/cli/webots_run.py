@@ -15,6 +15,7 @@ from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
     Duration,
+    LateDevices,
     MotionName,
     Moved,
     Part,
@@ -23,6 +24,7 @@ from strapdown.cli._webots import (
     Realtime,
     Record,
     Seed,
+    Velocities,
     WorldName,
     outcome,
     recording,
@@ -31,6 +33,7 @@ from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.profiles import PROFILES
 from strapdown.webots.run.programs import find_programs
 from strapdown.webots.run.runner import GRACE_S, run_controllers
+from strapdown.webots.scene.kinematic import VelocityModel
 from strapdown.webots.world.staging import Dynamics
 
 if TYPE_CHECKING:
@@ -74,8 +77,10 @@ def run(
     motion: MotionName = None,
     poses: Poses = None,
     dynamics: Moved = Dynamics.AUTO,
+    velocity_model: Velocities = VelocityModel.EXACT,
     sensor: Part = None,
     proto_dir: ProtoDirs = None,
+    late_devices: LateDevices = False,
     output: Record = None,
     realtime: Realtime = False,
     timeout: Annotated[
@@ -123,9 +128,11 @@ def run(
         seed=seed,
         motion={robot: moved} if robot and moved else moved,
         dynamics=dynamics,
+        velocity_model=velocity_model,
         duration_s=duration,
         proto_dirs=proto_dir or (),
         axes=axes,
+        late_devices=late_devices,
     )
     if sensor is not None:
         webots.fit_sensor(simulated, sensor)

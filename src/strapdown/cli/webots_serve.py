@@ -9,11 +9,13 @@ import typer
 
 from strapdown import simulation, webots
 from strapdown.bridges.webots.server import Server
+from strapdown.bridges.webots.wire import check_angles
 from strapdown.cli._common import Force
 from strapdown.cli._completion import completed
-from strapdown.cli._outcome import EXIT_OK, Outcome, say
+from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._webots import (
     Duration,
+    LateDevices,
     MotionName,
     Moved,
     Part,
@@ -22,20 +24,21 @@ from strapdown.cli._webots import (
     Realtime,
     Record,
     Seed,
+    Velocities,
     WorldName,
     outcome,
     recording,
 )
 from strapdown.errors import ValueRangeError
 from strapdown.webots.file.sample_worlds import find_world
-from strapdown.webots.profiles import PROFILES, find_profile
+from strapdown.webots.profiles import PROFILES
 from strapdown.webots.run.lockstep import Lockstep
 from strapdown.webots.run.runner import ended_by_signals
+from strapdown.webots.scene.kinematic import VelocityModel
 from strapdown.webots.world.staging import Dynamics
 
 LOOPBACK = "127.0.0.1"
 EXTERN = "<extern>"
-SERVED = [name for name, profile in PROFILES.items() if profile.can_be_served]
 
 
 def serve(
@@ -51,8 +54,9 @@ def serve(
     profile: Annotated[
         str,
         typer.Option(
-            help=f"The release whose behaviour to follow; {' and '.join(SERVED)} can be served.",
-            autocompletion=completed(SERVED),
+            help=f"The release whose behaviour to follow: {', '.join(PROFILES)}; not all serve "
+            "InertialUnits.",
+            autocompletion=completed(PROFILES),
         ),
     ] = "R2025a",
     seed: Seed = None,
@@ -60,8 +64,10 @@ def serve(
     motion: MotionName = None,
     poses: Poses = None,
     dynamics: Moved = Dynamics.AUTO,
+    velocity_model: Velocities = VelocityModel.EXACT,
     sensor: Part = None,
     proto_dir: ProtoDirs = None,
+    late_devices: LateDevices = False,
     output: Record = None,
     realtime: Realtime = False,
     force: Force = False,
@@ -74,11 +80,16 @@ def serve(
     controllers have called step.
 
     The simulation ends with its motion, at --duration, or with Ctrl-C or
-    SIGTERM; then every controller's step returns -1, and the recording is
-    kept. If a controller disconnects the others continue, and it may return.
+    SIGTERM, or when a Supervisor ends it; then every controller's step
+    returns -1, and the recording is kept. If a controller disconnects the
+    others continue, and it may return.
 
-    Exit codes: 0 the simulation ended; 1 it failed; 130 Ctrl-C; 143 SIGTERM;
-    3 the recording was repaired.
+    The profiles documented and R2020a serve robots without InertialUnits
+    only: served controllers compute the angles from a quaternion.
+
+    Exit codes: 0 the simulation ended, or the status that a Supervisor passed
+    to simulationQuit; 1 it failed; 130 Ctrl-C; 143 SIGTERM; 3 the recording
+    was repaired.
 
     The fields of --json: world, seed, robots, time_s, steps, record (path,
     samples by topic), notes.
@@ -91,11 +102,6 @@ def serve(
 
     strapdown webots serve --world two_arms --tcp 0.0.0.0:1234 --realtime
     """
-    if not find_profile(profile).can_be_served:
-        raise ValueRangeError(
-            f"expected profile {' or '.join(SERVED)}, got {profile}: served controllers compute "
-            "angles by themselves, as that release does; run them with strapdown webots run"
-        )
     path = find_world(world)
     address = None if tcp is None else _address(tcp)
     with Server(address=address, realtime=realtime) as server:
@@ -108,12 +114,17 @@ def serve(
                 if motion is None
                 else simulation.find_motion(motion, duration_s=duration, poses=poses),
                 dynamics=dynamics,
+                velocity_model=velocity_model,
                 duration_s=duration,
                 proto_dirs=proto_dir or (),
+                late_devices=late_devices,
             )
             if sensor is not None:
                 webots.fit_sensor(simulated, sensor)
             robots = _served(simulated)
+            for robot in robots:
+                devices = simulated.robots[robot].devices
+                check_angles(simulated.profile, [device.info for device in devices])
             server.open(robots)
         for robot in robots:
             for url in server.urls(robot):
@@ -132,8 +143,9 @@ def serve(
         "time_s": simulated.time_s,
         "steps": simulated.step_count,
     }
+    status = 128 + signals[0] if signals else simulated.exit_status
     view = [f"served {simulated.time_s:g} s of {path.name}, {simulated.step_count} steps"]
-    return outcome(data, view, written, code=128 + signals[0] if signals else EXIT_OK)
+    return outcome(data, view, written, code=status)
 
 
 def _served(world: webots.World) -> list[str]:

@@ -27,7 +27,9 @@ from strapdown.units import NS_PER_MS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from numpy.typing import DTypeLike
+
+    from strapdown._typing import AnyArray, BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries
 
 __all__ = ["Integration", "IntegrationReport", "WindowRule", "increments_from_rates", "integrate"]
@@ -208,7 +210,7 @@ def integrate(
         rule = rule_of(gyro, accel, _UNENDING, max_gap_ns)
         is_last = _last_members(series.t_ns, window)
         most = int(is_last.sum())
-    unclipped = np.zeros(len(series), np.uint8)
+    unclipped = _zeros(len(series), np.uint8)
     tally = np.zeros(kernels.EVENTS, np.int64)
     out = _room_for(most)
     state, rows = quickest(kernels.integrate, len(series))(
@@ -315,7 +317,14 @@ def _sensor(kind: SampleKind | None, values: FloatArray) -> tuple[SampleKind | N
     kind = as_integrable(kind)
     if kind is not None and len(values) and np.isnan(values[0]).all() and np.isnan(values).all():
         kind = None
-    return kind, values if kind else np.zeros_like(values)
+    return kind, values if kind else _zeros(values.shape, np.float64)
+
+
+def _zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> AnyArray:
+    """Return zeros that are read-only like the columns of a series: one machine code for both."""
+    zeros = np.zeros(shape, dtype)
+    zeros.setflags(write=False)
+    return zeros
 
 
 def _last_members(t_ns: IntArray, stamps: IntArray) -> BoolArray:

@@ -121,9 +121,6 @@ class Profile:
     stamps_samples : bool
         Messages to ROS carry the time of their sample and the variance of the sensor noise;
         otherwise the time of publication and no variance.
-    can_be_served : bool
-        Whether the wire protocol can transmit everything that the profile needs to clients of the
-        original controller library.
     """
 
     name: str
@@ -142,7 +139,11 @@ class Profile:
     integral_floats: bool
     refuses_values: bool
     stamps_samples: bool
-    can_be_served: bool
+
+    @property
+    def client_computes_angles(self) -> bool:
+        """Whether an InertialUnit sends its quaternion only, as the wire protocol does."""
+        return self.angles in {Angles.COORDINATE_SYSTEM, Angles.NUE}
 
 
 _DOCUMENTED: Final = Profile(
@@ -162,7 +163,6 @@ _DOCUMENTED: Final = Profile(
     integral_floats=True,
     refuses_values=True,
     stamps_samples=True,
-    can_be_served=False,
 )
 _R2025A: Final = Profile(
     name="R2025a",
@@ -181,14 +181,12 @@ _R2025A: Final = Profile(
     integral_floats=False,
     refuses_values=False,
     stamps_samples=False,
-    can_be_served=True,
 )
 _R2023B: Final = replace(
     _R2025A,
     name="R2023b",
     version="R2023b",
     disabled_axis=DisabledAxis.ROTATION_AXIS_DEAD_ZONE,
-    can_be_served=False,
 )
 _R2021A: Final = replace(
     _R2023B,
@@ -293,6 +291,27 @@ DIFFERENCES: Final = (
         "each component of the quaternion",
         "as R2025a",
         "each angle; yAxis enables the rounding of pitch, zAxis that of yaw",
+    ),
+    Difference(
+        "`zAxis FALSE` (the page: the second element is NaN)",
+        "pitch, the second angle, is NaN",
+        "pitch is a number: y of the rotation axis is set to 0",
+        "no effect",
+        "pitch is NaN; with a resolution r and yAxis TRUE it is -2147483648 r",
+    ),
+    Difference(
+        "`resolution 0` (the page: in the list of valid values, not in the text)",
+        "refused from Python; in a file -1, one warning",
+        "-1, one warning; Webots does so only if the field changes, here also in a file",
+        "as R2025a",
+        "as R2025a",
+    ),
+    Difference(
+        "`noise 1.0` (the page: not in the range [0, 1), but defined as pi/2)",
+        "accepted: sigma = pi/2; above 1 as `resolution 0`, with 0 in a file",
+        "accepted: sigma = pi; no limit",
+        "as R2025a",
+        "no effect: the field does not exist",
     ),
     Difference(
         "rounding",

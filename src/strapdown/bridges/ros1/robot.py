@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RosRobot"]
 
-_WRONG_PERIOD = "Wrong sampling period: {} for device: {}."
+_WRONG_PERIOD = (
+    "Wrong sampling period: {} for device: {}. Pass a multiple of the world's basic step, {} ms; "
+    "0 disables it."
+)
 
 
 class RosRobot:
@@ -222,7 +225,7 @@ class _Sensor:
     def enable(self, period: int) -> bool:
         """Publish at one more period [ms], or, if it is 0, not at all."""
         if period < 0 or period % self._step_ms:
-            say(_WRONG_PERIOD, period, self._device.name)
+            say(_WRONG_PERIOD, period, self._device.name, self._step_ms)
             return False
         if period == 0:
             self.close()

@@ -25,7 +25,7 @@ NAP_S = 0.02
 """Interval between checks whether the simulation has ended [s]."""
 LAG_S = 0.1
 """Delay up to which a simulation catches up [s]."""
-_WRONG_STEP = "Wrong time step: {} for robot: {}."
+_WRONG_STEP = "Wrong time step: {} for robot: {}. Pass a multiple of the world's basic step, {} ms."
 
 
 class Ros1Devices:
@@ -163,7 +163,8 @@ class Ros1Devices:
 
     def _step_on_request(self, ms: int) -> bool:
         """Advance time at the request of a client."""
-        if ms < 1 or ms % int(self._world.basic_time_step):
-            say(_WRONG_STEP, ms, self.robots[0].robot.name)
+        step_ms = int(self._world.basic_time_step)
+        if ms < 1 or ms % step_ms:
+            say(_WRONG_STEP, ms, self.robots[0].robot.name, step_ms)
             return False
         return not self._over and self._step(ms)

@@ -15,7 +15,7 @@ from strapdown.bridges.webots.connection import Connection
 from strapdown.bridges.webots.names import CONNECTED, hello_may_grow, reply_to_hello
 from strapdown.bridges.webots.requests import read_request
 from strapdown.bridges.webots.wire import Session, frame, no_event
-from strapdown.errors import FormatError
+from strapdown.errors import FormatError, ValueRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -301,6 +301,8 @@ class Loop:
         incoming = read_request(request, session.kinds)
         if incoming.console or incoming.unknown:
             self._tell(connection, incoming)
+        if incoming.supervision:
+            self._supervise(connection, session, incoming.supervision)
         if incoming.ms and self._scheduler is not None:
             connection.waits = True
             self._waiting[port] = connection
@@ -318,12 +320,13 @@ class Loop:
         """Answer the first request with a description of the robot, regardless of its content."""
         port = self._port(connection.robot)
         info = port.configure()
-        session = Session(info, tcp=connection.tcp, realtime=self._realtime)
+        try:
+            session = Session(info, tcp=connection.tcp, realtime=self._realtime, port=port)
+        except ValueRangeError as error:
+            raise FormatError(str(error)) from error
         read_request(request, session.kinds)
         connection.port, connection.session = port, session
         self._log(f"{connection}: connected by {'tcp' if connection.tcp else 'ipc'}")
-        if info.supervisor:
-            self._log(f"{connection}: functions of a supervisor are not served")
         self._send(connection, session.configure())
 
     def _answer(self, connection: Connection, answer: Answer, *, urdf: bool = False) -> None:
@@ -345,6 +348,20 @@ class Loop:
             for line in text.splitlines():
                 self._log(f"[{connection.robot}] {line}")
         for what in incoming.unknown:
-            if what not in connection.told:
-                connection.told.add(what)
-                self._log(f"{connection}: skipped {what}")
+            self._tell_once(connection, f"skipped {what}")
+
+    def _supervise(self, connection: Connection, session: Session, commands: bytes) -> None:
+        """Execute the commands of a supervisor."""
+        supervisor = session.supervisor
+        if supervisor is None:
+            self._tell_once(connection, f"skipped command {commands[0]} of a robot")
+            return
+        for note in supervisor.execute(commands):
+            self._tell_once(connection, note)
+        if supervisor.has_quit:
+            self._ended_at = monotonic()
+
+    def _tell_once(self, connection: Connection, note: str) -> None:
+        if note not in connection.told:
+            connection.told.add(note)
+            self._log(f"{connection}: {note}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.port import Request
 
-__all__ = ["Incoming", "read_request", "request_size"]
+__all__ = ["Incoming", "read_request", "request_size", "unpack"]
 
 MAX_REQUEST: Final = 1 << 26
 """Largest valid request [bytes]; a picture for a display may be large."""
@@ -57,7 +57,7 @@ _ROBOT_COMMANDS: Final[Mapping[int, tuple[Struct, bool]]] = {
 
 # What is said to a sensor begins with SET_SAMPLING_PERIOD; anything else is skipped.
 _SET_PERIOD: Final = 1
-_PERIOD: Final = Struct("<Bh")
+_PERIOD: Final = Struct("<BH")
 _SENSORS: Final = frozenset(
     {
         *("Accelerometer", "Altimeter", "Camera", "Compass", "DistanceSensor", "GPS", "Gyro"),
@@ -96,6 +96,8 @@ class Incoming(NamedTuple):
         The robot's description is asked for.
     wait_ms : int or None
         The controller waits so long for a key or a click [ms].
+    supervision : bytes
+        Commands of a supervisor, and all that follows the first one.
     console : sequence of str
         Text for the console.
     unknown : sequence of str
@@ -107,6 +109,7 @@ class Incoming(NamedTuple):
     leaving: bool = False
     urdf: bool = False
     wait_ms: int | None = None
+    supervision: bytes = b""
     console: Sequence[str] = ()
     unknown: Sequence[str] = ()
 
@@ -156,7 +159,7 @@ def read_request(request: bytes, kinds: Sequence[str]) -> Incoming:
     for tag, payload in _records(request):
         kind = kinds[tag] if tag < len(kinds) else ""
         if tag == 0:
-            incoming = _read_robot(payload, incoming, requests, unknown)
+            incoming = _read_robot(payload, incoming, requests)
         elif kind in _SENSORS:
             _read_sensor(tag, payload, requests)
         elif kind in _MOTORS:
@@ -177,15 +180,13 @@ def _records(request: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield tag and payload of each record."""
     position, end = 8, len(request)
     while position < end:
-        tag, size = _unpack(_RECORD, request, position)
+        tag, size = unpack(_RECORD, request, position)
         position += _RECORD.size
         yield tag, _cut(request, position, size)
         position += size
 
 
-def _read_robot(
-    payload: bytes, incoming: Incoming, requests: list[Request], unknown: list[str]
-) -> Incoming:
+def _read_robot(payload: bytes, incoming: Incoming, requests: list[Request]) -> Incoming:
     """Read the commands to the robot."""
     for command, numbers, tail in _robot_commands(payload):
         if command == _BATTERY:
@@ -201,20 +202,20 @@ def _read_robot(
         elif command == _WAIT:
             incoming = incoming._replace(wait_ms=numbers[1])
         elif command not in _ROBOT_COMMANDS:
-            unknown.append(f"command {command} of a robot")
+            incoming = incoming._replace(supervision=tail)
     return incoming
 
 
 def _robot_commands(payload: bytes) -> Iterator[tuple[int, tuple[Any, ...], bytes]]:
-    """Yield command, numbers and bytes; an unknown command is the last, for its length is too."""
+    """Yield command, numbers and bytes; one that is not of a robot is the last, with the rest."""
     position = 0
     while position < len(payload):
         command = payload[position]
         if command not in _ROBOT_COMMANDS:
-            yield command, (), b""
+            yield command, (), payload[position:]
             return
         layout, has_tail = _ROBOT_COMMANDS[command]
-        numbers = _unpack(layout, payload, position + 1)
+        numbers = unpack(layout, payload, position + 1)
         position += 1 + layout.size
         tail = _cut(payload, position, numbers[-1]) if has_tail else b""
         position += len(tail)
@@ -225,7 +226,7 @@ def _read_sensor(tag: int, payload: bytes, requests: list[Request]) -> None:
     """Read the commands to a sensor."""
     position = 0
     while position < len(payload) and payload[position] == _SET_PERIOD:
-        requests.append((tag, "period", _unpack(_PERIOD, payload, position)[1:]))
+        requests.append((tag, "period", unpack(_PERIOD, payload, position)[1:]))
         position += _PERIOD.size
 
 
@@ -233,12 +234,12 @@ def _read_motor(tag: int, payload: bytes, requests: list[Request], unknown: list
     """Read the commands to a motor."""
     position = 0
     while position < len(payload):
-        command = _unpack(_COMMAND, payload, position)[0]
+        command = unpack(_COMMAND, payload, position)[0]
         if command not in _MOTOR_COMMANDS:
             unknown.append(f"command {command} of a motor")
             return
         name, layout = _MOTOR_COMMANDS[command]
-        numbers = _unpack(layout, payload, position + _COMMAND.size)
+        numbers = unpack(layout, payload, position + _COMMAND.size)
         position += _COMMAND.size + layout.size
         if any(map(math.isnan, numbers)):
             raise FormatError(f"expected numbers for the {name} of a motor, got NaN")
@@ -246,8 +247,14 @@ def _read_motor(tag: int, payload: bytes, requests: list[Request], unknown: list
             requests.append((tag, name, numbers))
 
 
-def _unpack(layout: Struct, data: bytes, position: int) -> tuple[Any, ...]:
-    """Read numbers."""
+def unpack(layout: Struct, data: bytes, position: int) -> tuple[Any, ...]:
+    """Read numbers.
+
+    Raises
+    ------
+    TruncatedError
+        There are fewer bytes.
+    """
     try:
         return layout.unpack_from(data, position)
     except StructError:

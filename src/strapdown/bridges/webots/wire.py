@@ -12,12 +12,20 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from strapdown.bridges.webots.supervisor import SupervisorCommands
+from strapdown.errors import ValueRangeError
+from strapdown.webots.profiles import PROFILES, Angles, find_profile
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from strapdown.webots.port import Answer, DeviceInfo, RobotInfo
+    from strapdown.webots.port import Answer, DeviceInfo, Port, RobotInfo
+    from strapdown.webots.profiles import Profile
 
-__all__ = ["Session", "frame", "no_event", "quit_message"]
+__all__ = ["Session", "check_angles", "frame", "no_event", "quit_message"]
+
+_VERSION: Final = "R2025a"
+"""Release of the protocol; the client compares it with its own."""
 
 _HEAD = Struct("<HB")
 _INT32 = Struct("<i")
@@ -82,21 +90,40 @@ class Session:
         The transport: TCP, or a UNIX socket.
     realtime : bool
         Speed that is reported to the client.
+    port : Port, optional
+        Where a supervisor's commands are executed.
 
     Attributes
     ----------
     kinds : list of str
         Name of the node of each tag; 0 is the robot.
+    supervisor : SupervisorCommands or None
+        None for other robots.
+
+    Raises
+    ------
+    ValueRangeError
+        The protocol cannot transmit the angles of an InertialUnit; see :func:`check_angles`.
     """
 
-    def __init__(self, info: RobotInfo, *, tcp: bool, realtime: bool = False) -> None:
+    def __init__(
+        self, info: RobotInfo, *, tcp: bool, realtime: bool = False, port: Port | None = None
+    ) -> None:
+        profile = find_profile(info.profile)
+        check_angles(profile, info.devices)
         self.kinds = ["Robot"]
+        self._is_nue = profile.angles is Angles.NUE
         self._info = info
         self._tcp = tcp
         self._mode = _REAL_TIME if realtime else _FAST
         self._time_s = info.time_s
         self._records: dict[int, tuple[bytes, Callable[..., bytes]]] = {}
         self._learn(info.devices)
+        self.supervisor = (
+            SupervisorCommands(port, info, self.kinds, confined=tcp)
+            if info.supervisor and port is not None
+            else None
+        )
 
     def configure(self) -> bytes:
         """Return the answer to the first request: the robot and all its devices."""
@@ -106,9 +133,14 @@ class Session:
                 (
                     _HEAD.pack(0, _CONFIGURE),
                     _text(info.name),
-                    _text(info.version),
-                    # No supervisor: its commands are not served.
-                    _ROBOT.pack(0, info.synchronization, len(self.kinds), _ROBOT_NODE, info.time_s),
+                    _text(_VERSION),
+                    _ROBOT.pack(
+                        self.supervisor is not None,
+                        info.synchronization,
+                        len(self.kinds),
+                        _ROBOT_NODE,
+                        info.time_s,
+                    ),
                     *map(_declared, info.devices),
                     _DOUBLE.pack(info.basic_time_step),
                     _text(info.project_path.rstrip("/")),
@@ -120,7 +152,8 @@ class Session:
                     _text(info.custom_data),
                     # An HTML window: without one, news of devices make a client ask for a library.
                     _WINDOW.pack(0, 1, self._mode),
-                    *map(_configured, info.devices),
+                    b"" if self.supervisor is None else self.supervisor.configure(),
+                    *map(self._configured, info.devices),
                 )
             ),
             tcp=self._tcp,
@@ -146,6 +179,8 @@ class Session:
                 parts.append(head)
                 parts.append(pack(*values))
         records = b"".join(parts)
+        if self.supervisor is not None:
+            records = self.supervisor.records() + records
         if answer.delay < 0 or answer.devices or answer.custom_data is not None or urdf:
             records = self._with_changes(records, answer, known, urdf=urdf)
         if answer.time_s != self._time_s:
@@ -175,13 +210,44 @@ class Session:
             parts += [_HEAD.pack(0, _CUSTOM_DATA), _text(answer.custom_data)]
         if new:
             parts += [_HEAD.pack(0, _NEW_DEVICES), _UINT16.pack(len(new)), *map(_declared, new)]
-            parts += map(_configured, new)
-        parts += [samples, *map(_configured, changed)]
+            parts += map(self._configured, new)
+        parts += [samples, *map(self._configured, changed)]
         if urdf:
             parts += [_HEAD.pack(0, _URDF), _text("")]
         if answer.delay < 0:
             parts.append(_HEAD.pack(0, _QUIT))
         return b"".join(parts)
+
+    def _configured(self, device: DeviceInfo) -> bytes:
+        """Return a device's configure record; nothing for a kind that has none."""
+        write = _CONFIGURES.get(device.kind)
+        if write is None:
+            return b""
+        parameters = device.parameters
+        if self._is_nue and device.kind == "InertialUnit":
+            # The client of this profile knew one set of formulas; the present one has it for NUE.
+            parameters = {**parameters, "coordinate_system": "NUE"}
+        return _HEAD.pack(device.tag, _CONFIGURE) + write(device.tag, parameters)
+
+
+def check_angles(profile: Profile, devices: Iterable[DeviceInfo]) -> None:
+    """Check that the protocol can transmit the angles of all InertialUnits.
+
+    An InertialUnit sends a quaternion, from which the client computes the angles of R2025a.
+
+    Raises
+    ------
+    ValueRangeError
+        The profile has other angles.
+    """
+    units = [device.name for device in devices if device.kind == "InertialUnit"]
+    if units and not profile.client_computes_angles:
+        served = [name for name, each in PROFILES.items() if each.client_computes_angles]
+        raise ValueRangeError(
+            f"expected profile {', '.join(served[:-1])} or {served[-1]} for InertialUnit "
+            f"{units[0]!r}, got {profile.name}: served controllers compute angles by themselves, "
+            "as those releases do; run them with strapdown webots run, or remove the unit"
+        )
 
 
 def _text(text: str) -> bytes:
@@ -192,14 +258,6 @@ def _text(text: str) -> bytes:
 def _declared(device: DeviceInfo) -> bytes:
     """Return a device's entry in the list of devices."""
     return _UINT16.pack(device.node_type) + _text(device.name) + _text(device.model)
-
-
-def _configured(device: DeviceInfo) -> bytes:
-    """Return a device's configure record; nothing for a kind that has none."""
-    write = _CONFIGURES.get(device.kind)
-    if write is None:
-        return b""
-    return _HEAD.pack(device.tag, _CONFIGURE) + write(device.tag, device.parameters)
 
 
 def _table(_tag: int, parameters: Mapping[str, Any]) -> bytes:

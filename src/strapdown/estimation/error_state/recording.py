@@ -12,9 +12,10 @@ import numpy as np
 from strapdown._kernels.compilation import MachineCode, compiled
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.error_state.bridging import Rates
+from strapdown.estimation.error_state.knots import Knot, Step
 from strapdown.estimation.error_state.motion import FORCE_DRIFT, RATE_DRIFT
 from strapdown.estimation.error_state.smoother_params import SmootherParams
-from strapdown.estimation.error_state.smoothing import Knot, Step, cut
+from strapdown.estimation.error_state.windows import cut
 from strapdown.estimation.filter import as_columns, report_of
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.geometry import quaternion

@@ -95,13 +95,14 @@ def window_about(t_ns: IntArray) -> tuple[IntArray, IntArray]:
 def running_mean(v: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
     """Return the mean of the rows of each window."""
     total = np.concatenate([np.zeros((1, 3)), np.cumsum(v, axis=0)])
-    mean: FloatArray = (total[last] - total[first]) / (last - first)[:, None]
+    mean: FloatArray = (total.take(last, 0) - total.take(first, 0)) / (last - first)[:, None]
     return mean
 
 
 def distance(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the distance of each row."""
-    found: FloatArray = np.sqrt(((a - b) ** 2).sum(axis=1))
+    x, y, z = (a - b).T  # by axis: many times as fast as sum(axis=1)
+    found: FloatArray = np.sqrt(x * x + y * y + z * z)
     return found
 
 
@@ -110,7 +111,7 @@ def bridged(t_ns: IntArray, field: FloatArray) -> tuple[FloatArray, float]:
     seen = all_three(np.abs(field) < MAX_FIELD)
     if not seen.any():
         return np.zeros_like(field), 0.0
-    strength = float(np.median(np.linalg.norm(field[seen], axis=1)))
+    strength = float(np.median(distance(field[seen], np.zeros(3))))
     if seen.all():
         return field, strength
     known = t_ns[seen]

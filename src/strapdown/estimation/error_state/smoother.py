@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown._kernels.compilation import MachineCode
+from strapdown.estimation.error_state.backward import fill
 from strapdown.estimation.error_state.hard_iron import hard_iron
+from strapdown.estimation.error_state.knots import (
+    DELAY,
+    ERRORS,
+    FIELD,
+    Constants,
+    Knot,
+    Nominal,
+    SmoothedCovariance,
+    Step,
+)
 from strapdown.estimation.error_state.model import (
     ACCEL_ERROR,
     BIAS_ERROR,
@@ -25,17 +36,6 @@ from strapdown.estimation.error_state.recording import (
 )
 from strapdown.estimation.error_state.rest import bias_at_rest
 from strapdown.estimation.error_state.smoother_params import SmootherParams
-from strapdown.estimation.error_state.smoothing import (
-    DELAY,
-    ERRORS,
-    FIELD,
-    Constants,
-    Knot,
-    Nominal,
-    SmoothedCovariance,
-    Step,
-    fill,
-)
 from strapdown.estimation.error_state.solver import KnotPrior, Piece, Solution
 from strapdown.estimation.filter import FilterRow
 from strapdown.estimation.self_calibration import SelfCalibration

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._kernels.compilation import MachineCode
+from strapdown.estimation.error_state.backward import backward, uncertainty
 from strapdown.estimation.error_state.field import SHORTEST_PROOF_S, TURNING
-from strapdown.estimation.error_state.model import (
-    ACCEL_ERROR,
-    BIAS_ERROR,
-    MATRIX_ERROR,
-    OWN_ERRORS,
-    PHI,
-    XI,
-    Window,
-)
-from strapdown.estimation.error_state.smoother_params import SmootherParams
-from strapdown.estimation.error_state.smoothing import (
+from strapdown.estimation.error_state.forward import forward
+from strapdown.estimation.error_state.knots import (
     DELAY,
     ERRORS,
     FIELD,
@@ -35,12 +27,18 @@ from strapdown.estimation.error_state.smoothing import (
     SmoothedCovariance,
     Step,
     WindowResidual,
-    backward,
-    forward,
-    preintegrate,
-    turn_between,
-    uncertainty,
 )
+from strapdown.estimation.error_state.model import (
+    ACCEL_ERROR,
+    BIAS_ERROR,
+    MATRIX_ERROR,
+    OWN_ERRORS,
+    PHI,
+    XI,
+    Window,
+)
+from strapdown.estimation.error_state.smoother_params import SmootherParams
+from strapdown.estimation.error_state.windows import preintegrate, turn_between
 from strapdown.geometry import quaternion
 
 if TYPE_CHECKING:

@@ -78,6 +78,7 @@ class BagScan:
         self._chosen: set[int] = set()
         self._unknown = 0
         self._index_at = 0
+        self._to_come: Counter[Op] = Counter()  # records of the index
         self._at = len(MAGIC)
         self._chunk = self._chunk_ends = 0
         self._found: Counter[tuple[int, int]] = Counter()  # by chunk and connection
@@ -137,6 +138,8 @@ class BagScan:
         with suppress(FormatError):
             header = read_record(self._stream, len(MAGIC), self._size)
             at = self._index_at = header.number("index_pos", 8)
+            self._to_come[Op.CONNECTION] = header.number("conn_count", 4)
+            self._to_come[Op.CHUNK_INFO] = header.number("chunk_count", 4)
             while 0 < at < self._size:
                 record = read_record(self._stream, at, self._size)
                 if record.op is not Op.CONNECTION:
@@ -150,6 +153,9 @@ class BagScan:
             self._report(FormatError(what), self._size)
         if not 0 < self._index_at < self._size:
             what = "expected an index, got none: the recorder was stopped, or the file is cut"
+            self._report(TruncatedError(what), self._size)
+        elif missing := (+self._to_come).total():
+            what = f"expected {missing} more records in the index, got the end: the file is cut"
             self._report(TruncatedError(what), self._size)
 
     # Content of records
@@ -169,6 +175,8 @@ class BagScan:
             yield from self._take_chunk(at, record)
             return
         self._at = record.stop
+        if at >= self._index_at:
+            self._to_come[record.op] -= 1
         if record.op is Op.INDEX:
             self._take_index(record)
         elif record.op is Op.CHUNK_INFO:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from strapdown.webots.api.owner import Owner
 
-__all__ = ["ContactPoint", "Node"]
+__all__ = ["ContactPoint", "Node", "pose_matrix"]
 
 
 class ContactPoint:
@@ -234,14 +234,8 @@ class Node:
 
     def getPose(self, fromNode: Node | None = None) -> list[float]:
         """Return the pose in the world or in another node as a 4 x 4 matrix, row by row."""
-        matrix, position = _rows(self.getOrientation()), self.getPosition()
-        if fromNode is not None:
-            columns = list(zip(*_rows(fromNode.getOrientation()), strict=True))
-            position = [a - b for a, b in zip(position, fromNode.getPosition(), strict=True)]
-            position = [_dot(column, position) for column in columns]
-            matrix = [[_dot(a, b) for b in zip(*matrix, strict=True)] for a in columns]
-        rows = [[*row, value] for row, value in zip(matrix, position, strict=True)]
-        return [*rows[0], *rows[1], *rows[2], 0.0, 0.0, 0.0, 1.0]
+        nodes = (self,) if fromNode is None else (self, fromNode)
+        return pose_matrix(*((node.getOrientation(), node.getPosition()) for node in nodes))
 
     def enablePoseTracking(self, samplingPeriod: int, fromNode: Node | None = None) -> None:
         """Do nothing: poses are always the present ones."""
@@ -330,6 +324,27 @@ class Node:
 
     def setVisibility(self, fromNode: Node, visible: bool) -> None:
         """Show or hide the node; without effect."""
+
+
+def pose_matrix(
+    pose: tuple[Sequence[float], Sequence[float]],
+    base: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> list[float]:
+    """Return a pose in the world or in another pose as a 4 x 4 matrix, row by row.
+
+    Parameters
+    ----------
+    pose, base : (9,) and (3,) float
+        Rotation matrix to the world, row by row, and position [m].
+    """
+    matrix, position = _rows(pose[0]), list(pose[1])
+    if base is not None:
+        columns = list(zip(*_rows(base[0]), strict=True))
+        position = [a - b for a, b in zip(position, base[1], strict=True)]
+        position = [_dot(column, position) for column in columns]
+        matrix = [[_dot(a, b) for b in zip(*matrix, strict=True)] for a in columns]
+    rows = [[*row, value] for row, value in zip(matrix, position, strict=True)]
+    return [*rows[0], *rows[1], *rows[2], 0.0, 0.0, 0.0, 1.0]
 
 
 def _rows(values: Sequence[float]) -> list[Sequence[float]]:

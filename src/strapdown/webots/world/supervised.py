@@ -21,6 +21,8 @@ class Supervised(Protocol):
     profile: Profile
     robots: dict[str, RobotState]
     """Robots by name, in the order of the file."""
+    resets: int
+    """Number of calls of :meth:`reset`."""
 
     @property
     def scene(self) -> Scene:

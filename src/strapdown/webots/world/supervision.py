@@ -40,6 +40,8 @@ class Supervision:
 
     def __init__(self, world: Supervised) -> None:
         self._world = world
+        self._edits = 0
+        """Number of changes of the tree or of a number of values."""
         self._nodes: list[Node] = [Node("Group"), *world.file.walk()]
         self._numbers = {node: number for number, node in enumerate(self._nodes)}
         self._methods: dict[str, Callable[..., Plain]] = {
@@ -81,6 +83,7 @@ class Supervision:
         ``set_velocity`` node, six numbers      changes it
         ``center_of_mass`` node                 [m] in the world, of everything fixed to it
         ``reset_physics`` node                  stops it and its descendants
+        ``history``                             number of changes of the tree, and of resets
         ``simulation_reset``                    restarts the simulation
         ``simulation_quit`` status              ends the simulation
         ``world_save`` path or None             writes the world; returns whether that succeeded
@@ -182,10 +185,12 @@ class Supervision:
     def _do_insert(self, number: int, name: str, index: int, value: Value) -> Plain:
         values = self._many(number, name)
         values.insert(_place(values, index, name, more=1), value)
+        self._edits += 1
         return self._change(number, name, values)
 
     def _do_import(self, number: int, name: str, index: int | None, text: str) -> Plain:
         nodes = self._world.file.read_nodes(text)
+        self._edits += 1
         if index is not None:
             values = self._many(number, name)
             place = _place(values, index, name, more=1)
@@ -205,6 +210,7 @@ class Supervision:
         return None
 
     def _do_remove_item(self, number: int, name: str, index: int | None) -> Plain:
+        self._edits += 1
         value: Value = None
         if index is None:
             item = self._value(number, name)
@@ -271,6 +277,9 @@ class Supervision:
         return None
 
     # -- the simulation --------------------------------------------------------------------------
+
+    def _do_history(self) -> Plain:
+        return [self._edits, self._world.resets]
 
     def _do_simulation_reset(self) -> Plain:
         self._world.reset()
