@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from strapdown.viewer.cockpit_tab import CockpitTab
     from strapdown.viewer.model import Panel, ViewModel
 
-__all__ = ["Column"]
+__all__ = ["Column", "in_daemon"]
 
 _LATE_S: Final = 0.5
 """Delay of the page that is reported as too long."""
@@ -194,7 +194,7 @@ class Column:
         """Run the detectors, and mark what they find; wait until the recording is read."""
         while self._source.is_loading:  # noqa: ASYNC110 (a thread reads it)
             await asyncio.sleep(_LOOK_S)
-        await _in_daemon(self._source.detect)
+        await in_daemon(self._source.detect)
         marks = self._model.marks(self._number)
         self._events.clear()
         with self._events:
@@ -270,7 +270,7 @@ class Column:
         ui.download.content(_as_csv(series), "strapdown.csv")
 
 
-async def _in_daemon(work: Callable[[], object]) -> None:
+async def in_daemon(work: Callable[[], object]) -> None:
     """Wait for a function in a thread that does not delay the end of the process."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
