@@ -18,13 +18,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from orientation import OFFLINE, PEERS, Trial, filtered, load
+from orientation import OFFLINE, PEERS, load
 from strapdown.evaluation import evaluate_orientation, orientation_error
+from strapdown.fleet import Trial
+from strapdown.fleet.estimators import estimate
 from strapdown.geometry import euler, quaternion
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import STANDARD_GRAVITY
@@ -32,8 +35,8 @@ from strapdown.units import STANDARD_GRAVITY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from orientation import Estimator
     from strapdown._typing import FloatArray, IntArray
+    from strapdown.fleet.estimators import Estimate
 
 RATE_HZ: Final = 100
 FINE: Final = 4  # instants of the true motion per sample
@@ -139,7 +142,7 @@ def simulated(
         force + ACCEL_NOISE * white[1] + jolt * ~still * white[4],
         magnetic_field=field + FIELD_NOISE * white[2],
     )
-    return Trial(f"{kind} {seed}", series, Trajectory(series.t_ns, q[1:]))
+    return Trial("simulated", f"{kind} {seed}", series, Trajectory(series.t_ns, q[1:]))
 
 
 def biased(trial: Trial, size_deg: float, seed: int) -> Trial:
@@ -160,20 +163,20 @@ class Table(NamedTuple):
     settles: bool = True
 
     def show(
-        self, rows: Iterable[tuple[str, list[list[Trial]]]], estimators: dict[str, Estimator]
+        self, rows: Iterable[tuple[str, list[list[Trial]]]], estimators: dict[str, Estimate]
     ) -> None:
         """Print a line for each kind of recordings and estimator, with a cell for each set."""
         print(f"\n{self.title}\n{'':36}" + "".join(f"{column:>24}" for column in self.columns))
         for name, sets in rows:
-            for label, estimate in estimators.items():
-                cells = "".join(f"{self.cell(estimate, trials):>24}" for trials in sets)
+            for label, estimator in estimators.items():
+                cells = "".join(f"{self.cell(estimator, trials):>24}" for trials in sets)
                 print(f"{name:20}{label:16}{cells}", flush=True)
 
-    def cell(self, estimate: Estimator, trials: Sequence[Trial]) -> str:
+    def cell(self, estimator: Estimate, trials: Sequence[Trial]) -> str:
         """Return the means over recordings."""
         found, times = [], []
-        for _, series, truth in trials:
-            q = estimate(series, self.with_field)
+        for _, _, series, truth in trials:
+            q = estimator(series, self.with_field)
             each = evaluate_orientation(Trajectory(series.t_ns, q), truth, align=self.align)
             found.append((each.total_deg, each.heading_deg, each.inclination_deg))
             if self.settles:
@@ -228,7 +231,7 @@ def main() -> None:
     parser.add_argument("--skip", nargs="*", default=[], help="simulated, recorded, fields")
     options = parser.parse_args()
 
-    estimators = {name: filtered(name) for name in ("eskf", "eskf smoothed")}
+    estimators = {name: partial(estimate, name) for name in ("eskf", "eskf smoothed")}
     estimators |= {name: PEERS[name] for name in ("vqf", OFFLINE)}
     estimators = {name: estimators[name] for name in options.only or estimators}
     columns = [f"{bias:g} deg/s" for bias in BIASES]

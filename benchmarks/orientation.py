@@ -3,9 +3,8 @@
 Run with ``python benchmarks/orientation.py`` (extra ``bench``; recordings where
 ``STRAPDOWN_DATA`` points to). It prints, as means over the recordings and in degrees RMS,
 
-* the BROAD trials with nine and six axes, and each trial's total error;
-* the same trials with lost samples, gaps and NaN;
-* the TUM-VI rooms, six axes, after one constant rotation of the world is removed;
+* the accuracy of ``strapdown bench accuracy`` with further peers, and each trial's total error;
+* the BROAD trials with lost samples, gaps and NaN;
 * samples a second, and their ratios to vqf's own batch, online and offline.
 
 Peers run with their defaults, or with the gains that are the best for BROAD where their
@@ -19,18 +18,21 @@ import argparse
 import os
 import statistics
 import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import ahrs
 import imufusion
 import numpy as np
 import vqf
 
-import strapdown
 from strapdown.errors import ValueRangeError
-from strapdown.estimation import FILTERS, SMOOTHERS
-from strapdown.evaluation import Fault, evaluate_orientation, surviving, with_faults
+from strapdown.estimation import FILTERS
+from strapdown.evaluation import Fault, surviving, with_faults
+from strapdown.fleet import DataSet, read_trial
+from strapdown.fleet.estimators import ESTIMATORS, columns, estimate, xyzw
+from strapdown.fleet.estimators import PEERS as VQF
 from strapdown.samples import ImuSample
 from strapdown.series import ImuSeries, Trajectory
 
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.evaluation import OrientationEvaluation
-
-    Estimator = Callable[[ImuSeries, bool], FloatArray]
+    from strapdown.fleet import Trial
+    from strapdown.fleet.estimators import Estimate
 
 REPEATS = 5
 BASE = "vqf"
@@ -48,59 +50,15 @@ OFFLINE = "vqf offline"
 STREAMED = 20_000
 
 
-class Trial(NamedTuple):
-    """A recording: what the sensor said, and where it really pointed."""
-
-    name: str
-    series: ImuSeries
-    truth: Trajectory
-
-
 def load(folder: Path) -> list[Trial]:
-    """Return the recordings of a folder in the order of their names."""
-    trials = []
-    for path in sorted(folder.glob("*.npz")):
-        recording = strapdown.open(path)
-        truth = recording.trajectory(recording.reference_topic())
-        trials.append(Trial(path.stem, recording.imu_series(), truth))
-    return trials
-
-
-def filtered(name: str) -> Estimator:
-    """Return a filter of ours, or its smoother, as a function."""
-    made = SMOOTHERS[name.removesuffix(" smoothed")] if name.endswith("ed") else FILTERS[name]
-    return lambda series, with_field: (
-        made().run(series, use_magnetic_field=with_field).q_world_from_body
-    )
-
-
-def vqf_online(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (one shape for all)
-    """Run vqf, every sample as it comes."""
-    gyr, acc, mag = arrays(series)
-    if with_field:
-        out = vqf.VQF(1.0 / series.rate_hz).updateBatch(gyr, acc, mag)
-        return xyzw(out["quat9D"])
-    return xyzw(vqf.VQF(1.0 / series.rate_hz).updateBatch(gyr, acc)["quat6D"])
-
-
-def vqf_basic(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
-    """Run vqf without bias and disturbance."""
-    gyr, acc, mag = arrays(series)
-    if with_field:
-        return xyzw(vqf.BasicVQF(1.0 / series.rate_hz).updateBatch(gyr, acc, mag)["quat9D"])
-    return xyzw(vqf.BasicVQF(1.0 / series.rate_hz).updateBatch(gyr, acc)["quat6D"])
-
-
-def vqf_offline(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
-    """Run vqf over a whole recording."""
-    gyr, acc, mag = arrays(series)
-    out = vqf.offlineVQF(gyr, acc, mag if with_field else None, 1.0 / series.rate_hz)
-    return xyzw(out["quat9D" if with_field else "quat6D"])
+    """Return the recordings of a data set in the order of their names."""
+    found = DataSet.find(folder)
+    return [read_trial(found.name, path) for path in found.recordings]
 
 
 def madgwick(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
     """Run Madgwick of ahrs, gain 0.12."""
-    gyr, acc, mag = arrays(series)
+    gyr, acc, mag = columns(series)
     rate = series.rate_hz
     if with_field:
         field = 1e9 * mag  # it wants nanotesla
@@ -110,7 +68,7 @@ def madgwick(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001
 
 def mahony(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
     """Run Mahony of ahrs, gains 0.74 and 0.0012."""
-    gyr, acc, mag = arrays(series)
+    gyr, acc, mag = columns(series)
     gains = {"frequency": series.rate_hz, "k_P": 0.74, "k_I": 0.0012}
     if with_field:
         return enu(ahrs.filters.Mahony(gyr, acc, 1e9 * mag, **gains).Q)
@@ -120,7 +78,7 @@ def mahony(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (
 def fusion(series: ImuSeries, with_field: bool) -> FloatArray:  # noqa: FBT001 (as above)
     """Run imufusion, whose heading has bias and rejection."""
     made, step = imufusion_made(series.rate_hz)
-    gyr, acc, mag = arrays(series)
+    gyr, acc, mag = columns(series)
     out = np.empty((len(gyr), 4))
     for i, (w, a, m) in enumerate(zip(np.degrees(gyr), acc / 9.81, 1e6 * mag, strict=True)):
         step(w, a, m if with_field else None)
@@ -155,26 +113,14 @@ def imufusion_made(rate_hz: float) -> tuple[imufusion.Ahrs, Callable[..., None]]
     return made, step
 
 
-PEERS: Mapping[str, Estimator] = {
-    BASE: vqf_online,
-    OFFLINE: vqf_offline,
-    "vqf basic": vqf_basic,
+PEERS: Mapping[str, Estimate] = {
+    BASE: VQF["online"],
+    OFFLINE: VQF["offline"],
+    "vqf basic": VQF["basic"],
     "imufusion": fusion,
     "ahrs Madgwick": madgwick,
     "ahrs Mahony": mahony,
 }
-
-
-def arrays(series: ImuSeries) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what peers take: writable arrays in sensor axes."""
-    field = series.magnetic_field
-    mag = np.zeros((len(series), 3)) if field is None else field.copy()
-    return series.angular_velocity.copy(), series.specific_force.copy(), mag
-
-
-def xyzw(wxyz: FloatArray) -> FloatArray:
-    """Return quaternions whose scalar comes last."""
-    return np.roll(wxyz, -1, axis=1)
 
 
 def enu(wxyz: FloatArray) -> FloatArray:
@@ -203,15 +149,16 @@ def on_grid(series: ImuSeries, rate_hz: float) -> ImuSeries:
 
 
 def judge(
-    estimate: Estimator, trials: Iterable[Trial], align: str, *, with_field: bool, gridded: bool
+    estimator: Estimate, trials: Iterable[Trial], *, with_field: bool, gridded: bool
 ) -> list[OrientationEvaluation]:
     """Return the errors of an estimator, one a trial."""
     rows = []
-    for _, series, truth in trials:
+    for trial in trials:
+        series = trial.series
         seen = on_grid(series, 1e9 / np.median(np.diff(series.t_ns))) if gridded else series
-        q = estimate(seen, with_field)
+        estimated = Trajectory(seen.t_ns, estimator(seen, with_field))
         try:
-            rows.append(evaluate_orientation(Trajectory(seen.t_ns, q), truth, align=align))
+            rows.append(trial.evaluate(estimated, with_field=with_field))
         except ValueRangeError:  # it became NaN
             rows.append(None)
     return rows
@@ -229,13 +176,13 @@ def means(rows: list[OrientationEvaluation]) -> str:
     return " ".join(f"{value:8.2f}" for value in [*parts, median])
 
 
-def accuracy(trials: list[Trial], estimators: Mapping[str, Estimator], align: str, title: str,
+def accuracy(trials: list[Trial], estimators: Mapping[str, Estimate], title: str,
              *, with_field: bool) -> dict[str, list[OrientationEvaluation]]:  # fmt: skip
     """Print one table of accuracy, and return what stands in it."""
     print(f"\n{title}\n{'':22}    total  heading   incl.   median")
     found = {}
-    for name, estimate in estimators.items():
-        found[name] = judge(estimate, trials, align, with_field=with_field, gridded=False)
+    for name, estimator in estimators.items():
+        found[name] = judge(estimator, trials, with_field=with_field, gridded=False)
         print(f"{name:22} {means(found[name])}", flush=True)
     return found
 
@@ -248,22 +195,21 @@ def per_trial(trials: list[Trial], found: Mapping[str, list[OrientationEvaluatio
         print(f"{trial.name:44}{cells}")
 
 
-def broken(trials: list[Trial], estimators: Mapping[str, Estimator], align: str, *,
-                with_field: bool) -> None:  # fmt: skip
+def broken(trials: list[Trial], estimators: Mapping[str, Estimate], *, with_field: bool) -> None:
     """Print the total error where samples are missing or broken."""
     recordings = [trial.series for trial in trials]
     cases = {"clean": recordings}
     cases |= {str(fault): list(with_faults(fault, recordings)) for fault in Fault}
     print(f"\nBROAD, {'9' if with_field else '6'}D with faults: mean total; peers on a grid")
     print(f"{'':22}" + "".join(f"{case:>12}" for case in cases))
-    for name, estimate in estimators.items():
+    for name, estimator in estimators.items():
         cells = []
         for left in cases.values():
             pairs = [
-                Trial(t.name, series, surviving(t.truth, series))
+                t._replace(series=series, truth=surviving(t.truth, series))
                 for t, series in zip(trials, left, strict=True)
             ]
-            rows = judge(estimate, pairs, align, with_field=with_field, gridded=name in PEERS)
+            rows = judge(estimator, pairs, with_field=with_field, gridded=name in PEERS)
             cells.append(statistics.fmean(row.total_deg for row in rows))
         print(f"{name:22}" + "".join(f"{cell:12.2f}" for cell in cells), flush=True)
 
@@ -280,10 +226,10 @@ def rates_of(works: Mapping[str, Callable[[], object]], samples: int) -> dict[st
     return {name: samples / statistics.median(seconds) for name, seconds in times.items()}
 
 
-def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
+def speed(trial: Trial, ours: Mapping[str, Estimate]) -> None:
     """Print samples a second, batch and stream, and ratios to vqf's batch."""
     series, count = trial.series, len(trial.series)
-    gyr, acc, mag = arrays(series)
+    gyr, acc, mag = columns(series)
     dt = 1.0 / series.rate_hz
     batch: dict[str, Callable[[], object]] = {
         "vqf": lambda: vqf.VQF(dt).updateBatch(gyr, acc, mag),
@@ -292,8 +238,8 @@ def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
         OFFLINE: lambda: vqf.offlineVQF(gyr, acc, mag, dt),
     }
     batch |= {
-        f"strapdown {name}": (lambda estimate=estimate: estimate(series, True))  # noqa: FBT003 (as above)
-        for name, estimate in ours.items()
+        f"strapdown {name}": partial(estimator, series, True)  # noqa: FBT003 (as above)
+        for name, estimator in ours.items()
     }
     rates = rates_of(batch, count)
     print(f"\n{'batch, 9D':30} M samples/s  vqf = 1  {OFFLINE} = 1")
@@ -308,7 +254,7 @@ def speed(trial: Trial, ours: Mapping[str, Estimator]) -> None:
 
 def streams(series: ImuSeries) -> dict[str, Callable[[], object]]:
     """Return what leads the first samples through each streaming filter."""
-    gyr, acc, mag = (list(column[:STREAMED].copy()) for column in arrays(series))
+    gyr, acc, mag = (list(column[:STREAMED].copy()) for column in columns(series))
     samples = [
         ImuSample(*row) for row in zip(series.t_ns[:STREAMED].tolist(), gyr, acc, mag, strict=True)
     ]
@@ -350,23 +296,22 @@ def main() -> None:
     parser.add_argument("--skip", nargs="*", default=[], help="faults, speed, peers")
     options = parser.parse_args()
 
-    names = options.only or [*FILTERS, *(f"{name} smoothed" for name in SMOOTHERS)]
-    ours = {name: filtered(name) for name in names}
+    ours = {name: partial(estimate, name) for name in options.only or ESTIMATORS}
     peers = {n: e for n, e in PEERS.items() if options.slow_peers or not n.startswith("ahrs")}
     peers = {} if "peers" in options.skip else peers
-    both = peers | {f"strapdown {name}": estimate for name, estimate in ours.items()}
+    both = peers | {f"strapdown {name}": estimator for name, estimator in ours.items()}
 
     broad, rooms = load(options.data / "broad"), load(options.data / "tumvi")
-    found = accuracy(broad, both, "none", "BROAD, 9D [deg]", with_field=True)
+    found = accuracy(broad, both, "BROAD, 9D [deg]", with_field=True)
     per_trial(broad, found)
-    found = accuracy(broad, both, "heading", "BROAD, 6D [deg]", with_field=False)
+    found = accuracy(broad, both, "BROAD, 6D [deg]", with_field=False)
     per_trial(broad, found)
-    found = accuracy(rooms, both, "world", "TUM-VI rooms, 6D [deg]", with_field=False)
+    found = accuracy(rooms, both, "TUM VI rooms, 6D [deg]", with_field=False)
     per_trial(rooms, found)
     if "faults" not in options.skip:
         quick = {n: e for n, e in both.items() if not n.startswith(("ahrs", "imufusion"))}
-        broken(broad, quick, "none", with_field=True)
-        broken(broad, quick, "heading", with_field=False)
+        broken(broad, quick, with_field=True)
+        broken(broad, quick, with_field=False)
     if "speed" not in options.skip:
         speed(broad[0], ours)
 

@@ -32,6 +32,7 @@ PEERS = {
 }
 """Programs that the commands of a page need, and how to install them."""
 OF_MANY_PROCESSES = {
+    "hardware.md",
     "horus.md",
     "pipelines.md",
     "recording.md",

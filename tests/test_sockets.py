@@ -209,6 +209,7 @@ TABLE = {
     "view": ("view imu.mcap --port 18800", LOOPBACK),
     "evaluate": ("evaluate attitude.tum imu.mcap", NONE),
     "study": ("study study.toml --output results --executor pool:1", NONE),
+    "bench accuracy": ("bench accuracy . --workers 1 --output errors.csv --force", NONE),
     "report": ("report results --output report.html --force", NONE),
     "allan": ("allan imu.mcap", NONE),
     "calibrate": ("calibrate faces.mcap --kind six --gravity 9.80665", NONE),
@@ -228,6 +229,7 @@ TABLE = {
     "mavlink hil": ("mavlink hil --listen 0 --patience 0.5", LOOPBACK),
     # The network backends, joined by a verb.
     "cat zenoh": ("cat zenoh:{topic}?listen=tcp/127.0.0.1:0", LOOPBACK),
+    "cat udp": ("cat udp:14997?protocol=csv", LOOPBACK),
     "bridge zenoh": (
         "bridge local:{topic} zenoh:{topic}?listen=tcp/127.0.0.1:0 --duration 0.5",
         LOOPBACK,
@@ -237,6 +239,9 @@ TABLE = {
     "bridge ros2": ("bridge local:{topic} ros2:/{topic} --duration 0.5", LOOPBACK),
     "bridge ros2 zenoh": ("bridge local:{topic} ros2:/{topic}?rmw=zenoh --duration 0.5", LOOPBACK),
 }
+TRIAL_OF_REPOIMU = "Time (s);Vicon Orientation;;;;\n;W;X;Y;Z;X;Y;Z;X;Y;Z;X;Y;Z;\n" + "".join(
+    f"{0.01 * k:.2f};1;0;0;0;0;0;9.81;0;0;0;0;0.4;-0.9\n" for k in range(1, 300)
+)
 TABLE_OF_A_PHONE = "time (s),gx (dps),gy (dps),gz (dps)\n0,1,2,3\n0.01,1,2,3\n0.02,1,2,3\n"
 CODES = {
     "allan": {3},
@@ -287,6 +292,7 @@ def watched(parent, tmp_path_factory):
     (folder / "steps.py").write_text(STEPS)
     (folder / "pipeline.toml").write_text(PIPELINE)
     (folder / "study.toml").write_text(STUDY)
+    (folder / "TStick_Test02_Trial1.csv").write_text(TRIAL_OF_REPOIMU)
 
     def run(line, *, stop=0.0, **environment):
         job = {

@@ -483,8 +483,11 @@ BAD = {
     DEVICE + FILTER + "[filter.b]\nfrom = 'pose'": "expected messages of type Imu, got Pose3D",
     DEVICE + FILTER + "[filter.imu]": "line 11: filter.imu: expected another name, [device.imu]",
     "[sensor.a]\nsensor = 'BMI088'\nfrom = 'b'\n[sensor.b]\nsensor = 'BMI088'\nfrom = 'a'": (
-        "line 3: sensor.a.from: expected no circle, got a <- b <- a"
+        "line 3: sensor.a.from: expected no cycle, got a -> b -> a: remove one of these"
     ),
+    DEVICE
+    + "[topic.in]\naddress = 'ipc:x'\n[sensor.b]\nsensor = 'BMI088'\nfrom = 'in'\n"
+    + "[topic.out]\nfrom = 'b'\naddress = 'ipc:/x'": "expected no cycle, got in -> b -> out -> in",
     "[topic.a]\naddress = 'ipc:a'\n[sensor.b]\nsensor = 'BMI088'\nfrom = 'a'": (
         "line 3: sensor.b: expected a rate"
     ),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import strapdown
+import strapdown.formats as files
+from strapdown import fleet
 from strapdown.cli._app import MANY, app
+from strapdown.cli._unfinished import STATE
 from strapdown.formats import Recording
 from strapdown.series import ImuSeries
 
@@ -57,7 +62,7 @@ def test_fuse_writes_a_file_for_each_and_names_the_topic(logs, tmp_path, workers
         ("imu/data", 400),
         ("other", 200),
     ]
-    assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "c.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == [STATE, "a.csv", "c.csv"]
     for path, count in (("a.csv", 400), ("c.csv", 200)):
         assert len(strapdown.open(folder / path).trajectory()) == count
 
@@ -96,7 +101,7 @@ def test_names_of_outputs(logs, tmp_path):
     listed("convert", *good, tmp_path / "{}_fast" / "{}.parquet", "--to", 1)
     assert len(strapdown.open(tmp_path / "a_fast" / "a.parquet").imu_series()) == 100
     listed("detect", *good, "--kind", "still", "--output", tmp_path / "events", code=3)
-    assert sorted(p.name for p in (tmp_path / "events").iterdir()) == ["a.json", "c.json"]
+    assert sorted(p.name for p in (tmp_path / "events").iterdir()) == [STATE, "a.json", "c.json"]
     listed("convert", logs[0], tmp_path / "one_{}.npz")
     assert (tmp_path / "one_a.npz").is_file()
 
@@ -125,10 +130,94 @@ def test_what_cannot_be_is_refused_before_anything_is_written(logs, tmp_path):
 def test_an_existing_output_is_an_error_of_its_row(logs, tmp_path):
     good = (logs[0], logs[2])
     out = tmp_path / "out"
-    listed("convert", logs[0], out / "{}.npz")
+    out.mkdir()
+    (out / "a.npz").write_text("of another program")
     rows = listed("convert", *good, out / "{}.npz", code=1)
     assert [row["exit"] for row in rows] == [1, 0]
+    assert (out / "a.npz").read_text() == "of another program"
     listed("convert", *good, out / "{}.npz", "--force")
+
+
+def test_a_second_run_skips_what_is_done(logs, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(path, *arguments, **options):
+        calls.append(path.name)
+        return read(path, *arguments, **options)
+
+    read = files.open
+    monkeypatch.setattr(files, "open", counted)
+    run_again = partial(listed, "fuse", *logs, "--no-mag", "--output", tmp_path / "out")
+    first = run_again(code=1)
+    assert calls == ["a.mcap", "b.mcap", "c.npz"]
+    second = run_again(code=1)
+    assert calls[3:] == ["b.mcap"]
+    assert [row.pop("skipped", False) for row in second] == [True, False, True]
+    assert second == first
+    monkeypatch.chdir(tmp_path)
+    table = run("fuse", *logs, "--no-mag", "--output", "out").stdout.splitlines()
+    assert table[-2:] == ["1 of 3 failed", "2 of 3 done before, skipped"]
+    manifest = fleet.Manifest.read(tmp_path / "out" / STATE)
+    assert [bool(unit.error) for unit in manifest.units] == [False, True, False]
+    assert "expected MCAP" in manifest.units[1].error
+
+
+def test_another_input_other_arguments_and_a_lost_output_are_done_again(logs, tmp_path):
+    good, out = (logs[0], logs[2]), tmp_path / "out"
+
+    def executed(*options):
+        rows = listed("fuse", *good, "--no-mag", "--output", out, *options)
+        return [not row.get("skipped", False) for row in rows]
+
+    assert executed() == [True, True]
+    assert executed() == [False, False]
+    assert executed("--workers", 2) == [False, False]
+    (out / "c.csv").unlink()
+    assert executed() == [False, True]
+    assert executed("--force") == [True, True]
+    assert executed("--filter", "mahony", "--force") == [True, True]
+    params = tmp_path / "mahony.toml"
+    params.write_text("k_p = 0.5\n")
+    options = ("--filter", "mahony", "--params", params)
+    assert executed(*options, "--force") == [True, True]
+    assert executed(*options) == [False, False]
+    params.write_text("k_p = 0.6\n")
+    rows = listed("fuse", *good, "--no-mag", "--output", out, *options, code=1)
+    assert all("exists already" in row["error"] for row in rows)
+    strapdown.write(logs[2], Recording(imu={"other": still(300)}), force=True)
+    assert executed("--force") == [True, True]
+
+
+def test_an_interrupted_run_leaves_nothing_in_the_way_of_the_next(logs, tmp_path, monkeypatch):
+    """The second of two recordings is interrupted after its output has its name."""
+    good, out = (logs[0], logs[2]), tmp_path / "out"
+    write = files.write
+
+    def interrupted(path, *arguments, **options):
+        done = write(path, *arguments, **options)
+        if path.name == "c.csv":
+            (out / "c.csv.partial").write_text("half")
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(files, "write", interrupted)
+    assert run("fuse", *good, "--no-mag", "--output", out).exit_code == 130
+    monkeypatch.setattr(files, "write", write)
+    assert (out / "c.csv").exists()
+    rows = listed("fuse", *good, "--no-mag", "--output", out)
+    assert [row.get("skipped", False) for row in rows] == [True, False]
+    assert sorted(path.name for path in out.iterdir()) == [STATE, "a.csv", "c.csv"]
+
+
+def test_two_runs_do_not_write_to_one_folder_at_once(logs, tmp_path):
+    good, out = (logs[0], logs[2]), tmp_path / "out"
+    (out / STATE).mkdir(parents=True)
+    with (out / STATE / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = run("fuse", *good, "--no-mag", "--output", out)
+    assert done.exit_code == 1
+    assert "another one is writing to it" in " ".join(done.stderr.split())
+    listed("fuse", *good, "--no-mag", "--output", out)
 
 
 def test_every_verb_of_the_list_takes_several(logs, tmp_path):

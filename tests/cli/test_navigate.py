@@ -228,6 +228,28 @@ def test_positions_of_an_odometry_aid_as_fixes_do(drive, tmp_path):
     assert "covariances of its positions" in refused.output
 
 
+def test_velocities_later_than_positions(drive, tmp_path):
+    imu, fixes, truth = drive
+    late = np.searchsorted(truth.t_ns, fixes.t_ns) - 20  # 0.2 s
+    rows = late >= 0
+    arm = quaternion.rotate(truth.q_world_from_body, np.array(ARM))
+    velocity = np.gradient(truth.position_world + arm, 0.01, axis=0)
+    sigma = 0.05
+    noise = np.random.default_rng(3).standard_normal((rows.sum(), 3)) * sigma
+    moving = fixes[rows].replace(
+        velocity_world=velocity[late[rows]] + noise,
+        velocity_covariance=np.tile(sigma**2 * np.eye(3), (rows.sum(), 1, 1)),
+    )
+    path = tmp_path / "moving.npz"
+    strapdown.write(path, Recording(imu={"imu": imu}, gnss={"gps": moving}))
+    known = run_json("navigate", path, "--lever-arm", *ARM, "--velocity-latency", 0.2)
+    assert known["velocity_latency_s"] == 0.2
+    assert known["latency_s"] == 0.0
+    assert known["aiding"]["velocity"]["nis"] == pytest.approx(1.0, abs=0.5)
+    ignored = run_json("navigate", path, "--lever-arm", *ARM)
+    assert ignored["aiding"]["velocity"]["nis"] > 5.0
+
+
 def test_info_lists_receivers(recording):
     data = run_json("info", recording)
     (topic,) = [each for each in data["topics"] if each["holds"] == "GnssSeries"]

@@ -274,6 +274,20 @@ def test_two_that_come_late_and_in_disorder_are_put_in_order():
     np.testing.assert_array_equal(tidy.state.values, untidy.state.values)
 
 
+@pytest.mark.parametrize("late", [0, 40])
+def test_the_same_aiding_given_twice_is_two_measurements(late):
+    data, truth = lively(3.0)
+    fix = Aiding.position(int(data.t_ns[200]), truth.position_world[200] + 0.01, 0.1**2)
+    navigator, reference = StrapdownNavigator(NOISY), StrapdownNavigator(NOISY)
+    found = []
+    for row, sample in enumerate(samples(data)):
+        navigator.update(sample)
+        if row == 200 + late:
+            found = [navigator.aid(fix), navigator.aid(fix)]
+    assert tuple(found) == reference.run(data, aiding=[fix, fix]).aiding
+    np.testing.assert_array_equal(navigator.state.values, reference.state.values)
+
+
 def test_aiding_between_two_samples_holds_between_them():
     data, truth = lively(3.0)
     t_ns = int(data.t_ns[200]) + STEP_NS // 2

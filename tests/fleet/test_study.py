@@ -12,7 +12,11 @@ import pytest
 
 from strapdown import fleet
 from strapdown.errors import FormatError, UnsupportedError
+from strapdown.estimation import MahonyFilter, MahonyParams
+from strapdown.evaluation import evaluate_orientation
 from strapdown.fleet.study import shipped
+from strapdown.samples import SampleKind
+from strapdown.simulation import find_sensor, simulate
 
 GRID = """
 title = "Small & short"
@@ -81,22 +85,109 @@ def test_a_list_has_the_runs_that_it_names(study_of):
     ]
 
 
+@pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_study_has_a_row_for_each_run_and_the_same_bytes_from_more_processes(
-    study_of, tmp_path, contents, threads
+    seeds, study_of, tmp_path, contents, threads
 ):
-    study = study_of(GRID)
+    study = study_of(GRID.replace("seeds = 3", f"seeds = {seeds}"))
     fleet.run_study(study, tmp_path / "threads", executor=threads)
-    manifest = fleet.run_study(study, tmp_path / "processes", executor="pool:2")
+    workers = 1 if seeds == 1 else 2
+    manifest = fleet.run_study(study, tmp_path / "processes", executor=f"pool:{workers}")
     assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
     assert fleet.run_study(study, tmp_path / "threads", executor=threads).executed == 0
     assert contents(tmp_path / "processes") == contents(tmp_path / "threads")
     rows = table(tmp_path / "processes" / "results.parquet")
-    assert len(rows) == 24
+    assert len(rows) == 8 * seeds
     assert {row["unit"] for row in rows} == {unit.name for unit in manifest.units}
     assert all(row["error"] is None and row["dof"] == 2 for row in rows)
     assert all(0.0 < row["inclination_deg"] <= row["inclination_max_deg"] for row in rows)
     assert all(row["samples"] == 300 for row in rows if row["fault"] == "none")
     assert all(row["samples"] < 300 for row in rows if row["fault"] == "drop")
+
+
+PARAMETERS = """
+duration = 6
+settle = 2
+
+[grid]
+motions = ["wander"]
+sensors = ["mpu6050"]
+rates = [50]
+filters = ["mahony"]
+
+[[filters]]
+name = "mahony"
+parameters = { k_p = [0.5, 1], k_i = [0.0, 0.01] }
+
+[[filters]]
+name = "vqf smoothed"
+[filters.parameters]
+tau_acc = 1.5
+"""
+
+
+def test_parameters_are_a_dimension_of_the_grid(study_of, tmp_path, threads):
+    study = study_of(PARAMETERS)
+    assert study.runs == 6
+    fleet.run_study(study, tmp_path / "out", executor=threads)
+    rows = {row["filter"]: row for row in table(tmp_path / "out" / "results.parquet")}
+    assert list(rows) == [
+        "mahony",
+        *(f"mahony k_p={k_p} k_i={k_i}" for k_p in (0.5, 1) for k_i in (0.0, 0.01)),
+        "vqf smoothed tau_acc=1.5",
+    ]
+    assert json.loads(rows["mahony"]["parameters"]) == {}
+    assert json.loads(rows["mahony k_p=0.5 k_i=0.01"]["parameters"]) == {"k_p": 0.5, "k_i": 0.01}
+    assert len({row["inclination_deg"] for row in rows.values()}) == 6
+    # The same as in Python.
+    series = simulate(
+        "wander", find_sensor("mpu6050", rate_hz=50, sampling=SampleKind.MEAN), 6.0, seed=0
+    )
+    result = MahonyFilter(MahonyParams(k_p=0.5, k_i=0.01)).run(series.samples.series(stamps="true"))
+    late = series.truth[series.truth.t_ns - series.truth.t_ns[0] >= 2_000_000_000]
+    errors = evaluate_orientation(result, late, align="heading")
+    assert rows["mahony k_p=0.5 k_i=0.01"]["inclination_deg"] == errors.inclination_deg
+    fleet.write_report(tmp_path / "out", tmp_path / "report.html")
+    assert "mahony k_p=1 k_i=0.01" in (tmp_path / "report.html").read_text()
+
+
+def test_a_run_of_a_list_takes_parameters(study_of):
+    study = study_of("""
+    duration = 3
+    settle = 1
+    [[run]]
+    motion = "circle"
+    sensor = "mpu6050"
+    filter = ["vqf", {name = "eskf", parameters = {gyro_noise = 0.004}}]
+    """)
+    assert study.items[0]["filters"] == [
+        "vqf",
+        {"name": "eskf", "parameters": {"gyro_noise": 0.004}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("k_p", "k_q"), "there is no parameter of MahonyParams 'k_q'; the nearest names: 'k_p'"),
+        (("0.01]", "-1.0]"), "mahony: expected k_i finite and not negative, got -1.0"),
+        (("[0.0, 0.01]", "'small'"), "mahony: expected k_i as a number, got 'small'"),
+        (("[0.0, 0.01]", "[]"), "expected a value or more of each parameter of mahony, got none"),
+        (
+            ("{ k_p = [0.5, 1], k_i = [0.0, 0.01] }", "3"),
+            "expected parameters of mahony as a table",
+        ),
+        (("tau_acc = 1.5", "k_p = 1.5"), "there is no parameter of VqfParams 'k_p'"),
+        (('name = "mahony"', 'name = "mahoni"'), "there is no filter 'mahoni'"),
+        (('name = "mahony"\n', ""), "expected the name of a filter, got none in {'parameters'"),
+        (("parameters = {", "params = {"), "there is no key of a filter 'params'"),
+        (('["mahony"]', '["mahony", "mahony"]'), "expected each filter once, got 'mahony' again"),
+        (("[grid]", "[[run]]"), r"expected a table \[grid\] for \[\[filters\]\], got none"),
+    ],
+)
+def test_a_mistake_in_parameters_is_named(change, message, study_of):
+    with pytest.raises(FormatError, match=rf"study\.toml: .*{message}"):
+        study_of(PARAMETERS.replace(*change))
 
 
 def test_the_summary_is_that_of_the_runs(study_of, tmp_path, threads):

@@ -11,6 +11,12 @@ import numpy as np
 import strapdown.formats as files
 from strapdown.cli._streams import as_file
 from strapdown.errors import FormatError
+from strapdown.estimation.navigation.gnss import (
+    BAROMETER_SIGMA,
+    barometer_aiding,
+    gnss_aiding,
+    with_accuracy,
+)
 from strapdown.evaluation import outages
 from strapdown.units import NS_PER_S
 
@@ -24,12 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Receiver", "Usage", "receiver_of", "usage_of"]
 
-_BAROMETER_SIGMA: Final = 3.5
-"""Standard deviation of a barometer [m]: the default of PX4's EKF2_BARO_NOISE."""
-_PLANE_SIGMA: Final = 3.3
-_UP_SIGMA: Final = 6.6
-"""Standard deviations of GPS [m]: 95 % are within 8 m in the plane and 13 m up, by the GPS Standard
-Positioning Service Performance Standard of 2020."""
 _NOWHERE: Final = (
     "the place on the Earth is unknown: its gravity and rotation are those of 45 deg north, and "
     "longitudes count from the origin"
@@ -50,8 +50,8 @@ class Receiver:
         Their topic, and the file where it is not that of the IMU.
     fixes : GnssSeries
         On the clock of the IMU, less their latency, during the samples of the IMU.
-    latency : float
-        By how much their stamps were late [s].
+    latency, velocity_latency : float
+        By how much the stamps of their positions, and of their velocities, were late [s].
     lever_arm : (3,)
         From the IMU to the antenna [m, FLU].
     barometer : BarometerSeries, optional
@@ -63,17 +63,21 @@ class Receiver:
     topic: str
     fixes: GnssSeries
     latency: float
+    velocity_latency: float
     lever_arm: tuple[float, float, float]
     barometer: BarometerSeries | None = None
     notes: list[str] = field(default_factory=list)
 
     def aiding(self, origin: tuple[float, float, float]) -> list[Aiding]:
         """Return the aiding of a navigator whose world has this origin."""
-        from strapdown.estimation.navigation import barometer_aiding, gnss_aiding  # noqa: PLC0415 (only a run needs it)
-
-        found = gnss_aiding(self.fixes, origin, lever_arm=self.lever_arm)
+        found = gnss_aiding(
+            self.fixes,
+            origin,
+            lever_arm=self.lever_arm,
+            velocity_latency=self.velocity_latency - self.latency,
+        )
         if self.barometer is not None:
-            found += barometer_aiding(self.barometer, _BAROMETER_SIGMA)
+            found += barometer_aiding(self.barometer, BAROMETER_SIGMA)
         return sorted(found, key=lambda each: each.t_ns)
 
 
@@ -85,6 +89,7 @@ def receiver_of(
     topic: str | None,
     lever_arm: tuple[float, float, float] | None,
     latency: float | None,
+    velocity_latency: float | None,
 ) -> Receiver:
     """Return the fixes of a recording, or of another file, on the clock of its IMU.
 
@@ -112,8 +117,8 @@ def receiver_of(
     notes += of_log if latency is None or lever_arm is None else []
     delay, arm = delay if latency is None else latency, arm if lever_arm is None else lever_arm
     fixes = fixes.replace(t_ns=fixes.t_ns - round(delay * NS_PER_S))
-    usable, assumed = _with_covariance(fixes[fixes.has_fix])
-    notes += assumed
+    usable, assumed = with_accuracy(fixes[fixes.has_fix])
+    notes += [assumed] if assumed else []
     inside = _during(usable.t_ns, imu)
     if not inside.any():
         raise FormatError(_apart(usable.t_ns, imu.t_ns), path=file or recording.path)
@@ -121,7 +126,8 @@ def receiver_of(
     if barometer is not None:
         barometer = barometer[_during(barometer.t_ns, imu)]
     name = topic if file is None else f"{topic} of {file}"
-    return Receiver(name, usable[inside], delay, arm, barometer or None, notes)
+    moving = delay if velocity_latency is None else velocity_latency
+    return Receiver(name, usable[inside], delay, moving, arm, barometer or None, notes)
 
 
 def _chosen(source: Recording, topic: str | None) -> tuple[str, GnssSeries, list[str]]:
@@ -174,20 +180,6 @@ def _mounting(recording: Recording) -> tuple[float, tuple[float, float, float], 
         return delay, arm, []
     place = " ".join(f"{each:g}" for each in arm)
     return delay, arm, [f"parameters of the log: latency {delay:g} s, lever arm {place} m"]
-
-
-def _with_covariance(fixes: GnssSeries) -> tuple[GnssSeries, list[str]]:
-    """Return fixes whose unknown covariance is that of GPS, with a note where there are any."""
-    unknown = ~fixes.position_covariance.any(axis=(1, 2))
-    if not unknown.any():
-        return fixes, []
-    covariance = fixes.position_covariance.copy()
-    covariance[unknown] = np.diag(np.square([_PLANE_SIGMA, _PLANE_SIGMA, _UP_SIGMA]))
-    note = (
-        f"{int(unknown.sum())} of {len(fixes)} fixes state no accuracy: {_PLANE_SIGMA} m along "
-        f"east and north and {_UP_SIGMA} m up are taken"
-    )
-    return fixes.replace(position_covariance=covariance), [note]
 
 
 def _during(t_ns: IntArray, imu: ImuSeries) -> BoolArray:

@@ -53,6 +53,7 @@ VERBS = {
     "evaluate": "Compare an estimated attitude or position with a reference.",
     "study": "Simulate many runs, estimate and evaluate them, in several processes.",
     "report": "Draw the results of a study as one page.",
+    "bench": "Measure this library on public data sets, next to others.",
     "allan": "Characterise the noise of a sensor from a log at rest.",
     "calibrate": "Calibrate a sensor from poses, turns, or its use.",
     "warm": "Compile machine code beforehand, so that long recordings need not wait for it.",
@@ -67,6 +68,9 @@ VERBS = {
     "mavlink": "Exchange IMU messages with autopilots and ground stations, by UDP.",
 }
 GROUPS = {
+    "bench": {
+        "accuracy": "Measure the accuracy of every filter and smoother on public data sets.",
+    },
     "webots": {
         "run": "Run a controller in a world, and record the measurements of its sensors.",
         "serve": "Serve a world to controllers that were built for Webots.",

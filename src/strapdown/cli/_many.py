@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -14,15 +14,17 @@ from rich.text import Text
 
 from strapdown._words import counted, printable, wording
 from strapdown.cli._common import progress_bar
-from strapdown.cli._outcome import EXIT_FAILED, Outcome, exit_code, quietly
+from strapdown.cli._outcome import EXIT_FAILED, EXIT_LOSSY, Outcome, exit_code, quietly
 from strapdown.cli._reading_options import reading
 from strapdown.cli._streams import DASH
+from strapdown.cli._unfinished import Job, remove_remains, run_unfinished
 from strapdown.errors import StrapdownError
-from strapdown.fleet import completed
+from strapdown.fleet import Serial, completed
+from strapdown.fleet.execution import KILLED
 from strapdown.transport.address import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import RenderableType
 
@@ -33,20 +35,11 @@ Endings: TypeAlias = Mapping[str, str]
 
 USAGE: Final = 2
 _STEM: Final = "{}"
-_SEVERITY: Final = (0, 3, USAGE, EXIT_FAILED)
+_SEVERITY: Final = (0, EXIT_LOSSY, USAGE, EXIT_FAILED)
 """Exit codes from good to bad; others are worse."""
 _TOPICS_SHOWN: Final = 3
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One call of a verb, for another process."""
-
-    verb: Callable[..., Outcome]
-    source: Path
-    arguments: Mapping[str, Any]
-    options: Mapping[str, Any]
-    strict: bool
+_WRONG: Final = "BadParameter: "
+"""Begin of the error of wrong options, in a manifest."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +52,14 @@ class _Row:
     lost: Sequence[str] = ()
     brief: str = ""
     error: str = ""
+    skipped: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the verb prints for one recording with ``--json``."""
         if self.error:
             return {"input": str(self.source), "exit": self.code, "error": self.error}
-        return {
-            "input": str(self.source), "exit": self.code, "lost": list(self.lost), **self.data
-        }  # fmt: skip
+        row = {"input": str(self.source), "exit": self.code, "lost": list(self.lost), **self.data}
+        return row | ({"skipped": True} if self.skipped else {})
 
 
 def run_each(
@@ -81,6 +74,9 @@ def run_each(
     strict: bool,
 ) -> Outcome:
     """Run a verb for each of several recordings.
+
+    With outputs in a folder, what a run before has done is skipped: the manifest in the folder
+    names each recording by its content, the arguments and the version.
 
     Parameters
     ----------
@@ -120,29 +116,33 @@ def run_each(
         raise typer.BadParameter(f"expected each recording once, got {', '.join(repeated)} again")
     is_list = argument == "sources"
     jobs = [
-        _Job(verb, path, {**arguments, argument: [path] if is_list else path}, options, strict)
+        Job(verb, path, argument, {**arguments, argument: [path] if is_list else path}, options)
         for path in sources
     ]
     jobs = _with_outputs(jobs, endings)
-    rows: list[_Row | None] = [None] * len(jobs)
     what = f"{verb.__name__.rstrip('_')} of {counted(len(jobs), 'recording')}"
     with progress_bar(what) as progress:
-        for done, (number, row) in enumerate(_results(jobs, workers), 1):
-            rows[number] = row
-            if progress is not None:
-                progress(done / len(jobs))
-    return _outcome([row for row in rows if row is not None])
+        if jobs[0].outputs:
+            template = next(arguments[name] for name in jobs[0].outputs)
+            rows = _unfinished(jobs, template, workers, progress)
+        else:
+            rows = _every(jobs, workers, progress)
+    if strict:
+        lossy = {EXIT_LOSSY: EXIT_FAILED}
+        rows = [replace(row, code=lossy.get(row.code, row.code)) for row in rows]
+    return _outcome(rows)
 
 
-def _with_outputs(jobs: Sequence[_Job], endings: Endings) -> list[_Job]:
+def _with_outputs(jobs: Sequence[Job], endings: Endings) -> list[Job]:
     """Return the jobs with a file of its own for each output, named by the recording."""
     changed = [dict(job.arguments) for job in jobs]
+    outputs: list[dict[str, Path]] = [{} for _ in jobs]
     for name, ending in endings.items():
         template = changed[0].get(name)
         if template is None:
             continue
         taken: dict[Path, Path] = {}
-        for job, arguments in zip(jobs, changed, strict=True):
+        for job, arguments, files in zip(jobs, changed, outputs, strict=True):
             form = "" if ending else arguments.pop("form", None)
             path = _output(name, template, job.source, f".{form}" if form else ending)
             if path in taken:
@@ -152,12 +152,12 @@ def _with_outputs(jobs: Sequence[_Job], endings: Endings) -> list[_Job]:
                     param_hint=f"'{_spelled(name)}'",
                 )
             taken[path] = job.source
-            arguments[name] = path
+            arguments[name] = files[name] = path
         for path in taken:
             path.parent.mkdir(parents=True, exist_ok=True)
     return [
-        _Job(job.verb, job.source, arguments, job.options, job.strict)
-        for job, arguments in zip(jobs, changed, strict=True)
+        replace(job, arguments=arguments, outputs=files)
+        for job, arguments, files in zip(jobs, changed, outputs, strict=True)
     ]
 
 
@@ -179,33 +179,71 @@ def _spelled(name: str) -> str:
     return name.upper() if name == "target" else f"--{name}"
 
 
-def _results(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[int, _Row]]:
-    """Yield number and result of each job as it ends."""
-    if workers == 1:
-        for number, job in enumerate(jobs):
-            yield number, _attempt(job)
-        return
-    for number, future in completed(_attempt, jobs, f"pool:{workers}"):
+def _every(
+    jobs: Sequence[Job], workers: int, progress: Callable[[float], object] | None
+) -> list[_Row]:
+    """Run every job."""
+    rows: dict[int, _Row] = {}
+    executor = Serial() if workers == 1 else f"pool:{workers}"
+    for number, future in completed(_attempt, jobs, executor):
         try:
-            yield number, future.result()
+            rows[number] = future.result()
         except BrokenExecutor:
-            reason = "its process was killed; it may need more memory than there is"
-            yield number, _Row(jobs[number].source, EXIT_FAILED, error=reason)
+            rows[number] = _Row(jobs[number].source, EXIT_FAILED, error=KILLED)
+        if progress is not None:
+            progress(len(rows) / len(jobs))
+    return [rows[number] for number in range(len(jobs))]
 
 
-def _attempt(job: _Job) -> _Row:
+def _unfinished(
+    jobs: Sequence[Job],
+    template: Path,
+    workers: int,
+    progress: Callable[[float], object] | None,
+) -> list[_Row]:
+    """Run the jobs that no run before has done, and return the rows of all."""
+    manifest = run_unfinished(_as_row, jobs, template, workers, progress)
+    rows = []
+    for job, (unit, found) in zip(jobs, manifest.rows(), strict=True):
+        if unit.error:
+            code = USAGE if unit.error.startswith(_WRONG) else EXIT_FAILED
+            rows.append(_Row(job.source, code, error=unit.error.removeprefix(_WRONG)))
+        else:
+            rows.append(_Row(job.source, **found[0], skipped=unit.name in manifest.skipped))
+    return rows
+
+
+def _as_row(job: Job) -> dict[str, Any]:
+    """Run one job of a run with outputs; an error is raised."""
+    remove_remains(job)
+    try:
+        row = _run(job)
+    except typer.BadParameter as error:
+        raise typer.BadParameter(_explained(error)) from error
+    return {"code": row.code, "data": row.data, "lost": row.lost, "brief": row.brief}
+
+
+def _attempt(job: Job) -> _Row:
     """Run one job; an error becomes a row."""
     try:
-        with quietly(), reading(**job.options):
-            outcome = job.verb(**job.arguments)
+        return _run(job)
     except (StrapdownError, OSError) as error:
         return _Row(job.source, EXIT_FAILED, error=printable(" ".join(wording(error).split())))
     except typer.BadParameter as error:
-        hint = f"{error.param_hint}: ".replace("'", "") if error.param_hint else ""
-        return _Row(job.source, USAGE, error=f"{hint}{error.message}")
+        return _Row(job.source, USAGE, error=_explained(error))
+
+
+def _run(job: Job) -> _Row:
+    with quietly(), reading(**job.options):
+        outcome = job.verb(**job.arguments)
     brief = outcome.brief or next((v for v in reversed(outcome.view) if isinstance(v, str)), "")
-    code = exit_code(outcome, strict=job.strict)
+    code = exit_code(outcome, strict=False)
     return _Row(job.source, code, outcome.data, tuple(outcome.lost), brief)
+
+
+def _explained(error: typer.BadParameter) -> str:
+    hint = f"{error.param_hint}: ".replace("'", "") if error.param_hint else ""
+    return f"{hint}{error.message}"
 
 
 def _outcome(rows: Sequence[_Row]) -> Outcome:
@@ -221,7 +259,10 @@ def _outcome(rows: Sequence[_Row]) -> Outcome:
         cells = (str(row.source), _topic(row.data), str(samples), said)
         table.add_row(*(Text(printable(cell)) for cell in cells), str(row.code))
     failed = sum(1 for row in rows if row.error)
-    view: list[RenderableType] = [table, *([f"{failed} of {len(rows)} failed"] if failed else [])]
+    skipped = sum(row.skipped for row in rows)
+    counts = {"failed": failed, "done before, skipped": skipped}
+    lines = [f"{count} of {len(rows)} {word}" for word, count in counts.items() if count]
+    view: list[RenderableType] = [table, *lines]
     lost = [f"{row.source}: {line}" for row in rows for line in row.lost]
     code = max((row.code for row in rows), key=_severity)
     return Outcome({}, view, lost, code=code, each=[row.to_dict() for row in rows])

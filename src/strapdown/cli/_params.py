@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast
 
 import typer
 
 from strapdown.calibration._toml import read_values
-from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
+from strapdown.errors import FormatError, UnknownNameError
+from strapdown.samples.params import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +23,6 @@ ParamsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--params", help="Parameters of the estimator: a .toml file of NAME = value."),
 ]
-_TYPES: Final[dict[type, str]] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-}
-"""Types of parameters, the narrower first: a bool is also an int."""
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -73,9 +67,9 @@ def configured(
     """
     params = cast("Any", make()).params
     if file is not None:
-        params = _updated(params, _read(file), str(file))
+        params = with_values(params, _read(file), str(file))
     if settings:
-        params = _updated(params, _parsed(params, settings), "--set")
+        params = with_values(params, _parsed(params, settings), "--set")
     return make(params)
 
 
@@ -138,29 +132,3 @@ def _value(usual: object, text: str) -> object:
         except ValueError:
             return text
     return text
-
-
-def _updated(params: Any, values: Mapping[str, object], where: str) -> Any:  # noqa: ANN401 (parameters of any estimator)
-    """Return parameters with other values, checked."""
-    known = [each.name for each in fields(params)]
-    for name, value in values.items():
-        if name not in known:
-            raise UnknownNameError(f"parameter of {type(params).__name__}", name, known)
-        _require_type(name, value, getattr(params, name), where)
-    try:
-        return replace(params, **values)
-    except ValueRangeError as error:
-        raise ValueRangeError(f"{where}: {error}") from error
-
-
-def _require_type(name: str, value: object, usual: object, where: str) -> None:
-    """Raise unless a value has the type of the usual one; a float may be a whole number."""
-    kind = next((kind for kind in _TYPES if isinstance(usual, kind)), None)
-    if kind is None:  # of an estimator of a plugin
-        raise ValueRangeError(
-            f"{where}: {name} is no number, flag or text; set it in Python, as params of the class"
-        )
-    accepted = (int, float) if kind is float else kind
-    if isinstance(value, accepted) and isinstance(value, bool) is (kind is bool):
-        return
-    raise ValueRangeError(f"{where}: expected {name} as {_TYPES[kind]}, got {value!r}")

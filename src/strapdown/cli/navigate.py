@@ -28,7 +28,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import aiding, open_imu
 from strapdown.cli._starting import navigated
 from strapdown.estimation.navigation import StrapdownNavigator
 from strapdown.formats import Recording
@@ -74,6 +74,12 @@ def navigate(
         float | None,
         typer.Option("--latency", help="By how much the stamps of the fixes are late [s]."),
     ] = None,
+    velocity_latency: Annotated[
+        float | None,
+        typer.Option(
+            "--velocity-latency", help="The same for velocities [s]; by default that of the fixes."
+        ),
+    ] = None,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Use the samples and fixes after each instant too.")
     ] = False,
@@ -108,11 +114,17 @@ def navigate(
     check_targets(output, picture, force=force)
     navigator = configured(_chosen({}), params, settings)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, aiding)
         topic = covered(recording, topic, anyway=anyway)
         imu = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
         receiver = receiver_of(
-            recording, imu, gnss, topic=gnss_topic, lever_arm=lever_arm, latency=latency
+            recording,
+            imu,
+            gnss,
+            topic=gnss_topic,
+            lever_arm=lever_arm,
+            latency=latency,
+            velocity_latency=velocity_latency,
         )
     view: list[Any] = [
         *notes_on(recording, topic),
@@ -134,6 +146,7 @@ def navigate(
         "gnss": receiver.topic,
         "fixes": len(receiver.fixes),
         "latency_s": receiver.latency,
+        "velocity_latency_s": receiver.velocity_latency,
         "lever_arm_m": list(receiver.lever_arm),
         "aiding": usage.kinds,
         "outages_s": [(end - begin) * 1e-9 for begin, end in usage.outages],

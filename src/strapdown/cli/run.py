@@ -42,7 +42,7 @@ def run(
     ] = None,
     force: Force = False,
 ) -> Outcome:
-    """Run a pipeline: device, recording or topic, sensor model, filter, topics, recorder.
+    """Run a pipeline: sources, stages that convert or estimate, topics and recorders.
 
     All parts start together and end in the order of the data, so that sent messages are still
     processed. If one fails the others continue. On a terminal a table shows rate, latency and

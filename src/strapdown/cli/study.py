@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from strapdown._words import counted
-from strapdown.cli._outcome import EXIT_FAILED, Outcome, is_watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from strapdown.fleet import Progress
+from strapdown.cli._fleet_progress import watching
+from strapdown.cli._outcome import EXIT_FAILED, Outcome
 
 _FAILED_SHOWN = 10
 
@@ -32,8 +26,9 @@ def study(
     executor: Annotated[
         str,
         typer.Option(
-            metavar="pool[:N]|dask[://HOST:PORT]",
-            help="Processes of this machine (by default one a processor), or a Dask cluster.",
+            metavar="pool[:N]|dask[://HOST:PORT]|tls://HOST:PORT",
+            help="Processes of this machine (by default one a processor), or a Dask cluster, "
+            "with TLS.",
         ),
     ] = "pool",
 ) -> Outcome:
@@ -58,7 +53,7 @@ def study(
     from strapdown.fleet import Study, run_study  # noqa: PLC0415 (loads all that a run may need)
 
     planned = Study.from_file(study_file)
-    with _watching(planned.title) as progress:
+    with watching(planned.title) as progress:
         manifest = run_study(planned, output, executor=executor, progress=progress)
     failed = manifest.failed
     skipped = len(manifest.units) - manifest.executed
@@ -77,29 +72,3 @@ def study(
         "failed": [{"unit": unit.name, "error": unit.error} for unit in failed],
     }
     return Outcome(data, view, code=EXIT_FAILED if failed else 0)
-
-
-@contextmanager
-def _watching(what: str) -> Iterator[Callable[[Progress], object] | None]:
-    """Yield a function that shows progress, rate and time left on a terminal; None without one."""
-    if not is_watched():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
-    from rich.markup import escape  # noqa: PLC0415 (as above)
-    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 (as above)
-    from rich.progress import Progress as Bar  # noqa: PLC0415 (as above)
-
-    text = "{task.description} {task.completed}/{task.total}"
-    figures = "{task.fields[figures]}"
-    columns = (TextColumn(text), BarColumn(), TextColumn(figures))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(what), total=None, figures="")
-
-        def show(now: Progress) -> None:
-            left = "" if math.isnan(now.left_s) else f"{now.left_s:.0f} s left"
-            figures = f"{now.rate_per_s:.1f}/s {left}, {now.failed} failed"
-            done = now.skipped + now.executed
-            bar.update(task, total=now.total, completed=done, figures=figures)
-
-        yield show

@@ -1,3 +1,10 @@
+from .accuracy import Accuracy as Accuracy
+from .accuracy import evaluate_trial as evaluate_trial
+from .accuracy import measure_accuracy as measure_accuracy
+from .data_sets import DataSet as DataSet
+from .data_sets import Trial as Trial
+from .data_sets import read_trial as read_trial
+from .execution import Serial as Serial
 from .execution import completed as completed
 from .manifest import Manifest as Manifest
 from .manifest import Unit as Unit

@@ -17,13 +17,35 @@ from strapdown.errors import BackendMissingError, PeerLostError, ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["check_executor", "completed"]
+__all__ = ["KILLED", "Serial", "check_executor", "completed"]
+
+KILLED: Final = "its process was killed; it may need more memory than there is"
+"""Error of an item whose process was lost again."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _POOL: Final = re.compile(r"pool(?::([1-9]\d*))?")
-_DASK: Final = re.compile(r"dask(?:://(.+:\d+))?")
+_DASK: Final = re.compile(r"dask(?:://(.+:\d+))?|(tls://.+:\d+)")
+
+
+class Serial(Executor):
+    """Executor without other processes: :func:`completed` makes one call after another with it.
+
+    Examples
+    --------
+    >>> Serial().submit(abs, -3).result()
+    3
+    """
+
+    def submit(self, function: Any, /, *args: Any, **keywords: Any) -> Future[Any]:  # noqa: ANN401 (as the base class)
+        """Call a function, and return its result or its exception."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **keywords))
+        except Exception as error:  # noqa: BLE001 (as every executor)
+            future.set_exception(error)
+        return future
 
 
 def completed(
@@ -46,7 +68,8 @@ def completed(
     executor : Executor or str, optional
         An executor of ``concurrent.futures``, which stays open, or a name: ``pool`` (the default,
         a process per processor), ``pool:N``, ``dask`` (a cluster on this machine), or
-        ``dask://HOST:PORT`` (its scheduler).
+        ``dask://HOST:PORT`` (its scheduler; ``tls://HOST:PORT`` with TLS). :class:`Serial` makes
+        the calls in this process.
 
     Yields
     ------
@@ -72,12 +95,15 @@ def completed(
     [(0, 3), (1, 2)]
     """
     numbered = dict(enumerate(items))
+    if isinstance(executor, Serial):
+        yield from ((number, executor.submit(function, item)) for number, item in numbered.items())
+        return
     if isinstance(executor, Executor):
         yield from _submitted(function, numbered, executor)
         return
     check_executor(executor)
     if executor is not None and (dask := _DASK.fullmatch(executor)):
-        with _dask(dask[1]) as cluster:
+        with _dask(dask[2] or (dask[1] and f"tcp://{dask[1]}")) as cluster:
             yield from _submitted(function, numbered, cluster)
     else:
         pool = _POOL.fullmatch(executor or "pool")
@@ -91,7 +117,8 @@ def check_executor(executor: Executor | str | None) -> None:
         return
     if not (_POOL.fullmatch(executor) or _DASK.fullmatch(executor)):
         raise ValueRangeError(
-            f"expected an executor pool, pool:N, dask or dask://HOST:PORT, got {executor!r}"
+            "expected an executor pool, pool:N, dask or dask://HOST:PORT, or with TLS "
+            f"tls://HOST:PORT, got {executor!r}"
         )
 
 
@@ -151,7 +178,10 @@ def _submitted(
 
 @contextmanager
 def _dask(address: str | None) -> Iterator[Executor]:
-    """Yield the executor of a Dask cluster: on this machine, or of the scheduler at an address."""
+    """Yield the executor of a Dask cluster: on this machine, or of the scheduler at an address.
+
+    Certificates for TLS are those of Dask's own configuration.
+    """
     try:
         distributed: Any = import_module("distributed")  # an extra
     except ImportError:
@@ -164,11 +194,17 @@ def _dask(address: str | None) -> Iterator[Executor]:
             yield client.get_executor()
         return
     try:
-        client = distributed.Client(f"tcp://{address}")
+        client = distributed.Client(address)
     except OSError as error:  # a time-out is one, too
         raise PeerLostError(
             f"expected a Dask scheduler at {address}, found none ({error}); start one with: dask "
             "scheduler"
+        ) from error
+    except TypeError as error:  # of Dask, without a context of TLS
+        raise PeerLostError(
+            f"expected certificates for {address} in the configuration of Dask ({error}); set "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and "
+            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
         ) from error
     with client:
         yield client.get_executor()

@@ -10,10 +10,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from strapdown._html import html_table
 from strapdown.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 __all__ = ["MANIFEST", "UNITS", "Manifest", "Row", "Unit", "write_whole"]
 
@@ -58,6 +60,8 @@ class Manifest:
         Every item once.
     executed : int
         Units that this run has executed, failed ones included; the others were done before.
+    skipped : set of str
+        Names of the units that were done before.
     """
 
     folder: Path
@@ -65,11 +69,25 @@ class Manifest:
     version: str
     units: Sequence[Unit]
     executed: int = 0
+    skipped: AbstractSet[str] = frozenset()
 
     @property
     def failed(self) -> list[Unit]:
         """Units with an error."""
         return [unit for unit in self.units if unit.error]
+
+    def _repr_html_(self) -> str:
+        counts = {
+            "units": len(self.units),
+            "executed": self.executed,
+            "done before": len(self.skipped),
+            "failed": len(self.failed),
+        }
+        tables = [html_table(f"{self.task} in {self.folder}", (), counts.items())]
+        if self.failed:
+            failed = [(str(unit.item), unit.error) for unit in self.failed]
+            tables.append(html_table("Failed units", ("item", "error"), failed))
+        return "".join(tables)
 
     def rows(self) -> Iterator[tuple[Unit, list[Row]]]:
         """Yield each unit with its rows, which are read from its file; a failed one has none."""

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 from strapdown._version import __version__
 from strapdown._words import printable, wording
 from strapdown.errors import StrapdownError
-from strapdown.fleet.execution import check_executor, completed
+from strapdown.fleet.execution import KILLED, check_executor, completed
 from strapdown.fleet.manifest import (
     UNITS,
     Manifest,
@@ -89,6 +89,8 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
     executor: Executor | str | None = None,
     out: Path | str,
     version: str = __version__,
+    key: Callable[[_Item], object] | None = None,
+    complete: Callable[[_Item], bool] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Manifest:
     """Run a task for every item and keep its rows; skip what a run before has done.
@@ -105,8 +107,8 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
         function that other processes can import, or a ``functools.partial`` of one, whose
         arguments are the configuration. Its result has to depend on nothing else.
     items : iterable
-        Numbers, strings, paths, and lists and mappings of them. A path to a file counts by the
-        content of the file; an item that is repeated is done once.
+        Numbers, strings, paths, and lists and mappings of them. A path to a file or folder counts
+        by its content; an item that is repeated is done once.
     executor : Executor or str, optional
         Any executor of ``concurrent.futures``, or a name, as in :func:`completed`.
     out : path-like
@@ -114,6 +116,12 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
     version : str, optional
         Of the code; by default the version of strapdown. A task of your own needs its own
         version, without which results of its earlier code would be kept.
+    key : callable, optional
+        Returns the part of an item that its result depends on, in the types of ``items``, which
+        the item itself need not have.
+    complete : callable, optional
+        Returns whether what a task writes beside its rows still exists; where it does not, the
+        item is done again.
     progress : callable, optional
         Called with a :class:`Progress` at the start and after each unit.
 
@@ -133,8 +141,16 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
     (folder / UNITS).mkdir(parents=True, exist_ok=True)
     called = _named(task)
     context = {"task": called, "version": version}
-    named = {_digest({"item": item, **context}): item for item in items}
-    left = [name for name in named if stored(folder, name) is None]
+    named, contents = {}, {}
+    for item in items:
+        content = item if key is None else key(item)
+        name = _digest({"item": content, **context})
+        named[name], contents[name] = item, _plain(content)
+    left = [
+        name
+        for name, item in named.items()
+        if stored(folder, name) is None or not (complete is None or complete(item))
+    ]
     errors: dict[str, str] = {}
     seconds: dict[str, float] = {}
     began = time.monotonic()
@@ -155,8 +171,9 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
             write_whole(unit_path(folder, name), result.rows)
             seconds[name] = round(result.seconds, 6)
         show(executed)
-    units = [Unit(name, _plain(item), errors.get(name, "")) for name, item in named.items()]
-    manifest = Manifest(folder, called["function"], version, units, len(left))
+    units = [Unit(name, content, errors.get(name, "")) for name, content in contents.items()]
+    skipped = named.keys() - set(left)
+    manifest = Manifest(folder, called["function"], version, units, len(left), skipped)
     manifest.write()
     keep_times(folder, seconds)
     return manifest
@@ -182,7 +199,9 @@ def _result_of(future: Future[_Result]) -> _Result:
     try:
         return future.result()
     except BrokenExecutor:
-        return _Result("", "its process was killed, perhaps for want of memory", 0.0)
+        return _Result("", KILLED, 0.0)
+    except CancelledError:
+        return _Result("", "lost with its scheduler, or cancelled; run again", 0.0)
     except Exception as error:  # noqa: BLE001 (of any executor: lost workers, pickling)
         return _Result("", _line(error), 0.0)
 
@@ -207,8 +226,11 @@ def _digest(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _content(path: Path) -> dict[str, str]:
-    """Return the SHA-256 of a file, or the path of one that does not exist."""
+def _content(path: Path) -> dict[str, Any]:
+    """Return the SHA-256 of a file or of those in a folder, or a path that does not exist."""
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return {"folder": {str(each.relative_to(path)): _content(each) for each in files}}
     if not path.is_file():
         return {"path": str(path)}
     with path.open("rb") as file:

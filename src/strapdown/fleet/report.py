@@ -12,6 +12,7 @@ from strapdown._html import html_table
 from strapdown._version import __version__
 from strapdown.fleet.figures import Layout, plot_metric, shown, values_of
 from strapdown.fleet.manifest import Manifest
+from strapdown.fleet.page import page
 from strapdown.fleet.results import read_summary
 from strapdown.formats._output import check_ending, replacing
 
@@ -34,13 +35,6 @@ _NOTE: Final = (
     "Heading without a magnetometer is relative to the first second that counts. A NEES of 1 "
     "means that errors are as large as the covariance states; more is overconfident."
 )
-_STYLE: Final = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-td, th { border-bottom: 1px solid #ccc; padding: .2rem .7rem; text-align: left; }
-img { max-width: 100%; }
-"""
 
 
 def write_report(folder: Path | str, output: Path | str, *, force: bool = False) -> list[str]:
@@ -75,15 +69,14 @@ def write_report(folder: Path | str, output: Path | str, *, force: bool = False)
     check_ending(output, (".html",))
     about, rows = read_summary(folder)
     with replacing(output, force=force) as partial:
-        partial.write_text("\n".join(_parts(folder, about, rows)), "utf-8")
+        lines = page(about["title"], _parts(folder, about, rows))
+        partial.write_text("\n".join(lines), "utf-8")
     return _best(rows)
 
 
 def _parts(folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[str]:
     """Yield the parts of the page."""
-    title = escape(about["title"])
-    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    yield f"<style>{_STYLE}</style></head><body><h1>{title}</h1><p>{escape(about['text'])}</p>"
+    yield f"<p>{escape(about['text'])}</p>"
     total, failed = (sum(row[name] for row in rows) for name in ("runs", "failed"))
     yield f"<p>{total} runs, {failed} of them failed; strapdown {__version__}.</p>"
     yield "".join(f"<p>{escape(note)}</p>" for note in about["notes"])
@@ -98,7 +91,6 @@ def _parts(folder: Path, about: Mapping[str, Any], rows: Sequence[Row]) -> Itera
     if failed:
         units = [(str(unit.item), unit.error) for unit in Manifest.read(folder).failed]
         yield html_table("Failed units", ("item", "error"), units)
-    yield "</body></html>\n"
 
 
 def _table(name: str, layout: Layout, rows: Sequence[Row]) -> str:

@@ -17,24 +17,27 @@ from strapdown.fleet.statistics import Moments
 from strapdown.fleet.study import AXES, METRICS, labelled, simulate_and_evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
     from strapdown.fleet.manifest import Manifest
     from strapdown.fleet.mapping import Progress
     from strapdown.fleet.study import Study
 
-__all__ = ["RESULTS", "STUDY", "SUMMARY", "read_summary", "run_study"]
+__all__ = ["RESULTS", "STUDY", "SUMMARY", "read_summary", "run_study", "write_table"]
 
 RESULTS: Final = "results.parquet"
 SUMMARY: Final = "summary.parquet"
 STUDY: Final = "study.json"
 
 _BLOCK: Final = 4096  # rows in memory at once
-_TEXTS: Final = ("motion", "sensor", "fault", "filter", "error", "unit")
-_COUNTS: Final = ("seed", "samples", "dof")
+_TEXTS: Final = (
+    *("motion", "sensor", "fault", "filter", "parameters", "error", "unit"),
+    *("data_set", "part", "recording", "library"),
+)
+_COUNTS: Final = ("seed", "samples", "dof", "runs", "failed", "axes")
 _COLUMNS: Final = (
-    *(*AXES, "seed", "samples"),
+    *(*AXES, "parameters", "seed", "samples"),
     *("inclination_deg", "heading_deg", "total_deg"),
     *("inclination_max_deg", "heading_max_deg", "total_max_deg"),
     *("nees", "nees_lower", "nees_upper", "within", "dof", "error", "unit"),
@@ -80,9 +83,9 @@ def run_study(
     )
     folder = manifest.folder
     groups: dict[tuple[Any, ...], _Group] = {}
-    _write_table(folder / RESULTS, _COLUMNS, _grouping(_rows(manifest), groups))
+    write_table(folder / RESULTS, _COLUMNS, _grouping(_rows(manifest), groups))
     summaries = (_summary(key, group) for key, group in groups.items())
-    _write_table(folder / SUMMARY, _summary_columns(), summaries)
+    write_table(folder / SUMMARY, _summary_columns(), summaries)
     about = {"title": study.title, "text": study.text, "notes": list(study.notes)}
     write_whole(folder / STUDY, json.dumps(about, indent=1) + "\n")
     return manifest
@@ -139,7 +142,7 @@ def _grouping(
 def _rows(manifest: Manifest) -> Iterator[dict[str, Any]]:
     """Yield the rows of every run; those of a failed unit have its error."""
     for unit, rows in manifest.rows():
-        failed = [labelled(unit.item, name, unit.error) for name in unit.item["filters"]]
+        failed = [labelled(unit.item, each, unit.error) for each in unit.item["filters"]]
         for row in failed if unit.error else rows:
             yield {**row, "unit": unit.name}
 
@@ -169,8 +172,14 @@ def _parquet() -> tuple[Any, Any]:
     return pa, pq
 
 
-def _write_table(path: Path, columns: tuple[str, ...], rows: Iterator[dict[str, Any]]) -> None:
-    """Write rows block by block, and rename the file when it is whole."""
+def write_table(path: Path, columns: Sequence[str], rows: Iterator[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet, block by block, and rename the file when it is whole.
+
+    Raises
+    ------
+    BackendMissingError
+        pyarrow is not installed.
+    """
     pa, pq = _parquet()
     schema = pa.schema([(name, _kind(pa, name)) for name in columns])
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
@@ -184,4 +193,4 @@ def _write_table(path: Path, columns: tuple[str, ...], rows: Iterator[dict[str, 
 def _kind(pa: Any, name: str) -> Any:  # noqa: ANN401 (pyarrow publishes no types)
     if name in _TEXTS:
         return pa.string()
-    return pa.int64() if name in {*_COUNTS, "runs", "failed"} else pa.float64()
+    return pa.int64() if name in _COUNTS else pa.float64()

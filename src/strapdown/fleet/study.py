@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -15,7 +16,6 @@ import numpy as np
 from strapdown._checks import as_member
 from strapdown._words import wording
 from strapdown.errors import FormatError, StrapdownError, UnknownNameError, ValueRangeError
-from strapdown.estimation import FILTERS, SMOOTHERS
 from strapdown.evaluation import (
     Fault,
     OrientationError,
@@ -25,6 +25,7 @@ from strapdown.evaluation import (
     with_faults,
 )
 from strapdown.evaluation.covariances import nees
+from strapdown.fleet.estimators import ESTIMATORS, make_estimator
 from strapdown.geometry import quaternion
 from strapdown.motion import MOTIONS
 from strapdown.samples import SampleKind
@@ -54,10 +55,8 @@ METRICS: Final = (
 """Columns of figures."""
 NO_FAULT: Final = "none"
 
-_SMOOTHED: Final = " smoothed"
-_ESTIMATORS: Final = (*FILTERS, *(name + _SMOOTHED for name in SMOOTHERS))
 _FOLDER: Final = Path(__file__).with_name("studies")
-_KEYS: Final = ("title", "text", "duration", "settle", "grid", "run", "sensor")
+_KEYS: Final = ("title", "text", "duration", "settle", "grid", "run", "sensor", "filters")
 _DEFAULTS: Final[Mapping[str, Any]] = {"rate": 100, "seed": 1, "fault": NO_FAULT}
 _RATE_LIMITS: Final = (1, 10_000)
 _LEVEL: Final = 0.99
@@ -133,10 +132,12 @@ def _study(content: Mapping[str, Any], folder: Path) -> Study:
             f"{settle_s:g} s"
         )
     built = content.get("sensor", {})
-    tables = [_singular(content["grid"])] if "grid" in content else []
+    tables = [_singular(content["grid"], content.get("filters", []))] if "grid" in content else []
     tables += content.get("run", [])
     if not tables:
         raise ValueRangeError("expected a table [grid], or one [[run]] or more, got neither")
+    if "filters" in content and "grid" not in content:
+        raise ValueRangeError("expected a table [grid] for [[filters]], got none")
     items: list[dict[str, Any]] = []
     for table in tables:
         axes = _axes(table, built, folder)
@@ -151,10 +152,11 @@ def _study(content: Mapping[str, Any], folder: Path) -> Study:
     return Study(str(content.get("title", "Study")), str(content.get("text", "")), items, notes)
 
 
-def _singular(grid: Mapping[str, Any]) -> dict[str, Any]:
+def _singular(grid: Mapping[str, Any], filters: object) -> dict[str, Any]:
     """Return a grid with the keys of a run; a number of seeds becomes their list."""
     _refuse_others("key of [grid]", grid, [f"{name}s" for name in (*AXES, "seed")])
     table = {name[:-1]: value for name, value in grid.items()}
+    table["filter"] = _listed(table.get("filter", [])) + _listed(filters)
     seeds = table.get("seed", 1)
     if isinstance(seeds, int):
         table["seed"] = list(range(seeds))
@@ -167,20 +169,26 @@ def _axes(table: Mapping[str, Any], built: Mapping[str, Any], folder: Path) -> d
     axes: dict[str, list[Any]] = {}
     for name in (*AXES, "seed"):
         value = table.get(name, _DEFAULTS.get(name))
-        axes[name] = list(value) if isinstance(value, list) else [value]
+        axes[name] = _listed(value)
         if value is None or not axes[name]:
             raise ValueRangeError(f"expected {name} in every grid and run, got none")
     axes["motion"] = [_motion(value, folder) for value in axes["motion"]]
     axes["sensor"] = [_sensor(value, built, folder) for value in axes["sensor"]]
+    axes["filter"] = [each for value in axes["filter"] for each in _filters(value)]
     _check_values(axes)
     return axes
 
 
+def _listed(value: object) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]
+
+
 def _check_values(axes: Mapping[str, Sequence[Any]]) -> None:
-    """Raise unless filters, faults, rates and seeds exist or are in their range."""
-    for name in axes["filter"]:
-        if name not in _ESTIMATORS:
-            raise UnknownNameError("filter", str(name), _ESTIMATORS)
+    """Raise unless faults, rates and seeds exist or are in their range, and filters differ."""
+    names = [filter_label(each) for each in axes["filter"]]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueRangeError(f"expected each filter once, got {name!r} again")
     for fault in axes["fault"]:
         if fault != NO_FAULT:
             as_member(Fault, fault, "fault")
@@ -191,6 +199,31 @@ def _check_values(axes: Mapping[str, Sequence[Any]]) -> None:
     for seed in axes["seed"]:
         if not isinstance(seed, int) or seed < 0:
             raise ValueRangeError(f"expected seeds of 0 or more, got {seed!r}")
+
+
+def _filters(value: object) -> list[str | dict[str, Any]]:
+    """Return the estimators of an entry: a name, or one for each combination of parameters."""
+    table = value if isinstance(value, Mapping) else {"name": value}
+    _refuse_others("key of a filter", table, ("name", "parameters"))
+    if "name" not in table:
+        raise ValueRangeError(f"expected the name of a filter, got none in {dict(table)!r}")
+    name = str(table["name"])
+    if name not in ESTIMATORS:
+        raise UnknownNameError("filter", name, ESTIMATORS)
+    parameters = table.get("parameters", {})
+    if not isinstance(parameters, Mapping):
+        raise ValueRangeError(f"expected parameters of {name} as a table, got {parameters!r}")
+    if not parameters:
+        return [name]
+    lists = [_listed(each) for each in parameters.values()]
+    if not all(lists):
+        raise ValueRangeError(f"expected a value or more of each parameter of {name}, got none")
+    found: list[str | dict[str, Any]] = []
+    for values in product(*lists):
+        each = dict(zip(parameters, values, strict=True))
+        make_estimator(name, each)
+        found.append({"name": name, "parameters": each})
+    return found
 
 
 def _motion(value: object, folder: Path) -> str | Path:
@@ -257,15 +290,17 @@ def simulate_and_evaluate(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     item : mapping
         ``motion``, ``sensor`` (``name``, ``profile``, and ``gyro`` for that of another profile),
         ``rate`` [Hz], ``seed``, ``fault``, ``filters``, ``duration`` and ``settle`` [s]. Rows
-        until ``settle`` do not count.
+        until ``settle`` do not count. A filter is a name, or a mapping of ``name`` and
+        ``parameters``, by name.
 
     Returns
     -------
     list of dict
-        One a filter: the axes, ``seed``, ``samples``, errors [deg] (root mean square and
-        largest), ``nees`` per degree of freedom (1 is consistent) with its 99 % band
-        ``nees_lower`` to ``nees_upper`` for independent rows, ``within``, the share of rows
-        within their 99 % bound, ``dof``, and ``error``, None unless the filter failed.
+        One a filter: the axes, ``parameters`` that are set (JSON), ``seed``, ``samples``, errors
+        [deg] (root mean square and largest), ``nees`` per degree of freedom (1 is consistent)
+        with its 99 % band ``nees_lower`` to ``nees_upper`` for independent rows, ``within``, the
+        share of rows within their 99 % bound, ``dof``, and ``error``, None unless the filter
+        failed.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # Study reports them once
@@ -280,10 +315,11 @@ def simulate_and_evaluate(item: Mapping[str, Any]) -> list[dict[str, Any]]:
         truth = surviving(truth, series)
     counted = truth.t_ns - truth.t_ns[0] >= round(item["settle"] * NS_PER_S)
     rows = []
-    for name in item["filters"]:
-        row = labelled(item, name)
+    for each in item["filters"]:
+        row = labelled(item, each)
+        name, parameters = _parts(each)
         try:
-            result = _estimator(name).run(series)
+            result = make_estimator(name, parameters).run(series)
             row |= {"samples": len(series), **_figures(result, truth, counted)}
         except (StrapdownError, ArithmeticError) as error:
             row["error"] = wording(error)
@@ -291,7 +327,20 @@ def simulate_and_evaluate(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def labelled(item: Mapping[str, Any], name: str, error: str | None = None) -> dict[str, Any]:
+def filter_label(each: str | Mapping[str, Any]) -> str:
+    """Return the name of a filter with the parameters that are set."""
+    name, parameters = _parts(each)
+    return " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+
+
+def _parts(each: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of a filter, and the parameters that are set."""
+    return (each, {}) if isinstance(each, str) else (each["name"], each["parameters"])
+
+
+def labelled(
+    item: Mapping[str, Any], each: str | Mapping[str, Any], error: str | None = None
+) -> dict[str, Any]:
     """Return the row of a run without figures."""
     motion = item["motion"]
     return {
@@ -299,16 +348,11 @@ def labelled(item: Mapping[str, Any], name: str, error: str | None = None) -> di
         "sensor": item["sensor"]["name"],
         "rate": float(item["rate"]),
         "fault": item["fault"],
-        "filter": name,
+        "filter": filter_label(each),
+        "parameters": json.dumps(_parts(each)[1]),
         "seed": item["seed"],
         "error": error,
     }
-
-
-def _estimator(name: str) -> Any:  # noqa: ANN401 (a filter or a smoother)
-    if name.endswith(_SMOOTHED):
-        return SMOOTHERS[name.removesuffix(_SMOOTHED)]()
-    return FILTERS[name]()
 
 
 def _figures(result: OrientationResult, truth: Trajectory, counted: Any) -> dict[str, Any]:  # noqa: ANN401 (a mask)

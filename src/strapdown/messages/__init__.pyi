@@ -11,6 +11,7 @@ from .cdr import Wire as Wire
 from .conversion import convert as convert
 from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
+from .fluid_pressure import FluidPressure as FluidPressure
 from .imu import Imu as Imu
 from .navsat import NavSatFix as NavSatFix
 from .plane import Pose2D as Pose2D

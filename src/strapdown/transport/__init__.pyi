@@ -1,10 +1,13 @@
 from .backends import BACKENDS as BACKENDS
 from .backends import Backend as Backend
 from .backends import Horus as Horus
+from .backends import Iio as Iio
 from .backends import Ipc as Ipc
 from .backends import Local as Local
 from .backends import Ros1 as Ros1
 from .backends import Ros2 as Ros2
+from .backends import Serial as Serial
+from .backends import Udp as Udp
 from .backends import Zenoh as Zenoh
 from .stats import Info as Info
 from .stats import TopicStats as TopicStats

@@ -10,6 +10,9 @@ backend     reaches                             through                         
 ``horus``   horus programs on this host         horus's own shared memory            ``horus``
 ``ros1``    a ROS 1 graph                       rospy                                Debian's ROS
 ``ros2``    a ROS 2 graph                       DDS (cyclonedds), or zenoh           ``ros2``
+``serial``  a sensor at a serial port           pyserial                             ``hardware``
+``udp``     a sensor that sends datagrams       a socket
+``iio``     a sensor of this host               the IIO subsystem of Linux
 ==========  ==================================  ===================================  =============
 """
 
@@ -29,7 +32,20 @@ if TYPE_CHECKING:
 
     from strapdown.transport.link import Channel, Link, Sink
 
-__all__ = ["BACKENDS", "Backend", "Horus", "Ipc", "Local", "Ros1", "Ros2", "Zenoh", "find_backend"]
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "Horus",
+    "Iio",
+    "Ipc",
+    "Local",
+    "Ros1",
+    "Ros2",
+    "Serial",
+    "Udp",
+    "Zenoh",
+    "find_backend",
+]
 
 _log = getLogger(__name__)
 
@@ -159,8 +175,68 @@ class Ros2(Backend):
     module = "strapdown.transport.links.ros2"
 
 
+@dataclass(frozen=True)
+class Serial(Backend):
+    """A sensor at a serial port, which only sends; the name of the topic is that of the port.
+
+    Parameters
+    ----------
+    protocol : str
+        Name of a protocol, or a file ``.toml`` that declares one.
+    baud : int, optional
+        Rate [Bd]; by default that of the protocol.
+    stamps : {"device", "host"}
+        Stamps of the device on the clock of the host, where it sends any, or arrivals.
+    """
+
+    protocol: str = ""
+    baud: int | None = None
+    stamps: str = "device"
+    name = "serial"
+    module = "strapdown.transport.links.hardware"
+
+
+@dataclass(frozen=True)
+class Udp(Backend):
+    """A sensor that sends datagrams; the name of the topic is the number of the port.
+
+    Parameters
+    ----------
+    protocol, stamps : str
+        As for :class:`Serial`.
+    host : str
+        Address of this host to listen at; ``0.0.0.0`` is every one.
+    """
+
+    protocol: str = ""
+    host: str = "127.0.0.1"
+    stamps: str = "device"
+    name = "udp"
+    module = "strapdown.transport.links.hardware"
+
+
+@dataclass(frozen=True)
+class Iio(Backend):
+    """A sensor of the IIO subsystem of Linux; the name of the topic is its number or its name.
+
+    Parameters
+    ----------
+    mode : {"auto", "buffer", "poll"}
+        From the buffer of the kernel, by reading attributes, or the latter where the former
+        is not possible.
+    root, dev : str
+        Folders of the devices in sysfs, and of their nodes.
+    """
+
+    mode: str = "auto"
+    root: str = "/sys/bus/iio/devices"
+    dev: str = "/dev"
+    name = "iio"
+    module = "strapdown.transport.links.hardware"
+
+
 BACKENDS: Final[Mapping[str, type[Backend]]] = {
-    kind.name: kind for kind in (Local, Ipc, Zenoh, Horus, Ros1, Ros2)
+    kind.name: kind for kind in (Local, Ipc, Zenoh, Horus, Ros1, Ros2, Serial, Udp, Iio)
 }
 """Every backend by name."""
 

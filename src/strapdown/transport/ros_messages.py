@@ -6,12 +6,13 @@ message here         ROS type                       wires
 ``Imu``, ``RosImu``  ``sensor_msgs/Imu``            CDR, ROS 1
 ``Pose3D``           ``geometry_msgs/PoseStamped``  CDR, ROS 1
 ``NavSatFix``        ``sensor_msgs/NavSatFix``      CDR, ROS 1
+``FluidPressure``    ``sensor_msgs/FluidPressure``  CDR, ROS 1
 messages of PX4      ``px4_msgs/...``               CDR
 ===================  =============================  ===========
 
 Conversion follows :mod:`strapdown.messages.conversion`: stamps become header stamps, and the
 covariances of ``Imu`` are converted to the normal form of the dialect that is written. A
-``RosImu`` and ``NavSatFix`` pass unchanged, with their own frame name.
+``RosImu``, ``NavSatFix`` and ``FluidPressure`` pass unchanged, with their own frame name.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import FormatError, TransportError, ValueRangeError
-from strapdown.messages import Imu, NavSatFix, Pose3D, RosImu, cdr
+from strapdown.messages import FluidPressure, Imu, NavSatFix, Pose3D, RosImu, cdr
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
-from strapdown.messages.ros_types import IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -198,17 +199,19 @@ def _read_ros_imu(data: Payload, wire: Wire) -> bytes:
         raise FormatError(str(error)) from error
 
 
-def _write_fix(payload: Payload, frame_id: str, wire: Wire, seq: int) -> bytes:
-    fix = NavSatFix.from_cdr(payload)
-    return replace(fix, frame_id=fix.frame_id or frame_id).to_wire(wire, seq=seq)
+def _framed_form(ros: RosType, kind: type[NavSatFix | FluidPressure]) -> RosForm:
+    def write(payload: Payload, frame_id: str, wire: Wire, seq: int) -> bytes:
+        message = kind.from_cdr(payload)
+        return replace(message, frame_id=message.frame_id or frame_id).to_wire(wire, seq=seq)
 
+    def read(data: Payload, wire: Wire) -> bytes:
+        message = kind.from_wire(data, wire)
+        try:
+            return message.to_cdr()
+        except ValueRangeError as error:  # as above
+            raise FormatError(str(error)) from error
 
-def _read_fix(data: Payload, wire: Wire) -> bytes:
-    fix = NavSatFix.from_wire(data, wire)
-    try:
-        return fix.to_cdr()
-    except ValueRangeError as error:  # as above
-        raise FormatError(str(error)) from error
+    return RosForm(kind, ros, _BOTH, write, read)
 
 
 def _uorb_form(ros: RosType, kind: type[UorbMessage]) -> RosForm:
@@ -258,7 +261,8 @@ _FORMS: Final[Mapping[type[Any], RosForm]] = {
         RosForm(Imu, IMU, _BOTH, _write_imu, _read_imu),
         RosForm(RosImu, IMU, _BOTH, _write_ros_imu, _read_ros_imu),
         RosForm(Pose3D, POSE_STAMPED, _BOTH, _write_pose, _read_pose),
-        RosForm(NavSatFix, NAV_SAT_FIX, _BOTH, _write_fix, _read_fix),
+        _framed_form(NAV_SAT_FIX, NavSatFix),
+        _framed_form(FLUID_PRESSURE, FluidPressure),
         *(_uorb_form(ros, ros.uorb) for ros in ROS_TYPES.values() if ros.uorb),
     )
 }

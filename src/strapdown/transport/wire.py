@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from strapdown import messages
 from strapdown.errors import UnknownNameError
-from strapdown.messages import NavSatFix, RosImu
+from strapdown.messages import FluidPressure, NavSatFix, RosImu
 from strapdown.messages._record import Record
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["MESSAGE_TYPES", "WireForm", "message_type", "wire_form"]
 
 Message = TypeVar("Message")
 
-_IN_CDR: Final[tuple[type[Any], ...]] = (RosImu, NavSatFix)
+_IN_CDR: Final[tuple[type[Any], ...]] = (RosImu, NavSatFix, FluidPressure)
 """Types of messages with a frame name, whose copies are CDR."""
 MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
     name: kind

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Message = TypeVar("Message")
 
-__all__ = ["BLOCK", "LOOK_S", "fuse_topic", "incoming", "poses"]
+__all__ = ["BLOCK", "LOOK_S", "fuse_topic", "incoming", "poses", "sample_of"]
 
 LOOK_S: Final = 0.2
 """Longest wait for an answer at the end [s]."""
@@ -50,12 +50,16 @@ def incoming(source: Topic[Message], *, stop: Event) -> Iterator[list[Message]]:
             return
 
 
+def sample_of(message: Imu) -> ImuSample:
+    """Return the sample of a message."""
+    return ImuSample(message.timestamp_ns, message.angular_velocity, message.linear_acceleration)
+
+
 def poses(orientation: OrientationFilter, messages: Sequence[Imu]) -> Iterator[Pose3D]:
     """Yield the pose at each message, with its stamp and position 0; one takes 15 us."""
     if len(messages) < BLOCK:
         for each in messages:
-            sample = ImuSample(each.timestamp_ns, each.angular_velocity, each.linear_acceleration)
-            qx, qy, qz, qw = orientation.update(sample).tolist()
+            qx, qy, qz, qw = orientation.update(sample_of(each)).tolist()
             yield Pose3D(0.0, 0.0, 0.0, qx, qy, qz, qw, each.timestamp_ns)
         return
     result = orientation.run(conversion.series_from_imu(messages))

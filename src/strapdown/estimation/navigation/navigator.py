@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import deque
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -262,8 +263,9 @@ class StrapdownNavigator:
             at = bisect_right(self._past, aiding.t_ns, key=lambda past: past.t_ns) - 1
             if at < 0 or aiding.t_ns > self._execution.last_ns:
                 raise _untimely(aiding, self._execution.last_ns)
-            insort(self._told, aiding, key=lambda each: each.t_ns)
-            return self._again(at, aiding)
+            new = copy(aiding)  # one that is given twice is two measurements
+            insort(self._told, new, key=lambda each: each.t_ns)
+            return self._again(at, new)
 
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None

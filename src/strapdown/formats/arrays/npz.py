@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.summary import Summary
 
-__all__ = ["foreign_table", "read", "sniff", "summarize", "write"]
+__all__ = ["broad_series", "foreign_table", "read", "sniff", "summarize", "write"]
 
 
 class _Kind(NamedTuple):
@@ -96,7 +96,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
@@ -109,8 +109,8 @@ def read(
         also those of an archive that is cut.
     plan : ImportPlan, optional
         Meaning of the arrays of another program; by default they are recognised by name.
-    only : str, optional
-        The only topic to read, in our layout.
+    only : frozenset of str, optional
+        The only topics to read, in our layout.
 
     Returns
     -------
@@ -137,13 +137,52 @@ def read(
         if layout is None or plan is not None:
             return foreign_table(path).read(path, plan)
         arrays = _load(path, archive, layout)
-        imu, reference = _broad(path, arrays) if layout is _BROAD else _tumvi(arrays)
+        imu, reference = broad_series(path, arrays) if layout is _BROAD else _tumvi(path, arrays)
     report = ReadReport(
         "npz",
         messages=len(imu) + len(reference),
         notes=("the axes of the sensor are called FLU, those of the reference ENU",),
     )
     return Recording(path, report, {"imu": imu}, {"reference": reference})
+
+
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> NpzBlocks | None:  # noqa: ARG001 (damage is read as a whole)
+    """Read a recording in our layout block by block, as :func:`read`; None for another one."""
+    try:
+        with foreign_reader(path, "npz archive"), _opened(path) as archive:
+            return NpzBlocks(path, only) if DESCRIPTION in archive.namelist() else None
+    except FormatError:  # reading the file reports it
+        return None
+
+
+class NpzBlocks:
+    """Block-by-block reader of a recording in our layout, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    only : frozenset of str, optional
+        The only topics to read.
+    """
+
+    def __init__(self, path: Path, only: frozenset[str] | None) -> None:
+        self._path, self._only = path, only
+        self._report = ReadReport("npz")
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning."""
+        rows = 0
+        with _opened(self._path) as archive:
+            for block in npz_recording.read_blocks(self._path, archive, only=self._only):
+                yield block
+                rows += block.report.messages
+        self._report = ReadReport("npz", messages=rows)
 
 
 def summarize(path: Path) -> Summary | None:
@@ -205,7 +244,7 @@ def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
 
 
 def _read_ours(
-    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: str | None
+    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: frozenset[str] | None
 ) -> Recording:
     """Read our layout; in salvage, the arrays that are whole."""
     lost = LostArrays()
@@ -236,7 +275,10 @@ def _mismatch(path: Path, error: FormatError) -> FormatError:
 
 def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> dict[str, AnyArray]:
     """Return the arrays of a layout."""
-    arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+    return {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+
+
+def _check_shapes(path: Path, arrays: Mapping[str, AnyArray], layout: Mapping[str, _Kind]) -> None:
     for name, kind in layout.items():
         rows = () if kind.rows is None else arrays[kind.rows].shape[:1]
         if arrays[name].shape != (*rows, *kind.tail):
@@ -244,7 +286,6 @@ def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> 
                 f"expected array {name} of shape {(*rows, *kind.tail)}, got {arrays[name].shape}",
                 path=path,
             )
-    return arrays
 
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
@@ -275,7 +316,22 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") 
         return array.astype(_TYPES[dtype.kind])
 
 
-def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+def broad_series(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    """Return the IMU and the reference of a BROAD trial.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for error messages.
+    arrays : mapping of str to ndarray
+        ``gyr``, ``acc``, ``mag``, ``ref``, ``pos``, ``mov`` and ``fs``, as in the module's text.
+
+    Raises
+    ------
+    FormatError
+        An array has another shape, or the rate is out of range.
+    """
+    _check_shapes(path, arrays, _BROAD)
     fs = float(arrays["fs"])
     if not _SMALLEST_RATE <= fs <= _LARGEST_RATE:
         raise FormatError(
@@ -293,7 +349,8 @@ def _broad(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Traje
     )
 
 
-def _tumvi(arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+def _tumvi(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
+    _check_shapes(path, arrays, _TUMVI)
     gt = arrays["gt"]
     return ImuSeries(arrays["t_ns"], arrays["gyr"], arrays["acc"]), Trajectory(
         arrays["gt_t_ns"],

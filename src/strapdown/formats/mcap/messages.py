@@ -6,6 +6,7 @@ type                     schema                              message encoding
 ``Imu``                  ``horus/Imu``                       ``x-horus-imu``, 304 bytes
 ``RosImu``               ``sensor_msgs/msg/Imu``             ``cdr``
 ``NavSatFix``            ``sensor_msgs/msg/NavSatFix``       ``cdr``
+``FluidPressure``        ``sensor_msgs/msg/FluidPressure``   ``cdr``
 ``Pose3D``               ``geometry_msgs/msg/PoseStamped``   ``cdr``, frame ``map``
 those of PX4             ``px4_msgs/msg/NAME``               ``cdr``
 ``Odometry`` and others  ``horus/NAME``                      ``x-horus-name``, its bytes
@@ -24,11 +25,12 @@ from strapdown import messages
 from strapdown.messages import cdr
 from strapdown.messages._record import Record
 from strapdown.messages.cdr import Stamped, Wire
+from strapdown.messages.fluid_pressure import FluidPressure
 from strapdown.messages.navsat import NavSatFix
 from strapdown.messages.pose import Pose3D
 from strapdown.messages.px4_versions import decode_samples
 from strapdown.messages.ros import RosImu
-from strapdown.messages.ros_types import IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
 from strapdown.messages.uorb import UorbMessage
 from strapdown.units import NS_PER_US
 
@@ -162,7 +164,7 @@ def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with or without 
     return int(getattr(message, "timestamp_ns", 0))
 
 
-def _header_stamp(message: RosImu | NavSatFix) -> int:
+def _header_stamp(message: RosImu | NavSatFix | FluidPressure) -> int:
     return message.header_stamp_ns
 
 
@@ -197,6 +199,13 @@ def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
 _FORMS: Final = (
     McapForm(RosImu, IMU.name, RosImu.to_cdr, RosImu.from_cdr, _header_stamp),
     McapForm(NavSatFix, NAV_SAT_FIX.name, NavSatFix.to_cdr, NavSatFix.from_cdr, _header_stamp),
+    McapForm(
+        FluidPressure,
+        FLUID_PRESSURE.name,
+        FluidPressure.to_cdr,
+        FluidPressure.from_cdr,
+        _header_stamp,
+    ),
     McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
     *(_raw(kind) for kind in _records()),
     *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),

@@ -93,7 +93,7 @@ def navsat_from_gnss(series: GnssSeries) -> list[NavSatFix]:
     )
     known = series.position_covariance.any(axis=(1, 2))
     kinds = np.where(known, NavSatFix.COVARIANCE_KNOWN, NavSatFix.COVARIANCE_UNKNOWN)
-    degrees = np.degrees([series.latitude, series.longitude])
+    degrees = _degrees(np.array([series.latitude, series.longitude]))
     rows = zip(
         series.t_ns.tolist(),
         status.tolist(),
@@ -116,6 +116,16 @@ def navsat_from_gnss(series: GnssSeries) -> list[NavSatFix]:
         )
         for t_ns, kind, latitude, longitude, altitude, covariance, origin in rows
     ]
+
+
+def _degrees(angle: FloatArray) -> FloatArray:
+    """Return the degrees that convert to exactly these radians, where there are any."""
+    degrees = np.degrees(angle)
+    for near in (np.nextafter(degrees, -np.inf), np.nextafter(degrees, np.inf)):
+        degrees = np.where(
+            (np.radians(degrees) != angle) & (np.radians(near) == angle), near, degrees
+        )
+    return degrees
 
 
 def trajectory_from_ros_odometry(messages: Sequence[RosOdometry], *, name: str = "") -> Trajectory:

@@ -282,9 +282,9 @@ def noisy_compass_samples(
             out[i, j] = sample[j]
 
 
-# The InertialUnit as implemented in Webots since R2021a. Profile R2023b (R2021b to R2023b) differs
-# from R2025a in one formula: the dead zone in rotation_axis, where an axis is disabled. Its angles
-# are those of R2025a: nue_angles and enu_angles.
+# The InertialUnit as implemented in Webots since R2021a. The angles of R2021a are nue_angles; those
+# of R2023b (R2021b to R2023b) and R2025a are enu_angles, or nue_angles in a world with NUE axes.
+# R2023b differs from R2025a in one formula: the dead zone in rotation_axis, with an axis disabled.
 
 
 @kernel

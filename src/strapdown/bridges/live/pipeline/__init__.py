@@ -1,24 +1,32 @@
-"""Live pipelines: device, recording or topic, sensor model, filter, topics, recorder, as one.
+"""Live pipelines: sources, stages that convert or estimate, topics and recorders, as one.
 
 A pipeline is a TOML file with one table ``[KIND.NAME]`` a stage:
 
-==========  =========================================  ==================  ===================
-kind        keys                                       takes               gives
-==========  =========================================  ==================  ===================
-``device``  ``motion`` or ``world``, ``robot``,                            ``Imu``
-            ``profile``; ``sensor``, ``rate``,
-            ``seed``, ``duration``, ``speed``,
-            ``start_ns``
-``log``     ``file``, ``topic``, ``speed``                                 ``Imu``
-``topic``   ``address``                                                    ``Imu``, or the type
-                                                                           in the address
-``topic``   ``address``, ``from``                      any                 (publishes)
-``sensor``  ``from``, ``sensor``, ``rate``, ``seed``   ``Imu``             ``Imu``
-``filter``  ``from``, ``filter``, its parameters       ``Imu``             ``Pose3D``
-``record``  ``from`` (one or more), ``file``,          any                 (writes)
-            ``split_bytes``, ``split_s``,
-            ``min_free_bytes``
-==========  =========================================  ==================  ===================
+=============  =========================================  ==================  ===================
+kind           keys                                       takes               gives
+=============  =========================================  ==================  ===================
+``device``     ``motion`` or ``world``, ``robot``,                            ``Imu``
+               ``profile``; ``sensor``, ``rate``,
+               ``seed``, ``duration``, ``speed``,
+               ``start_ns``
+``log``        ``file``, ``topic``, ``speed``                                 ``Imu``,
+                                                                              ``NavSatFix`` or
+                                                                              ``FluidPressure``
+``topic``      ``address``                                                    ``Imu``, or the type
+                                                                              in the address
+``topic``      ``address``, ``from``                      any                 (publishes)
+``calibrate``  ``from``, ``file``, ``temperature``        ``Imu``             ``Imu``
+``sensor``     ``from``, ``sensor``, ``rate``, ``seed``   ``Imu``             ``Imu``
+``filter``     ``from``, ``filter``, its parameters       ``Imu``             ``Pose3D``
+``odometry``   ``from``, ``foot``, its parameters         ``Imu``             ``Pose3D``
+``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu``,            ``Pose3D``
+               its parameters                             ``NavSatFix``,
+                                                          ``FluidPressure``
+``detect``     ``from``, ``kind``, ``file``               ``Imu``             (writes)
+``record``     ``from`` (one or more), ``file``,          any                 (writes)
+               ``split_bytes``, ``split_s``,
+               ``min_free_bytes``
+=============  =========================================  ==================  ===================
 """
 
 from strapdown.bridges.live.pipeline.part import PartReport, State

@@ -129,6 +129,10 @@ class Part(ABC):
     """Ratio of the time of its messages to the wall clock."""
     seed: int | None = None
     """Seed of its noise, if that is known."""
+    waits: bool = False
+    """Whether senders wait for it, so that it may wait for messages of another stage."""
+    address: tuple[str, str] | None = None
+    """Backend and name of the live topic that it reads or publishes."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.name, self.kind = table, table.name, table.kind

@@ -6,6 +6,8 @@ import itertools
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from logging import getLogger
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -14,16 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from strapdown._html import FieldsAsHtml
 from strapdown._words import counted, wording
+from strapdown.bridges.live.pipeline.detect import DetectSink
+from strapdown.bridges.live.pipeline.navigate import NavigateStage
+from strapdown.bridges.live.pipeline.odometry import OdometryStage
 from strapdown.bridges.live.pipeline.part import State
 from strapdown.bridges.live.pipeline.sinks import RecordSink, TopicSink
 from strapdown.bridges.live.pipeline.sources import LogSource, TopicSource, device_source
-from strapdown.bridges.live.pipeline.stages import FilterStage, SensorStage
+from strapdown.bridges.live.pipeline.stages import CalibrateStage, FilterStage, SensorStage
 from strapdown.bridges.live.pipeline.tables import PipelineFile, read_tables
 from strapdown.errors import FormatError, TransportError, UnknownNameError
 from strapdown.transport import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from types import TracebackType
     from typing import Self
@@ -48,8 +53,12 @@ KINDS: Final[Mapping[str, Callable[[Table], Part]]] = {
     "device": device_source,
     "log": LogSource,
     "topic": _topic,
+    "calibrate": CalibrateStage,
     "sensor": SensorStage,
     "filter": FilterStage,
+    "odometry": OdometryStage,
+    "navigate": NavigateStage,
+    "detect": DetectSink,
     "record": RecordSink,
 }
 """Stages by the kind in their header."""
@@ -239,6 +248,7 @@ class Pipeline:
         # Without pacing, senders wait for receivers; otherwise slow receivers lose messages.
         way = "reliable" if any(part.speed == math.inf for part in self.parts) else "sensor"
         for part in self.parts:
+            part.waits = way == "reliable"
             if part.gives is not None:
                 behind = self._behind[part.name]
                 name = f"pipeline/{number}/{part.name}"
@@ -331,24 +341,23 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
             raise table.error(line, "from")
 
 
-def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> list[str]:
-    """Return the names of stages, each after those that it receives from."""
-    done: list[str] = []
-    left = list(parts)
-    while left:
-        ready = [name for name in left if {*sources[name]} <= {*done}]
-        if not ready:
-            around = " <- ".join(_circle(left[0], sources, set(left)))
-            raise parts[left[0]].table.error(f"expected no circle, got {around}", "from")
-        done += ready
-        left = [name for name in left if name not in ready]
-    return done
+def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> Iterable[str]:
+    """Return the names of stages, each after those that it receives from.
 
+    A stage also receives from one that publishes on the live topic that it reads.
 
-def _circle(name: str, sources: Mapping[str, list[str]], left: set[str]) -> list[str]:
-    """Return stages that receive from each other in a circle, beginning with one of them."""
-    path: list[str] = []
-    while name not in path:
-        path.append(name)
-        name = next(source for source in sources[name] if source in left)
-    return [*path[path.index(name) :], name]
+    Raises
+    ------
+    FormatError
+        Messages would go round in a cycle; its stages are named in the order of the data.
+    """
+    before = {name: [*sources[name]] for name in parts}
+    for (name, part), (other, sink) in product(parts.items(), repeat=2):
+        if part.address and part.address == sink.address and part.gives and not sink.gives:
+            before[name].append(other)
+    try:
+        return [*TopologicalSorter(before).static_order()]
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        line = f"expected no cycle, got {' -> '.join(cycle)}: remove one of these connections"
+        raise parts[cycle[-1]].table.error(line, "from", "address") from error

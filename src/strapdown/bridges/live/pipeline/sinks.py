@@ -28,6 +28,7 @@ class TopicSink(Part):
         super().__init__(table)
         with table.about("address"):
             self._address = parse_address(table.need("address", str))
+        self.address = self._address.backend.name, self._address.name.removeprefix("/")
 
     def join(self, parts: Sequence[Part]) -> None:
         """Publish the messages of the preceding stage."""

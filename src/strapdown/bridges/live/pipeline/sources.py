@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import strapdown.formats as files
 from strapdown.bridges.live.pipeline.part import Part
-from strapdown.messages import Imu, conversion
+from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
+from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
 from strapdown.transport.address import open_topic, parse_address
@@ -69,25 +70,39 @@ class PacedSource(Part):
     """Source that gives stamped samples at their time."""
 
     SOURCES = range(1)
-    gives = Imu
+    gives: type[Any] | None = Imu
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self.speed = table.positive("speed") or 1.0
 
     @abstractmethod
-    def blocks(self) -> Iterator[ImuSeries]:
+    def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
         """Yield the samples."""
 
     def work(self) -> None:
         """Give each sample at its time."""
         pace = Pace(self.speed, self.stop)
         for series in self.blocks():
-            for record in conversion.imu_from_series(series):
-                if not pace.wait(int(record["timestamp_ns"])):
+            for t_ns, message in _messages(series):
+                if not pace.wait(t_ns):
                     return
-                self.give(Imu.from_record(record))
+                self.give(message)
                 self.made(1)
+
+
+def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tuple[int, object]]:
+    """Yield the stamps and messages of a series."""
+    if isinstance(series, GnssSeries):
+        for fix in conversion.navsat_from_gnss(series):
+            yield fix.header_stamp_ns, fix
+        return
+    if isinstance(series, BarometerSeries):
+        for stamp_ns, frame_id, values, _ in conversion.fluid_pressure_from_barometer(series):
+            yield stamp_ns, FluidPressure(stamp_ns, frame_id, *values.tolist())
+        return
+    for record in conversion.imu_from_series(series):
+        yield int(record["timestamp_ns"]), Imu.from_record(record)
 
 
 def device_source(table: Table) -> PacedSource:
@@ -201,7 +216,7 @@ class WorldSource(DeviceSource):
 
 
 class LogSource(PacedSource):
-    """The IMU of a recording."""
+    """The IMU, a GNSS receiver or a barometer of a recording."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -209,15 +224,21 @@ class LogSource(PacedSource):
         topic = table.get("topic", str)
         with table.about("file"):
             recording = files.open(path, on_error="salvage")
+        self._series: ImuSeries | GnssSeries | BarometerSeries
         with table.about("topic", "file"):
-            self._series = recording.imu_series(topic)
+            if topic is not None and topic in recording.barometers:
+                self._series, self.gives = recording.barometers[topic], FluidPressure
+            elif topic in recording.gnss or (recording.gnss and not recording.imu):
+                self._series, self.gives = recording.gnss_series(topic), NavSatFix
+            else:
+                self._series = recording.imu_series(topic)
         if len(self._series) > 1:
             span_ns = int(self._series.t_ns[-1] - self._series.t_ns[0])
             self.rate_hz = (len(self._series) - 1) * NS_PER_S / span_ns if span_ns > 0 else None
         self._report = recording.report
 
-    def blocks(self) -> Iterator[ImuSeries]:
-        """Yield all samples."""
+    def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
+        """Yield all samples or fixes."""
         for start in range(0, len(self._series), _ROWS):
             yield self._series[start : start + _ROWS]
 
@@ -235,6 +256,7 @@ class TopicSource(Part):
         super().__init__(table)
         with table.about("address"):
             self._address = parse_address(table.need("address", str))
+        self.address = self._address.backend.name, self._address.name.removeprefix("/")
         self.gives = self._address.msg_type or Imu
         self._topic: Topic[Any] | None = None
 

@@ -1,32 +1,75 @@
-"""Parts that make other messages of those they take: a sensor model, a filter."""
+"""Parts that convert messages: a calibration, a sensor model, a filter."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
-from strapdown.bridges.live.fusion import BLOCK, fuse_topic, poses
+from strapdown.bridges.live.fusion import BLOCK, fuse_topic, incoming, poses
 from strapdown.bridges.live.pipeline.part import Part
+from strapdown.calibration import load_calibration
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS
-from strapdown.messages import CovarianceStatus, Imu, Pose3D
+from strapdown.messages import CovarianceStatus, Imu, Pose3D, conversion
 from strapdown.samples import SampleKind
 from strapdown.sensors import Flag, ImuSimulator
 from strapdown.simulation import find_sensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import ExitStack
 
     from strapdown.bridges.live.pipeline.tables import Table
     from strapdown.estimation.filter import RecursiveFilter
     from strapdown.estimation.params import FilterParams
 
-__all__ = ["FilterStage", "SensorStage"]
+    Params = TypeVar("Params", bound=FilterParams)
+
+__all__ = ["CalibrateStage", "FilterStage", "SensorStage", "params_of"]
 
 _REST: Final = (0.0, 0.0, 0.0)
+
+
+class CalibrateStage(Part):
+    """A calibration of the sensor."""
+
+    TAKES = Imu
+    gives = Imu
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        path = table.place(table.need("file", str))
+        with table.about("file"):
+            self._calibration = load_calibration(path)
+        self._temperature = table.get("temperature", float)
+        if self._calibration.needs_temperature and self._temperature is None:
+            line = f"expected temperature = a number [deg C], on which {path.name} depends"
+            raise table.error(line, "file")
+
+    def join(self, parts: Sequence[Part]) -> None:
+        """Give as many messages as samples come."""
+        super().join(parts)
+        self.rate_hz = parts[0].rate_hz
+
+    def work(self) -> None:
+        """Calibrate every message."""
+        for source in self.inlets.values():
+            for messages in incoming(source, stop=self.stop):
+                began_s = perf_counter()
+                for message in self._calibrated(messages):
+                    self.give(message)
+                self.passed(len(messages), perf_counter() - began_s)
+
+    def _calibrated(self, messages: Sequence[Imu]) -> Iterator[Imu]:
+        # One row is given twice: a product with a vector is rounded differently from one with a
+        # matrix, and the bits should not depend on the size of a block.
+        rows = conversion.series_from_imu([*messages, messages[-1]])
+        calibrated = self._calibration.apply(rows, temperature=self._temperature)
+        for record in conversion.imu_from_series(calibrated)[:-1]:
+            yield Imu.from_record(record)
 
 
 class SensorStage(Part):
@@ -89,6 +132,17 @@ class SensorStage(Part):
         self.give(message)
 
 
+def params_of(table: Table, params: Params) -> Params:
+    """Return the parameters of an estimator with those that a table states by name."""
+    for field in fields(params):
+        usual = getattr(params, field.name)
+        value = table.get(field.name, str if isinstance(usual, str) else type(usual))
+        if value is not None:
+            with table.about(field.name):
+                params = replace(params, **{field.name: value})
+    return params
+
+
 class FilterStage(Part):
     """An orientation filter."""
 
@@ -102,14 +156,7 @@ class FilterStage(Part):
             if name not in FILTERS:
                 raise UnknownNameError("filter", name, FILTERS)
         kind = cast("type[RecursiveFilter[Any]]", FILTERS[name])
-        params: FilterParams = kind().params
-        for field in fields(params):
-            usual = getattr(params, field.name)
-            value = table.get(field.name, str if isinstance(usual, str) else type(usual))
-            if value is not None:
-                with table.about(field.name):
-                    params = replace(params, **{field.name: value})
-        self._filter = kind(params)
+        self._filter = kind(params_of(table, kind().params))
 
     def join(self, parts: Sequence[Part]) -> None:
         """Give as many poses as samples come."""

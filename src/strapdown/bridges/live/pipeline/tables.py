@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from contextlib import contextmanager
@@ -116,6 +117,25 @@ class Table:
         if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
             raise self.error(f"expected a text, or a list of texts, got {value!r}", key)
         return texts
+
+    def floats(self, key: str, count: int) -> tuple[float, ...] | None:
+        """Return a list of so many finite numbers; None where the key is not there.
+
+        Raises
+        ------
+        FormatError
+            The value is none.
+        """
+        self._asked[key] = None
+        value = self._values.get(key)
+        if value is None:
+            return None
+        numbers = value if isinstance(value, list) else []
+        if len(numbers) != count or not all(
+            type(each) in {int, float} and math.isfinite(each) for each in numbers
+        ):
+            raise self.error(f"expected a list of {count} numbers, got {value!r}", key)
+        return tuple(map(float, numbers))
 
     def place(self, value: str) -> Path:
         """Return a path of the file, from the folder of the file."""

@@ -22,9 +22,30 @@ if TYPE_CHECKING:
     from strapdown.transport.backends import Ros2
     from strapdown.transport.link import Channel, Link, Sink
 
-__all__ = ["LOOPBACK", "find_type", "open_link"]
+__all__ = ["COMPATIBILITY", "FAST_DDS", "LOOPBACK", "find_type", "open_link"]
 
-LOOPBACK: Final = """\
+COMPATIBILITY: Final = (
+    "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"
+)
+"""Setting that matches Fast DDS (vendor 1.15) by the names of types.
+
+Cyclone DDS refuses the type descriptions of Fast DDS 3, as in ROS 2 Kilted ("invalid type
+object"). An endpoint whose description was refused matches nobody.
+"""
+
+FAST_DDS: Final = f"""\
+  {COMPATIBILITY}
+  <Internal>
+    <PrimaryReorderMaxSamples>8192</PrimaryReorderMaxSamples>
+    <SecondaryReorderMaxSamples>8192</SecondaryReorderMaxSamples>
+  </Internal>"""
+"""Settings for the implementation of DDS in most programs of ROS 2.
+
+Reliable messages wait for the first heartbeat of their writer, which Fast DDS sends late; those
+that find no room are lost.
+"""
+
+LOOPBACK: Final = f"""\
 <CycloneDDS><Domain>
   <General>
     <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces>
@@ -37,6 +58,7 @@ LOOPBACK: Final = """\
     <LeaseDuration>3s</LeaseDuration>
   </Discovery>
   <Internal><SocketReceiveBufferSize min="default" max="16MB"/></Internal>
+{FAST_DDS}
 </Domain></CycloneDDS>
 """
 """Settings that keep a domain on this host; others notice in 3 s that a process was killed."""

@@ -91,6 +91,7 @@ class DdsLink(Link):
             self._session = stack.enter_context(session(backend))
             self._watch = Watch(self._session, self._topic, form)
             stack.callback(self._forget)
+            self._session.meet()
             self._ends = self._open(offered, asked)
             self._session.look_around()
             self._watch.refuse_other_types()

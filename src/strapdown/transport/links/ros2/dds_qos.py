@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from cyclonedds.qos import Policy, Qos
 
 from strapdown.errors import TransportError
+from strapdown.transport.links.ros2.dds import COMPATIBILITY
 from strapdown.transport.ros_messages import message_type_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ _POLICIES: Final[Mapping[int, type[Any]]] = {
 }
 """Policies on which two endpoints must agree, by their DDS numbers."""
 _TYPE_CONSISTENCY: Final = 24
+_NONE: Final = 0
+"""Every policy fits, and the types do not, or cannot be compared."""
 _Entity: TypeAlias = Any
 """Things of the binding, whose methods have no types."""
 _log = getLogger(__name__)
@@ -154,6 +157,12 @@ class Watch:
             why = f"{name} is offered as {offered} and asked for as {asked}"
         elif policy == _TYPE_CONSISTENCY:
             why = f"its type {theirs.type_name} has other fields than here"
+        elif policy == _NONE:
+            why = (
+                f"Cyclone DDS refused the description of its type {theirs.type_name}; it refuses "
+                "those of Fast DDS 3 (ROS 2 Kilted), unless the configuration of the domain "
+                f"contains {COMPATIBILITY}"
+            )
         else:
             why = f"policy {policy} of its quality of service does not fit"
         self.problem = f"nothing {what}: {why}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cyclonedds.builtin import (
     BuiltinDataReader,
+    BuiltinTopicDcpsParticipant,
     BuiltinTopicDcpsPublication,
     BuiltinTopicDcpsSubscription,
 )
@@ -21,7 +22,7 @@ from cyclonedds.core import DDSException, Entity, InstanceState, WaitSet
 from cyclonedds.domain import Domain, DomainParticipant
 
 from strapdown.errors import TransportError
-from strapdown.transport.links.ros2.dds import LOOPBACK
+from strapdown.transport.links.ros2.dds import FAST_DDS, LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "dds_errors", "session"]
 
+_MET_S: Final = 0.1
+_LISTED_S: Final = 1.5
 _INTRODUCED_S: Final = 0.05
-_ACQUAINTED_S: Final = 0.15
+_BY_FAST_DDS: Final = bytes((1, 15))
+"""Vendor, with which the keys of a participant begin."""
+_URI: Final = "CYCLONEDDS_URI"
 _log = getLogger(__name__)
 
 
@@ -46,7 +51,8 @@ class Session:
         """Whether this process is a fork of the one that opened it."""
         self._domain = domain
         self._lock = Lock()
-        self._endpoints: dict[str, dict[Any, DcpsEndpoint]] = {"pub": {}, "sub": {}}
+        self._bare: set[Any] = set()  # participants that were waited for without effect
+        self._known: dict[str, dict[Any, Any]] = {"pub": {}, "sub": {}, "participant": {}}
         _join(domain)
         with dds_errors(f"domain {domain}"):
             self.participant = DomainParticipant(domain)
@@ -54,14 +60,31 @@ class Session:
             self._readers = {
                 "pub": BuiltinDataReader(self.participant, BuiltinTopicDcpsPublication),
                 "sub": BuiltinDataReader(self.participant, BuiltinTopicDcpsSubscription),
+                "participant": BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant),
             }
-        if domain in _domains:
+        if domain in _domains and not os.environ.get(_URI):
             _keep_to_loopback(domain)
         self._opened = time.monotonic()
 
+    def meet(self) -> None:
+        """Wait for the endpoints of participants that are here already.
+
+        Fast DDS matches a reader as soon as it hears of it, and lists its own writers 0.1 s, at
+        times 1.1 s later. Cyclone DDS drops what comes from writers that it does not know. So the
+        ends here are created once those of the others are known.
+        """
+        time.sleep(max(0.0, self._opened + _MET_S - time.monotonic()))
+        if not self._silent():
+            return
+        end = time.monotonic() + _LISTED_S
+        while (silent := self._silent()) and time.monotonic() < end:
+            time.sleep(0.01)
+        self._bare |= silent
+        time.sleep(0.02)  # the others of the same list
+
     def look_around(self) -> None:
-        """Give others the time to hear of new ends, and new participants that to hear of others."""
-        time.sleep(max(_INTRODUCED_S, self._opened + _ACQUAINTED_S - time.monotonic()))
+        """Give others the time to hear of new ends."""
+        time.sleep(_INTRODUCED_S)
 
     def publishers(self, topic: str) -> list[DcpsEndpoint]:
         """Return the writers on a topic that other participants have."""
@@ -72,19 +95,30 @@ class Session:
         return self._on(topic, "sub")
 
     def _on(self, topic: str, role: str) -> list[DcpsEndpoint]:
-        known, reader = self._endpoints[role], self._readers[role]
+        return [
+            endpoint
+            for endpoint in self._alive(role)
+            if endpoint.topic_name == topic and endpoint.participant_key != self._own
+        ]
+
+    def _silent(self) -> set[Any]:
+        """Return participants of Fast DDS without endpoints of both kinds, as all in ROS have."""
+        heard = [{end.participant_key for end in self._alive(role)} for role in ("pub", "sub")]
+        keys = {one.key for one in self._alive("participant")}
+        fast = {key for key in keys if key.bytes.startswith(_BY_FAST_DDS)}
+        return fast - (heard[0] & heard[1]) - self._bare
+
+    def _alive(self, role: str) -> list[Any]:
+        """Return what the domain has of a kind."""
+        known, reader = self._known[role], self._readers[role]
         with self._lock:
             while news := reader.take(64):
-                for endpoint in news:
-                    if endpoint.sample_info.instance_state == InstanceState.Alive:
-                        known[endpoint.key] = endpoint
+                for one in news:
+                    if one.sample_info.instance_state == InstanceState.Alive:
+                        known[one.key] = one
                     else:
-                        known.pop(endpoint.key, None)
-            return [
-                endpoint
-                for endpoint in known.values()
-                if endpoint.topic_name == topic and endpoint.participant_key != self._own
-            ]
+                        known.pop(one.key, None)
+            return list(known.values())
 
     def close(self) -> None:
         """Leave the domain."""
@@ -133,18 +167,20 @@ def dds_errors(what: str) -> Iterator[None]:
 
 _sessions: dict[Ros2, Session] = {}
 _domains: dict[int, Domain] = {}
-"""Those that have the settings from here."""
+"""Those that were created here, with settings."""
 _inherited: list[Session] = []
 """Of the process that this one was forked from: they have lost their threads."""
 _sessions_lock = Lock()
 
 
 def _join(domain: int) -> None:
-    """Give a domain the settings that keep it on this host, unless there are others."""
-    if os.environ.get("CYCLONEDDS_URI") or domain in _domains:
+    """Create a domain that keeps to this host, or has the settings of the environment."""
+    if domain in _domains:
         return
+    given = os.environ.get(_URI)
+    settings = f"<CycloneDDS><Domain>{FAST_DDS}</Domain></CycloneDDS>,{given}"
     try:
-        _domains[domain] = Domain(domain, LOOPBACK)
+        _domains[domain] = Domain(domain, settings if given else LOOPBACK)
     except DDSException as error:
         if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
             raise TransportError(f"domain {domain}: DDS says {error}") from error

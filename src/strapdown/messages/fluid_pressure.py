@@ -1,0 +1,88 @@
+"""``FluidPressure``: ``sensor_msgs/FluidPressure`` of a barometer, in the forms of ROS 1 and ROS 2.
+
+==========  ==================  ==========================
+type        field               unit
+==========  ==================  ==========================
+float64     ``fluid_pressure``  Pa, absolute
+float64     ``variance``        Pa^2; 0 where it is unknown
+==========  ==================  ==========================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from strapdown.messages import cdr
+from strapdown.messages.cdr import Stamped, Wire
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from strapdown.messages.cdr import Payload
+
+__all__ = ["FluidPressure"]
+
+
+@dataclass(frozen=True)
+class FluidPressure:
+    """One ``sensor_msgs/FluidPressure``.
+
+    Parameters
+    ----------
+    header_stamp_ns : int
+        Time in the header [ns].
+    frame_id : str
+        Frame that the header names.
+    fluid_pressure : float
+        Absolute pressure [Pa].
+    variance : float
+        Of its error [Pa^2]; 0 where it is unknown.
+
+    Examples
+    --------
+    >>> message = FluidPressure(1, "baro", 101_325.0)
+    >>> FluidPressure.from_cdr(message.to_cdr()) == message
+    True
+    """
+
+    header_stamp_ns: int = 0
+    frame_id: str = ""
+    fluid_pressure: float = 0.0
+    variance: float = 0.0
+
+    @classmethod
+    def from_wire(cls, data: Payload, wire: Wire) -> Self:
+        """Read a serialised message.
+
+        Raises
+        ------
+        TruncatedError
+            It ends early; carries the offset.
+        FormatError
+            It is longer, or its header is invalid.
+        """
+        stamp_ns, frame_id, values, _ = cdr.decode(data, 2, wire)
+        return cls(stamp_ns, frame_id, *values.tolist())
+
+    def to_wire(self, wire: Wire, *, seq: int = 0) -> bytes:
+        """Serialise the message; only the ROS 1 form holds ``seq``.
+
+        Raises
+        ------
+        ValueRangeError
+            The stamp or the frame does not fit its field.
+        """
+        values = np.array([self.fluid_pressure, self.variance])
+        return cdr.encode(Stamped(self.header_stamp_ns, self.frame_id, values, seq), wire)
+
+    @classmethod
+    def from_cdr(cls, data: Payload) -> Self:
+        """Read the ROS 2 form; errors are those of :meth:`from_wire`."""
+        return cls.from_wire(data, Wire.CDR)
+
+    def to_cdr(self) -> bytes:
+        """Return the ROS 2 form; errors are those of :meth:`to_wire`."""
+        return self.to_wire(Wire.CDR)

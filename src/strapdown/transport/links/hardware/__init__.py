@@ -1,0 +1,60 @@
+"""Inertial sensors as topics: at a serial port, in UDP datagrams, in the IIO subsystem of Linux.
+
+A topic of such a backend has the messages ``Imu`` of one sensor, without orientation, and only
+receives. Its name is the port: ``serial:/dev/ttyUSB0?protocol=x-imu3``,
+``udp:5005?protocol=csv``, ``iio:0``. Messages whose checksum does not fit, or whose fields are no
+numbers, are counted as malformed, and samples that are missing by the count of the sensor as lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from strapdown.errors import TransportError
+from strapdown.messages import Imu
+from strapdown.transport.backends import Iio, Serial
+from strapdown.transport.links.hardware.iio import IioSensor
+from strapdown.transport.links.hardware.link import HardwareLink
+from strapdown.transport.links.hardware.ports import SerialPort, UdpPort
+from strapdown.transport.links.hardware.stream import StreamSensor
+
+if TYPE_CHECKING:
+    from strapdown.transport.backends import Udp
+    from strapdown.transport.link import Channel, Sink
+    from strapdown.transport.links.hardware.ports import Port
+
+__all__ = ["HardwareLink", "find_type", "open_link"]
+
+
+def open_link(backend: Serial | Udp | Iio, channel: Channel, sink: Sink) -> HardwareLink:
+    """Open the port of a sensor.
+
+    Raises
+    ------
+    BackendMissingError
+        pyserial is not installed.
+    TransportError
+        The messages are not of type ``Imu``, there is no such port or device, it is in use, or the
+        user may not open it.
+    UnknownNameError, FormatError
+        There is no such protocol, or its file declares none.
+    """
+    if channel.form.msg_type is not Imu:
+        raise TransportError(
+            f"{backend.name}:{channel.name} has messages of type Imu, got "
+            f"{channel.form.name}: open it as Imu"
+        )
+    if isinstance(backend, Iio):
+        return HardwareLink(backend.name, IioSensor(channel.name, backend), sink)
+
+    def opened(baud: int) -> Port:
+        if isinstance(backend, Serial):
+            return SerialPort(channel.name, backend, baud)
+        return UdpPort(channel.name, backend)
+
+    return HardwareLink(backend.name, StreamSensor.of(channel.name, backend, opened), sink)
+
+
+def find_type(_backend: Serial | Udp | Iio, _name: str, _timeout_s: float) -> type[Any]:
+    """Return ``Imu``, the type of every sensor."""
+    return Imu

@@ -1,0 +1,265 @@
+"""Stages of pipelines compute what the verbs do with the same recording, bit for bit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import strapdown
+from strapdown.bridges.live import Pipeline
+from strapdown.bridges.live.navigation import LiveNavigation
+from strapdown.calibration import ImuCalibration, TriadCalibration, save_calibration
+from strapdown.cli._app import app
+from strapdown.errors import FormatError
+from strapdown.estimation.navigation import NavigatorParams
+from strapdown.formats import Recording
+from strapdown.messages import Imu, conversion
+from strapdown.series import BarometerSeries, GnssSeries
+from strapdown.simulation import simulate
+
+runner = CliRunner()
+PATIENCE_S = 60.0
+LOG = '[log.imu]\nfile = "imu.csv"\nspeed = inf\n'
+RECORD = '[record.file]\nfrom = "out"\nfile = "run.mcap"\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a recording of a body that rests, then moves, and falls at the end."""
+    series = simulate("wander", "MPU-6050", 6.0, rate_hz=100.0, seed=1).samples.series()
+    force, rate = series.specific_force.copy(), series.angular_velocity.copy()
+    force[:150], rate[:150] = force[0], 1e-3
+    force[500:530] = 0.01
+    force[530:534] = [0.0, 0.0, 90.0]
+    moved = series.replace(specific_force=force, angular_velocity=rate)
+    strapdown.write(tmp_path / "imu.csv", moved)
+    return tmp_path
+
+
+def verb(*arguments):
+    done = runner.invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code in {0, 3}, done.output
+
+
+def ran(folder, text):
+    """Run a pipeline to its end, and return its report by part."""
+    with Pipeline(text, folder=folder) as running:
+        running.start()
+        assert running.wait(PATIENCE_S)
+    report = running.report()
+    assert not report.failed, report
+    return {part.name: part for part in report.parts}
+
+
+def same_track(ours, theirs):
+    assert ours.t_ns.tolist() == theirs.t_ns.tolist()
+    np.testing.assert_array_equal(ours.position_world, theirs.position_world)
+    np.testing.assert_array_equal(ours.q_world_from_body, theirs.q_world_from_body)
+
+
+@pytest.mark.parametrize("foot", [False, True])
+def test_odometry_is_that_of_the_verb(folder, foot):
+    ran(folder, f'{LOG}[odometry.out]\nfrom = "imu"\nfoot = {str(foot).lower()}\n{RECORD}')
+    verb("odometry", folder / "imu.csv", *["--foot"] * foot, "-o", folder / "verb.mcap")
+    same_track(
+        strapdown.open(folder / "run.mcap").trajectory("out"),
+        strapdown.open(folder / "verb.mcap").trajectory("odometry"),
+    )
+
+
+def test_parameters_of_odometry_are_keys(folder):
+    text = f'{LOG}[odometry.out]\nfrom = "imu"\nfoot = true\ncontact_height = 0.3\n'
+    ran(folder, text + RECORD)
+    verb(
+        "odometry", folder / "imu.csv", "--foot", "--set", "contact_height=0.3",
+        "-o", folder / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(folder / "run.mcap").trajectory("out"),
+        strapdown.open(folder / "verb.mcap").trajectory("odometry"),
+    )
+    with pytest.raises(FormatError, match=r"line 7: odometry\.out\.contact_hight: there is no key"):
+        Pipeline(text.replace("height", "hight"), folder=folder)
+
+
+def test_events_are_those_of_the_verb(folder):
+    kinds = ["free_fall", "impact", "still"]
+    text = f'[detect.events]\nfrom = "imu"\nkind = {kinds}\nfile = "events.jsonl"\n'
+    parts = ran(folder, LOG + text)
+    verb("detect", folder / "imu.csv", "--kind", ",".join(kinds), "-o", folder / "verb.json")
+    ours = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    theirs = json.loads((folder / "verb.json").read_text())["events"]
+    assert {each["kind"] for each in theirs} >= {"free_fall", "impact"}
+    assert sorted(ours, key=str) == sorted(theirs, key=str)
+    assert f"{len(theirs)} events in" in parts["events"].notes[0]
+
+
+def test_a_calibration_is_that_of_the_verb(folder):
+    rng = np.random.default_rng(3)
+    triads = (
+        TriadCalibration(matrix=np.eye(3) + 0.02 * rng.normal(size=(3, 3)), bias=rng.normal(size=3))
+        for _ in range(2)
+    )
+    calibration = ImuCalibration(
+        accel=next(triads), gyro=next(triads), g_sensitivity=1e-3 * rng.normal(size=(3, 3))
+    )
+    save_calibration(calibration, folder / "imu.toml")
+    ran(folder, f'{LOG}[calibrate.out]\nfrom = "imu"\nfile = "imu.toml"\n{RECORD}')
+    verb("convert", folder / "imu.csv", folder / "verb.mcap", "--calibration", folder / "imu.toml")
+    ours = strapdown.open(folder / "run.mcap").imu_series()
+    theirs = strapdown.open(folder / "verb.mcap").imu_series()
+    np.testing.assert_array_equal(ours.specific_force, theirs.specific_force)
+    np.testing.assert_array_equal(ours.angular_velocity, theirs.angular_velocity)
+
+
+def test_single_messages_are_calibrated_as_blocks_are(folder):
+    calibration = ImuCalibration(accel=TriadCalibration(matrix=np.eye(3) * 1.01 + 0.003))
+    save_calibration(calibration, folder / "imu.toml")
+    text = f'{LOG}[calibrate.out]\nfrom = "imu"\nfile = "imu.toml"\n{RECORD}'
+    ran(folder, text.replace("inf", "20"))
+    expected = calibration.apply(strapdown.open(folder / "imu.csv").imu_series())
+    ours = strapdown.open(folder / "run.mcap").imu_series()
+    np.testing.assert_array_equal(ours.specific_force, expected.specific_force)
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory):
+    """A recording of 25 s with fixes of 5 Hz between the samples, from its first second on."""
+    made = simulate("wander", "ADIS16470", 25.0, rate_hz=100.0, seed=1)
+    rows = np.arange(60, len(made.truth), 20)
+    sigma = np.array([0.02, 0.02, 0.04])
+    noise = np.random.default_rng(2).standard_normal((rows.size, 3)) * sigma
+    fixes = GnssSeries.from_local_enu(
+        made.truth.t_ns[rows] + 3_000_000 * (rows % 40 == 0),
+        made.truth.position_world[rows] + noise,
+        (*np.radians([47.4, 8.5]), 450.0),
+        np.tile(np.diag(sigma**2), (rows.size, 1, 1)),
+    )
+    path = tmp_path_factory.mktemp("drive") / "drive.mcap"
+    series = made.samples.series(stamps="true")
+    strapdown.write(path, Recording(imu={"imu": series}, gnss={"fix": fixes}))
+    return path
+
+
+NAVIGATE = """
+[log.imu]
+file = "drive.mcap"
+topic = "imu"
+speed = {speed}
+
+[log.fix]
+file = "drive.mcap"
+topic = "fix"
+speed = {speed}
+
+[navigate.out]
+from = ["fix", "imu"]
+lever_arm = [0.1, 0, 0.3]
+latency = 0.01
+"""
+
+
+@pytest.mark.parametrize("heading", [None, 0.3])
+def test_navigation_is_that_of_the_verb(drive, tmp_path, heading):
+    (tmp_path / "drive.mcap").symlink_to(drive)
+    stated = "" if heading is None else f"heading = {heading}\n"
+    parts = ran(tmp_path, NAVIGATE.format(speed="inf") + stated + RECORD)
+    verb(
+        "navigate", drive, "--lever-arm", "0.1", "0", "0.3", "--latency", "0.01",
+        *([] if heading is None else ["--set", f"heading={heading}"]),
+        "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(tmp_path / "run.mcap").trajectory("out"),
+        strapdown.open(tmp_path / "verb.mcap").trajectory("navigation"),
+    )
+    source = "motion" if heading is None else "parameters"
+    assert parts["out"].notes == (f"out: heading at the start: {source}",)
+
+
+def test_navigation_with_a_barometer_is_that_of_the_verb(drive, tmp_path):
+    recording = strapdown.open(drive)
+    imu = recording.imu_series()
+    rng = np.random.default_rng(4)
+    pressure = BarometerSeries(
+        imu.t_ns[::10] + 1, np.zeros(len(imu.t_ns[::10])),
+        pressure=95_000.0 + rng.normal(0.0, 5.0, len(imu.t_ns[::10])),
+    )  # fmt: skip
+    strapdown.write(
+        tmp_path / "drive.mcap",
+        Recording(imu={"imu": imu}, gnss=recording.gnss, barometers={"baro": pressure}),
+    )
+    text = NAVIGATE.format(speed="inf").replace('["fix", "imu"]', '["fix", "imu", "baro"]')
+    log = '[log.baro]\nfile = "drive.mcap"\ntopic = "baro"\nspeed = inf\n'
+    ran(tmp_path, text + "heading = 0.3\n" + log + RECORD)
+    verb(
+        "navigate", tmp_path / "drive.mcap", "--lever-arm", "0.1", "0", "0.3",
+        "--latency", "0.01", "--set", "heading=0.3", "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    same_track(
+        strapdown.open(tmp_path / "run.mcap").trajectory("out"),
+        strapdown.open(tmp_path / "verb.mcap").trajectory("navigation"),
+    )
+
+
+def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_path):
+    (tmp_path / "drive.mcap").symlink_to(drive)
+    text = NAVIGATE.format(speed=10.0) + "heading = 0.3\nheading_sigma = 0.1\nbuffer = 5\n"
+    parts = ran(tmp_path, text + RECORD)
+    assert parts["out"].received == parts["imu"].sent == 2500
+    assert parts["out"].losses == ()
+    verb(
+        "navigate", drive, "--lever-arm", "0.1", "0", "0.3", "--latency", "0.01",
+        "--set", "heading=0.3", "--set", "heading_sigma=0.1", "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    ours = strapdown.open(tmp_path / "run.mcap").trajectory("out")
+    theirs = strapdown.open(tmp_path / "verb.mcap").trajectory("navigation")
+    assert ours.t_ns.tolist() == theirs.t_ns.tolist()
+    off = ours.position_world[-500:] - theirs.position_world[-500:]
+    assert np.abs(off).max() < 0.1  # of fixes that come after their samples
+
+
+def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
+    recording = strapdown.open(drive)
+    imu = [Imu.from_record(each) for each in conversion.imu_from_series(recording.imu_series())]
+    fixes = conversion.navsat_from_gnss(recording.gnss_series())
+    params = NavigatorParams(heading=0.3, heading_sigma=0.1)
+    prompt, late = (LiveNavigation(params, lever_arm=(0, 0, 0), latency=0.0) for _ in range(2))
+    ends = []
+    for navigation, delay_ns in ((prompt, 0), (late, 500_000_000)):
+        waiting, poses = list(fixes), []
+        for sample in imu:
+            while waiting and waiting[0].header_stamp_ns + delay_ns <= sample.timestamp_ns:
+                navigation.aid(waiting.pop(0))
+            poses += navigation.take(sample)
+        assert navigation.late == 0
+        assert poses[-1].timestamp_ns == imu[-1].timestamp_ns
+        ends.append(poses[-1].position)
+    # Both have used every fix but the last ones, which the other does not have yet.
+    assert np.abs(ends[0] - ends[1]).max() < 0.1
+
+
+WRONG = {
+    '[navigate.out]\nfrom = "imu"': "expected parts, each once, in from, got imu",
+    '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
+        "expected parts of Imu, of NavSatFix and optionally of FluidPressure, got Imu from 'imu', "
+    ),
+    '[navigate.out]\nfrom = ["imu", "imu"]\nlever_arm = [1, 2]': (
+        "navigate.out.lever_arm: expected a list of 3 numbers, got [1, 2]"
+    ),
+    '[calibrate.out]\nfrom = "imu"\nfile = "none.toml"': "calibrate.out.file: ",
+    '[detect.out]\nfrom = "imu"\nfile = "e.jsonl"\nkind = "fal"': "out.kind: there is no detector",
+    '[detect.out]\nfrom = "imu"': "expected file = a text",
+    '[detect.out]\nfrom = "imu"\nfile = "no/e.jsonl"': "expected a folder that exists",
+    '[detect.out]\nfrom = "imu"\nfile = "imu.csv"': "exists already",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_said_with_its_line(folder, text):
+    with pytest.raises(FormatError, match="line ") as caught:
+        Pipeline(LOG + text, folder=folder)
+    assert WRONG[text] in str(caught.value)
